@@ -1,0 +1,119 @@
+// Package atomicfile writes files that are either whole or absent.
+//
+// Data goes to a temporary file in the target's own directory, is flushed to
+// disk, and only then takes the target's name. A crash, a full disk or a
+// cancelled run leaves the previous file (or none), never half of a new one.
+package atomicfile
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// File is an output under construction. Write to it, then call Commit;
+// Abort (safe to defer, does nothing after Commit) removes what was written.
+type File struct {
+	path    string
+	file    *os.File
+	buffer  *bufio.Writer
+	settled bool
+}
+
+// Create starts a file that will replace path on Commit.
+func Create(path string) (*File, error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
+	if err != nil {
+		return nil, fmt.Errorf("cannot write %s: %w", path, err)
+	}
+	return &File{path: path, file: f, buffer: bufio.NewWriterSize(f, 1<<20)}, nil
+}
+
+// Write implements io.Writer.
+func (f *File) Write(p []byte) (int, error) {
+	n, err := f.buffer.Write(p)
+	if err != nil {
+		return n, fmt.Errorf("writing %s: %w", f.path, err)
+	}
+	return n, nil
+}
+
+// WriteAt overwrites bytes already written, for headers known only at the end.
+func (f *File) WriteAt(p []byte, offset int64) (int, error) {
+	if err := f.buffer.Flush(); err != nil {
+		return 0, fmt.Errorf("writing %s: %w", f.path, err)
+	}
+	n, err := f.file.WriteAt(p, offset)
+	if err != nil {
+		return n, fmt.Errorf("writing %s: %w", f.path, err)
+	}
+	return n, nil
+}
+
+// Commit flushes, syncs and renames. After an error the target is untouched
+// and the temporary file is gone.
+func (f *File) Commit() (err error) {
+	if f.settled {
+		return fmt.Errorf("writing %s: committed twice", f.path)
+	}
+	defer func() {
+		if err != nil {
+			f.Abort()
+			err = fmt.Errorf("writing %s: %w", f.path, err)
+		}
+	}()
+	if err = f.buffer.Flush(); err != nil {
+		return err
+	}
+	if err = f.file.Chmod(0o644); err != nil {
+		return err
+	}
+	if err = f.file.Sync(); err != nil {
+		return err
+	}
+	if err = f.file.Close(); err != nil {
+		return err
+	}
+	if err = os.Rename(f.file.Name(), f.path); err != nil {
+		return err
+	}
+	f.settled = true
+	return SyncDir(filepath.Dir(f.path))
+}
+
+// Abort discards the file unless it was committed.
+func (f *File) Abort() {
+	if f.settled {
+		return
+	}
+	f.settled = true
+	f.file.Close()
+	os.Remove(f.file.Name())
+}
+
+// Write creates path through fill, atomically.
+func Write(path string, fill func(w io.Writer) error) error {
+	f, err := Create(path)
+	if err != nil {
+		return err
+	}
+	defer f.Abort()
+	if err := fill(f); err != nil {
+		return err
+	}
+	return f.Commit()
+}
+
+// SyncDir makes renames inside dir durable. File systems that cannot sync a
+// directory (some network mounts) are not an error: the rename itself held.
+func SyncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	_ = d.Sync()
+	return nil
+}

@@ -1,0 +1,207 @@
+// Package weights names the variables of a model and moves them between the
+// host and a computation graph.
+//
+// A model's parameters are a [Set]: plain float32 arrays under slash-separated
+// paths. Graph code never asks an engine for variables; it asks [Vars], which
+// resolves the same paths to graph nodes. One graph function therefore serves
+// training (nodes are the store's variables), evaluation with averaged weights
+// (nodes are the shadow copies) and gradient tests (nodes are plain inputs).
+package weights
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path"
+	"slices"
+	"sort"
+	"strings"
+)
+
+// Array is one variable on the host, row-major.
+type Array struct {
+	Shape []int
+	Data  []float32
+}
+
+// New returns a zero array of the given shape.
+func New(shape ...int) *Array {
+	size := 1
+	for _, dim := range shape {
+		size *= dim
+	}
+	return &Array{Shape: slices.Clone(shape), Data: make([]float32, size)}
+}
+
+// Full returns an array with every element set to value.
+func Full(value float32, shape ...int) *Array {
+	a := New(shape...)
+	for i := range a.Data {
+		a.Data[i] = value
+	}
+	return a
+}
+
+// Eye returns the identity matrix [d,d].
+func Eye(d int) *Array {
+	a := New(d, d)
+	for i := range d {
+		a.Data[i*d+i] = 1
+	}
+	return a
+}
+
+// Normal returns an array of independent Gaussians with mean 0 and the given
+// standard deviation.
+func Normal(rng *rand.Rand, std float64, shape ...int) *Array {
+	a := New(shape...)
+	for i := range a.Data {
+		a.Data[i] = float32(rng.NormFloat64() * std)
+	}
+	return a
+}
+
+// Uniform returns an array of independent uniforms in [-limit, limit).
+func Uniform(rng *rand.Rand, limit float64, shape ...int) *Array {
+	a := New(shape...)
+	for i := range a.Data {
+		a.Data[i] = float32((2*rng.Float64() - 1) * limit)
+	}
+	return a
+}
+
+// Rand returns the generator behind every initial value: a pure function of
+// the seed and of what is being initialised.
+func Rand(seed uint64, purpose string) *rand.Rand {
+	h := uint64(14695981039346656037) // FNV-1a
+	for _, b := range []byte(purpose) {
+		h = (h ^ uint64(b)) * 1099511628211
+	}
+	return rand.New(rand.NewPCG(seed, h))
+}
+
+// Clone copies the array.
+func (a *Array) Clone() *Array {
+	return &Array{Shape: slices.Clone(a.Shape), Data: slices.Clone(a.Data)}
+}
+
+// Row returns row i of a matrix, sharing memory.
+func (a *Array) Row(i int) []float32 {
+	width := len(a.Data) / a.Shape[0]
+	return a.Data[i*width : (i+1)*width]
+}
+
+// Set is a model's variables by path, such as "quantizer/level0/codes".
+type Set map[string]*Array
+
+// Paths lists the variables in a fixed (sorted) order.
+func (s Set) Paths() []string {
+	paths := make([]string, 0, len(s))
+	for p := range s {
+		paths = append(paths, p)
+	}
+	sort.Strings(paths)
+	return paths
+}
+
+// Merge adds every variable of other below prefix.
+func (s Set) Merge(prefix string, other Set) Set {
+	for p, a := range other {
+		s[path.Join(prefix, p)] = a
+	}
+	return s
+}
+
+// Sub returns the variables below prefix, with the prefix removed; the arrays
+// are shared.
+func (s Set) Sub(prefix string) Set {
+	sub := Set{}
+	for p, a := range s {
+		if rest, ok := strings.CutPrefix(p, prefix+"/"); ok {
+			sub[rest] = a
+		}
+	}
+	return sub
+}
+
+// Clone copies the set and its arrays.
+func (s Set) Clone() Set {
+	c := make(Set, len(s))
+	for p, a := range s {
+		c[p] = a.Clone()
+	}
+	return c
+}
+
+// Count is the number of scalars in all variables that are trained or exported
+// (state such as running averages excluded).
+func (s Set) Count() int {
+	n := 0
+	for p, a := range s {
+		if GroupOf(p) != State {
+			n += len(a.Data)
+		}
+	}
+	return n
+}
+
+// Group says which learning rate a variable follows.
+type Group string
+
+// The parameter groups of the paper's training protocols. The paths decide:
+// "…/codes" is the raw codebook E, "…/mixer/…" is M, "…/feature/…" is W,
+// "…/radius/…" holds learned radius scalars, "…/state/…" is never trained
+// (frozen copies, running averages, caches); everything else is the network.
+const (
+	Network Group = "network"
+	Codes   Group = "codes"
+	Mixer   Group = "mixer"
+	Feature Group = "feature"
+	Radius  Group = "radius"
+	State   Group = "state"
+)
+
+// Groups lists every trainable group in a fixed order.
+var Groups = []Group{Network, Codes, Mixer, Feature, Radius}
+
+// GroupOf derives the group of a variable from its path.
+func GroupOf(p string) Group {
+	parts := strings.Split(p, "/")
+	group := Network
+	for i, part := range parts {
+		switch part {
+		case "state":
+			return State
+		case "codes":
+			if i == len(parts)-1 {
+				group = Codes
+			}
+		case "mixer":
+			group = Mixer
+		case "feature":
+			group = Feature
+		case "radius":
+			group = Radius
+		}
+	}
+	return group
+}
+
+// Check reports the first difference between the variables a model declares
+// and those that were loaded.
+func (s Set) Check(loaded Set) error {
+	for _, p := range s.Paths() {
+		a, ok := loaded[p]
+		if !ok {
+			return fmt.Errorf("variable %q is missing", p)
+		}
+		if !slices.Equal(a.Shape, s[p].Shape) {
+			return fmt.Errorf("variable %q has shape %v, the model needs %v", p, a.Shape, s[p].Shape)
+		}
+	}
+	for _, p := range loaded.Paths() {
+		if _, ok := s[p]; !ok {
+			return fmt.Errorf("variable %q does not belong to this model", p)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,64 @@
+package radius
+
+import (
+	"math"
+
+	. "github.com/gomlx/gomlx/core/graph"
+)
+
+// smoothing of |d| near 0 for p = 1: |d| becomes √(d²+ε²) - ε, which is zero at
+// zero and differentiable there.
+const pNormSmoothing = 1e-3
+
+// pNorm is family (8), r = (Σ|dᵢ|^p)^(1/p), in float64. It is not radial: the
+// pull is along its gradient, not along s.
+func pNorm(d []float64, p float64) float64 {
+	largest := 0.0
+	for _, x := range d {
+		largest = math.Max(largest, math.Abs(x))
+	}
+	switch {
+	case largest == 0 || math.IsInf(p, 1):
+		return largest
+	case p == 1:
+		sum := 0.0
+		for _, x := range d {
+			sum += math.Sqrt(x*x+pNormSmoothing*pNormSmoothing) - pNormSmoothing
+		}
+		return sum
+	}
+	sum := 0.0 // scaled by the largest entry so that powers stay in range
+	for _, x := range d {
+		sum += math.Pow(math.Abs(x)/largest, p)
+	}
+	return largest * math.Pow(sum, 1/p)
+}
+
+// graphPNorm returns r [N,1] and dr/dd [N,d] for non-zero rows of d [N,d].
+// theta is the exponent; fixed exponents 1 and +Inf take their own forms.
+func (c Config) graphPNorm(d, theta *Node) (r, gradient *Node) {
+	magnitude := Abs(d)
+	fixed := c.Scalar.Use == Fixed
+	switch {
+	case fixed && c.Scalar.Value == 1:
+		root := Sqrt(AddScalar(Square(d), pNormSmoothing*pNormSmoothing))
+		return ReduceAndKeep(AddScalar(root, -pNormSmoothing), ReduceSum, -1), Div(d, root)
+	case fixed && math.IsInf(c.Scalar.Value, 1):
+		r = ReduceAndKeep(magnitude, ReduceMax, -1)
+		// A subgradient: the largest coordinates share it equally.
+		top := ConvertDType(Equal(magnitude, r), d.DType())
+		share := Div(top, ReduceAndKeep(top, ReduceSum, -1))
+		return r, Mul(Sign(d), share)
+	}
+	largest := ReduceAndKeep(magnitude, ReduceMax, -1)
+	largest = Where(GreaterThan(largest, ZerosLike(largest)), largest, OnesLike(largest))
+	scaled := Div(magnitude, largest)
+	// 0^p is 0 for the value; for the gradient's 0^(p-1) the guard keeps p
+	// close to 1 from producing 0^0.
+	positive := GreaterThan(scaled, ZerosLike(scaled))
+	base := Where(positive, scaled, OnesLike(scaled))
+	raised := Where(positive, Pow(base, theta), ZerosLike(scaled))
+	norm := Pow(ReduceAndKeep(raised, ReduceSum, -1), Reciprocal(theta)) // in units of largest
+	slope := Where(positive, Pow(Div(base, norm), AddScalar(theta, -1)), ZerosLike(scaled))
+	return Mul(norm, largest), Mul(Sign(d), slope)
+}

@@ -1,0 +1,155 @@
+package index
+
+import (
+	"fmt"
+	"math"
+)
+
+// Codes is a frozen codebook of K rows of d float32, packed for search.
+// It is immutable, so any number of goroutines may search it at once.
+type Codes struct {
+	k, d int
+	rows []float32 // [k,d], as given
+
+	// The search sees distinct rows only, moved by -mean: the rounding of a
+	// float32 score grows with the length of the vectors, and a common offset
+	// says nothing about which code is nearest.
+	source []uint32  // [distinct] row that a packed code stands for, ascending
+	mean   []float32 // [d]
+	panels []float32 // [panelCount, d, panelCodes]
+	half   []float32 // [panelCount, panelCodes] |c|^2/2; +Inf past the last code
+
+	norm       float64 // the longest packed code
+	errorScale float64 // see scoreError
+	errorFloor float64
+	kernel     kernel
+}
+
+// NewCodes packs a codebook: rows is [k,d] and is copied. It fails if k or d
+// is not positive, rows does not hold k*d numbers, or a row has a NaN or an
+// infinity. Equal rows are allowed: the lowest is always the one found.
+func NewCodes(rows []float32, k, d int) (*Codes, error) {
+	return newCodesWith(bestKernel, rows, k, d)
+}
+
+func newCodesWith(kern kernel, rows []float32, k, d int) (*Codes, error) {
+	if err := checkMatrix("codebook", rows, k, d); err != nil {
+		return nil, err
+	}
+	if k > math.MaxInt32 {
+		return nil, fmt.Errorf("a codebook of %d codes is too large: use at most %d", k, math.MaxInt32)
+	}
+	c := &Codes{k: k, d: d, rows: append([]float32(nil), rows...), kernel: kern}
+	c.source = distinctRows(c.rows, k, d)
+	c.mean = c.distinctMean()
+	c.pack()
+	return c, nil
+}
+
+// checkMatrix reports what is wrong with x as a finite, non-empty [n,d].
+func checkMatrix(what string, x []float32, n, d int) error {
+	if n <= 0 || d <= 0 {
+		return fmt.Errorf("%s has shape [%d,%d]: both sizes must be positive", what, n, d)
+	}
+	if len(x)%d != 0 || len(x)/d != n {
+		return fmt.Errorf("%s has %d numbers, but shape [%d,%d] needs exactly rows times columns", what, len(x), n, d)
+	}
+	for i, v := range x {
+		if v-v != 0 {
+			return fmt.Errorf("%s row %d, column %d is %v: remove or replace non-finite values", what, i/d, i%d, v)
+		}
+	}
+	return nil
+}
+
+// distinctRows lists, in ascending order, the first row of each set of equal rows.
+func distinctRows(rows []float32, k, d int) []uint32 {
+	first := make([]uint32, 0, k)
+	seen := make(map[uint64][]uint32, k)
+next:
+	for i := range k {
+		row := rows[i*d : (i+1)*d]
+		hash := uint64(14695981039346656037) // FNV-1a over 32-bit words
+		for _, v := range row {
+			if v == 0 {
+				v = 0 // -0 equals 0
+			}
+			hash = (hash ^ uint64(math.Float32bits(v))) * 1099511628211
+			hash ^= hash >> 32
+		}
+		for _, j := range seen[hash] {
+			if equalRows(row, rows[int(j)*d:(int(j)+1)*d]) {
+				continue next
+			}
+		}
+		seen[hash] = append(seen[hash], uint32(i))
+		first = append(first, uint32(i))
+	}
+	return first
+}
+
+func equalRows(a, b []float32) bool {
+	for i, v := range a {
+		if v != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *Codes) distinctMean() []float32 {
+	sum := make([]float64, c.d)
+	for _, i := range c.source {
+		for j, v := range c.Row(int(i)) {
+			sum[j] += float64(v)
+		}
+	}
+	mean := make([]float32, c.d)
+	for j, s := range sum {
+		mean[j] = float32(s / float64(len(c.source)))
+	}
+	return mean
+}
+
+// pack lays the distinct rows out in panels and derives the rounding bound.
+func (c *Codes) pack() {
+	count := (len(c.source) + panelCodes - 1) / panelCodes
+	c.panels = make([]float32, count*c.d*panelCodes)
+	c.half = make([]float32, count*panelCodes)
+	for i := range c.half {
+		c.half[i] = float32(math.Inf(1))
+	}
+	for i, row := range c.source {
+		panel := c.panels[i/panelCodes*c.d*panelCodes:]
+		var squares float64
+		for j, v := range c.Row(int(row)) {
+			centred := v - c.mean[j]
+			panel[j*panelCodes+i%panelCodes] = centred
+			squares += float64(centred) * float64(centred)
+		}
+		c.half[i] = float32(squares / 2)
+		c.norm = max(c.norm, math.Sqrt(squares))
+	}
+	c.errorScale, c.errorFloor = roundingOf(c.d)
+}
+
+// K is the number of codes.
+func (c *Codes) K() int { return c.k }
+
+// Dim is the length of a code.
+func (c *Codes) Dim() int { return c.d }
+
+// Row returns code i, [d]. The caller must not modify it. It panics if i is
+// not in [0, K).
+func (c *Codes) Row(i int) []float32 {
+	return c.rows[i*c.d : (i+1)*c.d : (i+1)*c.d]
+}
+
+// panelCount is the number of panels of the packed codebook.
+func (c *Codes) panelCount() int { return len(c.half) / panelCodes }
+
+// panel returns panel p and its halved squared norms.
+func (c *Codes) panel(p int) (codes, half []float32) {
+	size := c.d * panelCodes
+	return c.panels[p*size : (p+1)*size], c.half[p*panelCodes : (p+1)*panelCodes]
+}

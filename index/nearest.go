@@ -1,0 +1,130 @@
+package index
+
+import (
+	"fmt"
+	"math"
+	"sync"
+)
+
+// blockRows is the largest number of rows a worker takes at a time: enough to
+// reuse a panel from the first-level cache, few enough for the packed rows
+// and their states to stay in the second.
+const blockRows = 128
+
+// Nearest finds the nearest code of every row of x [n,d] and writes its
+// number to index [n] and, unless dist is nil, its squared Euclidean distance
+// to dist [n]. Ties go to the lowest code. Rows are shared among workers
+// goroutines; workers <= 0 means GOMAXPROCS. The result of a row depends on
+// nothing but the row.
+//
+// A row with a NaN or an infinity gets code 0 and distance NaN. Nearest
+// panics if a slice is too short for n rows.
+func (c *Codes) Nearest(x []float32, n int, index []uint32, dist []float32, workers int) {
+	if n < 0 || len(x) < n*c.d || len(index) < n || dist != nil && len(dist) < n {
+		panic(fmt.Sprintf("index: Nearest of %d rows of %d got slices of length %d (x), %d (index), %d (dist)",
+			n, c.d, len(x), len(index), len(dist)))
+	}
+	forBlocks(n, blockRows, workers, func(from, to int) {
+		s := takeScratch(to-from, c.d)
+		defer s.release()
+		var distances []float32
+		if dist != nil {
+			distances = dist[from:to]
+		}
+		c.nearestBlock(s, x[from*c.d:to*c.d], index[from:to], distances)
+	})
+}
+
+// scratch is the working memory of one block of rows.
+type scratch struct {
+	groups []float32    // [groups, d, groupRows] centred, negated rows
+	norms  []float64    // [groups*groupRows] lengths of the centred rows
+	states []groupState // [groups]
+}
+
+var scratchPool = sync.Pool{New: func() any { return new(scratch) }}
+
+// takeScratch returns working memory for a number of rows of d numbers.
+func takeScratch(rows, d int) *scratch {
+	s := scratchPool.Get().(*scratch)
+	groups := (rows + groupRows - 1) / groupRows
+	s.groups = resized(s.groups, groups*d*groupRows)
+	s.norms = resized(s.norms, groups*groupRows)
+	s.states = resized(s.states, groups)
+	return s
+}
+
+func (s *scratch) release() { scratchPool.Put(s) }
+
+// resized returns a slice of length n, reusing s where it is large enough.
+func resized[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}
+
+// nearestBlock searches the rows of x, at most as many as s was taken for.
+func (c *Codes) nearestBlock(s *scratch, x []float32, index []uint32, dist []float32) {
+	rows := len(index)
+	c.packRows(s, x, rows)
+	groups := (rows + groupRows - 1) / groupRows
+	for g := range groups {
+		s.states[g] = emptyState
+	}
+	size := c.d * groupRows
+	for p := range c.panelCount() {
+		panel, half := c.panel(p)
+		for g := range groups {
+			c.kernel.nearest(panel, half, s.groups[g*size:(g+1)*size], int32(p*panelCodes), &s.states[g])
+		}
+	}
+	for i := range rows {
+		row := x[i*c.d : (i+1)*c.d]
+		code, distance, _ := c.settle(&s.states[i/groupRows], i%groupRows, row, s.norms[i], dist != nil)
+		index[i] = code
+		if dist != nil {
+			dist[i] = float32(distance)
+		}
+	}
+}
+
+var emptyState = func() (s groupState) {
+	for r := range groupRows {
+		for lane := range lanes {
+			s.best[r][lane], s.second[r][lane] = float32(math.Inf(1)), float32(math.Inf(1))
+		}
+	}
+	return s
+}()
+
+// packRows writes mean - x, interleaved in groups of groupRows, and the
+// lengths of the rows. Missing rows of the last group repeat its last row.
+func (c *Codes) packRows(s *scratch, x []float32, rows int) {
+	d := c.d
+	// Squares below the normal range may vanish; this keeps the norm a bound.
+	const lost = 1.2e-38
+	for first := 0; first < rows; first += groupRows {
+		group := s.groups[first*d : (first+groupRows)*d]
+		for r := 0; r < groupRows; r += 4 {
+			at := func(i int) []float32 {
+				i = min(first+r+i, rows-1)
+				return x[i*d : (i+1)*d][:len(c.mean)]
+			}
+			x0, x1, x2, x3 := at(0), at(1), at(2), at(3)
+			var s0, s1, s2, s3 float32
+			out := group[r:]
+			for j, m := range c.mean {
+				v0, v1, v2, v3 := m-x0[j], m-x1[j], m-x2[j], m-x3[j]
+				*(*[4]float32)(out[j*groupRows:]) = [4]float32{v0, v1, v2, v3}
+				s0 += v0 * v0
+				s1 += v1 * v1
+				s2 += v2 * v2
+				s3 += v3 * v3
+			}
+			for i, sum := range [4]float32{s0, s1, s2, s3} {
+				s.norms[first+r+i] = math.Sqrt(float64(sum)+float64(d)*lost) * 1.001
+			}
+		}
+	}
+}

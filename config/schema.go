@@ -1,0 +1,173 @@
+// Package config turns strict YAML into plain structs and back.
+//
+// It knows no keys of its own. A configuration is any struct whose fields are
+// strings, numbers, booleans, slices and nested structs, described by tags:
+//
+//	Rank int    `yaml:"rank" doc:"rank of the transform"`
+//	Kind string `yaml:"kind" doc:"how codes are mapped" enum:"identity|linear"`
+//
+// The struct's value before decoding holds the defaults. Whatever a reader of
+// the file could have meant but did not write exactly is an error that names
+// the key, the line and the likely intention.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// field is one key of a struct.
+type field struct {
+	index int
+	key   string
+	doc   string
+	enum  []string // nil: any value
+}
+
+// fieldsOf lists the keys of struct type t in the order of its fields. A
+// field without a yaml tag is known by its name in lower case; unexported
+// fields and those tagged "-" are left out.
+func fieldsOf(t reflect.Type) ([]field, error) {
+	var fields []field
+	for i := range t.NumField() {
+		source := t.Field(i)
+		key, options, _ := strings.Cut(source.Tag.Get("yaml"), ",")
+		if !source.IsExported() || key == "-" {
+			continue
+		}
+		if options == "inline" {
+			return nil, fmt.Errorf("field %s.%s is tagged inline, which configuration does not support: give it a key", t, source.Name)
+		}
+		if key == "" {
+			key = strings.ToLower(source.Name)
+		}
+		f := field{index: i, key: key, doc: source.Tag.Get("doc")}
+		if enum, ok := source.Tag.Lookup("enum"); ok {
+			if scalarType(source.Type).Kind() != reflect.String {
+				return nil, fmt.Errorf("field %s.%s has an enum tag but holds %s: only strings can have one", t, source.Name, source.Type)
+			}
+			f.enum = strings.Split(enum, "|")
+		}
+		if !supported(scalarType(source.Type).Kind()) {
+			return nil, fmt.Errorf("field %s.%s has type %s, which configuration does not support", t, source.Name, source.Type)
+		}
+		for _, earlier := range fields {
+			if earlier.key == key {
+				return nil, fmt.Errorf("two fields of %s have the key %q", t, key)
+			}
+		}
+		fields = append(fields, f)
+	}
+	return fields, nil
+}
+
+// scalarType strips the slices off t.
+func scalarType(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	return t
+}
+
+func supported(kind reflect.Kind) bool {
+	switch kind {
+	case reflect.Bool, reflect.String, reflect.Struct, reflect.Float32, reflect.Float64,
+		reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return true
+	}
+	return false
+}
+
+// target returns the struct that into points to.
+func target(into any) (reflect.Value, error) {
+	v := reflect.ValueOf(into)
+	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {
+		return reflect.Value{}, fmt.Errorf("a configuration is decoded into a pointer to a struct, not into %T", into)
+	}
+	return v.Elem(), nil
+}
+
+// source returns the struct v is or points to.
+func source(v any) (reflect.Value, error) {
+	value := reflect.ValueOf(v)
+	if value.Kind() == reflect.Pointer && !value.IsNil() {
+		value = value.Elem()
+	}
+	if value.Kind() != reflect.Struct {
+		return reflect.Value{}, fmt.Errorf("a configuration is a struct or a pointer to one, not %T", v)
+	}
+	return value, nil
+}
+
+// wording says in plain words what a value of type t looks like.
+func wording(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.String:
+		return "a string"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	case reflect.Slice:
+		return "a list"
+	case reflect.Struct:
+		return "a map of keys"
+	}
+	return "a whole number"
+}
+
+// dottedKeys lists every key below struct type t, sections included; lists
+// are not entered.
+func dottedKeys(t reflect.Type, prefix string) []string {
+	fields, err := fieldsOf(t)
+	if err != nil {
+		return nil
+	}
+	var keys []string
+	for _, f := range fields {
+		keys = append(keys, prefix+f.key)
+		if below := t.Field(f.index).Type; below.Kind() == reflect.Struct {
+			keys = append(keys, dottedKeys(below, prefix+f.key+".")...)
+		}
+	}
+	return keys
+}
+
+// unknownKey words the error for name, which is no key of struct type t. The
+// path to t is prefix ("" or ending in a dot) and root is the whole
+// configuration's type; rest is what followed name in a dotted key.
+func unknownKey(root, t reflect.Type, prefix, name, rest, where string) error {
+	fields, err := fieldsOf(t)
+	if err != nil {
+		return err
+	}
+	var siblings []string
+	for _, f := range fields {
+		siblings = append(siblings, f.key)
+	}
+	problem := fmt.Sprintf("unknown key %q%s", prefix+name+rest, where)
+	everywhere := dottedKeys(root, "")
+	if near := Nearest(name, siblings); near != "" {
+		suggestion := prefix + near
+		if slices.Contains(everywhere, suggestion+rest) {
+			suggestion += rest
+		}
+		return fmt.Errorf("%s: did you mean %q?", problem, suggestion)
+	}
+	for _, key := range everywhere {
+		if rest == "" && key == prefix+name {
+			return fmt.Errorf("%s: nest it under its section instead of writing it with dots", problem)
+		}
+		if strings.HasSuffix(key, "."+name) {
+			return fmt.Errorf("%s: did you mean %q?", problem, key)
+		}
+	}
+	if len(siblings) == 0 {
+		return errors.New(problem)
+	}
+	return fmt.Errorf("%s: the keys here are %s", problem, strings.Join(siblings, ", "))
+}

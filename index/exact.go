@@ -70,22 +70,25 @@ func (c *Codes) nearestByDefinition(x []float32) (code uint32, distance float64)
 // code of x. rowNorm is the length of the centred row. The distance is valid
 // only if known; it is always so if wanted.
 func (c *Codes) settle(state *groupState, r int, x []float32, rowNorm float64, wanted bool) (code uint32, distance float64, known bool) {
-	best, second := &state.best[r], &state.second[r]
-	winner, runnerUp := 0, second[0]
-	for lane := 1; lane < lanes; lane++ {
-		runnerUp = min(runnerUp, second[lane], max(best[winner], best[lane]))
-		if best[lane] < best[winner] {
-			winner = lane
-		}
-	}
-	widest := c.scoreError(rowNorm, c.norm)
 	if !(rowNorm*c.norm < largestScore && c.norm*c.norm < largestScore) {
 		code, distance = c.nearestByDefinition(x)
 		return code, distance, true
 	}
-	score := float64(best[winner])
+	best, second := &state.best[r], &state.second[r]
+	winner, top, runnerUp := 0, best[0], second[0]
+	for lane := 1; lane < lanes; lane++ {
+		if b := best[lane]; b < top {
+			winner, top, runnerUp = lane, b, top
+		} else if b < runnerUp {
+			runnerUp = b
+		}
+		if s := second[lane]; s < runnerUp {
+			runnerUp = s
+		}
+	}
+	score := float64(top)
 	code = c.source[state.code[r][winner]]
-	clear := float64(runnerUp) > score+2*widest
+	clear := float64(runnerUp) > score+2*c.scoreError(rowNorm, c.norm)
 	if clear && !wanted {
 		return code, 0, false
 	}

@@ -31,9 +31,11 @@ type kernel struct {
 	// implementation rounds after each product and each sum, in the order of
 	// the coordinates, so the results agree to the bit.
 	scores func(panel, half, group []float32, out []float32, stride int)
+	// below returns a bit for each score s with energy + 2s < limit.
+	below func(scores *[panelCodes]float32, energy, limit float32) uint32
 }
 
-var portableKernel = kernel{name: "portable", nearest: nearestPortable, scores: scoresPortable}
+var portableKernel = kernel{name: "portable", nearest: nearestPortable, scores: scoresPortable, below: belowPortable}
 
 // bestKernel is the fastest kernel of this CPU and build.
 var bestKernel = supportedKernels()[0]

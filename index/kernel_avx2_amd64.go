@@ -189,3 +189,13 @@ func scoresTileAVX2(panel, half, group []float32, out []float32, stride int) {
 	a3.StoreArray((*[8]float32)(out[3*stride:]))
 	b3.StoreArray((*[8]float32)(out[3*stride+8:]))
 }
+
+func belowAVX2(scores *[panelCodes]float32, energy, limit float32) uint32 {
+	e, top := archsimd.BroadcastFloat32x8(energy), archsimd.BroadcastFloat32x8(limit)
+	var bits uint32
+	for j := 0; j < panelCodes; j += 8 {
+		s := archsimd.LoadFloat32x8Array((*[8]float32)(scores[j:]))
+		bits |= uint32(e.Add(s.Add(s)).Less(top).ToBits()) << j
+	}
+	return bits
+}

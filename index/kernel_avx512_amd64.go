@@ -99,3 +99,12 @@ func scoresTileAVX512(panel, half, group []float32, out []float32, stride int) {
 	a3.StoreArray((*[16]float32)(out[3*stride:]))
 	b3.StoreArray((*[16]float32)(out[3*stride+16:]))
 }
+
+func belowAVX512(scores *[panelCodes]float32, energy, limit float32) uint32 {
+	e, top := archsimd.BroadcastFloat32x16(energy), archsimd.BroadcastFloat32x16(limit)
+	s0 := archsimd.LoadFloat32x16Array((*[16]float32)(scores[0:]))
+	s1 := archsimd.LoadFloat32x16Array((*[16]float32)(scores[16:]))
+	low := e.Add(s0.Add(s0)).Less(top).ToBits()
+	high := e.Add(s1.Add(s1)).Less(top).ToBits()
+	return uint32(low) | uint32(high)<<16
+}

@@ -53,3 +53,13 @@ func scoresPortable(panel, half, group []float32, out []float32, stride int) {
 		}
 	}
 }
+
+func belowPortable(scores *[panelCodes]float32, energy, limit float32) uint32 {
+	var bits uint32
+	for j, s := range scores {
+		if energy+2*s < limit {
+			bits |= 1 << j
+		}
+	}
+	return bits
+}

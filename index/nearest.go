@@ -37,9 +37,9 @@ func (c *Codes) Nearest(x []float32, n int, index []uint32, dist []float32, work
 
 // scratch is the working memory of one block of rows.
 type scratch struct {
-	groups []float32    // [groups, d, groupRows] centred, negated rows
-	norms  []float64    // [groups*groupRows] lengths of the centred rows
-	states []groupState // [groups]
+	groups  []float32    // [groups, d, groupRows] centred, negated rows
+	squares []float32    // [groups*groupRows] squared lengths of the centred rows
+	states  []groupState // [groups]
 }
 
 var scratchPool = sync.Pool{New: func() any { return new(scratch) }}
@@ -49,7 +49,7 @@ func takeScratch(rows, d int) *scratch {
 	s := scratchPool.Get().(*scratch)
 	groups := (rows + groupRows - 1) / groupRows
 	s.groups = resized(s.groups, groups*d*groupRows)
-	s.norms = resized(s.norms, groups*groupRows)
+	s.squares = resized(s.squares, groups*groupRows)
 	s.states = resized(s.states, groups)
 	return s
 }
@@ -81,7 +81,7 @@ func (c *Codes) nearestBlock(s *scratch, x []float32, index []uint32, dist []flo
 	}
 	for i := range rows {
 		row := x[i*c.d : (i+1)*c.d]
-		code, distance, _ := c.settle(&s.states[i/groupRows], i%groupRows, row, s.norms[i], dist != nil)
+		code, distance, _ := c.settle(&s.states[i/groupRows], i%groupRows, row, c.rowNorm(s.squares[i]), dist != nil)
 		index[i] = code
 		if dist != nil {
 			dist[i] = float32(distance)
@@ -98,12 +98,18 @@ var emptyState = func() (s groupState) {
 	return s
 }()
 
+// rowNorm is a bound on the length of a centred row from its squared length
+// in float32, to which squares below the normal range may be lost.
+func (c *Codes) rowNorm(square float32) float64 {
+	const lost = 1.2e-38
+	return 1.001 * math.Sqrt(float64(square)+float64(c.d)*lost)
+}
+
 // packRows writes mean - x, interleaved in groups of groupRows, and the
-// lengths of the rows. Missing rows of the last group repeat its last row.
+// squared lengths of the rows, rounded after every operation so that they are
+// the same everywhere. Missing rows of the last group repeat its last row.
 func (c *Codes) packRows(s *scratch, x []float32, rows int) {
 	d := c.d
-	// Squares below the normal range may vanish; this keeps the norm a bound.
-	const lost = 1.2e-38
 	for first := 0; first < rows; first += groupRows {
 		group := s.groups[first*d : (first+groupRows)*d]
 		for r := 0; r < groupRows; r += 4 {
@@ -117,14 +123,12 @@ func (c *Codes) packRows(s *scratch, x []float32, rows int) {
 			for j, m := range c.mean {
 				v0, v1, v2, v3 := m-x0[j], m-x1[j], m-x2[j], m-x3[j]
 				*(*[4]float32)(out[j*groupRows:]) = [4]float32{v0, v1, v2, v3}
-				s0 += v0 * v0
-				s1 += v1 * v1
-				s2 += v2 * v2
-				s3 += v3 * v3
+				s0 += float32(v0 * v0)
+				s1 += float32(v1 * v1)
+				s2 += float32(v2 * v2)
+				s3 += float32(v3 * v3)
 			}
-			for i, sum := range [4]float32{s0, s1, s2, s3} {
-				s.norms[first+r+i] = math.Sqrt(float64(sum)+float64(d)*lost) * 1.001
-			}
+			*(*[4]float32)(s.squares[first+r:]) = [4]float32{s0, s1, s2, s3}
 		}
 	}
 }

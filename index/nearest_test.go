@@ -137,7 +137,7 @@ func TestScoreErrorBound(t *testing.T) {
 		kern.scores(panel, half, s.groups, got, k)
 		worst := 0.0
 		for i := range n {
-			bound := codes.scoreError(s.norms[i], codes.norm)
+			bound := codes.scoreError(codes.rowNorm(s.squares[i]), codes.norm)
 			for j := range k {
 				var want float64
 				for l := range d {

@@ -1,0 +1,195 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+)
+
+// KMeansInit chooses the first centres of KMeans.
+type KMeansInit int
+
+const (
+	// InitAuto is InitPlusPlus for up to 64 centres and InitParallel beyond.
+	InitAuto KMeansInit = iota
+	// InitPlusPlus draws one centre at a time with probability proportional
+	// to the squared distance from those already drawn (k-means++, Arthur and
+	// Vassilvitskii 2007). It passes over the data once for each centre.
+	InitPlusPlus
+	// InitParallel draws about k/2 candidates in each of five passes and
+	// reduces them by weighted k-means++ (k-means||, Bahmani et al. 2012):
+	// as good for large k, where k passes would cost more than the clustering.
+	InitParallel
+	// InitSample takes k rows at random.
+	InitSample
+)
+
+// KMeansOptions tunes KMeans. The zero value is a sensible choice.
+type KMeansOptions struct {
+	Seed       uint64
+	Iterations int        // largest number of updates of the centres; 0 means 25
+	Tolerance  float64    // stop when the error falls by less than this fraction; 0 means 1e-4, negative never
+	Workers    int        // goroutines; <= 0 means GOMAXPROCS
+	Init       KMeansInit // how to choose the first centres
+}
+
+// KMeans clusters the rows of x [n,d] around k centres by Lloyd's iteration.
+// It returns the centres [k,d] and the number of rows nearest to each, [k].
+// The result depends on x, k and the options, but not on Workers.
+//
+// A centre left without rows moves to the row farthest from its centre within
+// the cluster of largest error. If x has fewer than k distinct rows, every
+// distinct row becomes a centre and the surplus centres are copies of others,
+// with a count of 0.
+//
+// It fails if a size is not positive, x does not hold n*d finite numbers, an
+// option is out of range, or ctx ends first.
+func KMeans(ctx context.Context, x []float32, n, d, k int, opt KMeansOptions) (centers []float32, counts []int, err error) {
+	if err := checkMatrix("k-means data", x, n, d); err != nil {
+		return nil, nil, err
+	}
+	if k <= 0 {
+		return nil, nil, fmt.Errorf("k-means needs at least one centre, got %d", k)
+	}
+	if opt.Iterations < 0 || opt.Init < InitAuto || opt.Init > InitSample {
+		return nil, nil, fmt.Errorf("k-means options are out of range: %d iterations, initialisation %d", opt.Iterations, opt.Init)
+	}
+	if opt.Iterations == 0 {
+		opt.Iterations = 25
+	}
+	if opt.Tolerance == 0 {
+		opt.Tolerance = 1e-4
+	}
+	seeding := &seeding{
+		ctx: ctx, x: x, n: n, d: d, k: k, workers: opt.Workers,
+		rng: rand.New(rand.NewPCG(opt.Seed, 0x6b6d65616e73)),
+	}
+	centers, err = seeding.centers(opt.Init)
+	if err != nil {
+		return nil, nil, err
+	}
+	l := &lloyd{
+		x: x, n: n, d: d, k: k, workers: opt.Workers, centers: centers,
+		index: make([]uint32, n), dist: make([]float32, n), counts: make([]int, k),
+	}
+	var before float64
+	for i := 0; ; i++ {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, fmt.Errorf("k-means stopped after %d iterations: %w", i, err)
+		}
+		after, err := l.assign()
+		if err != nil {
+			return nil, nil, err
+		}
+		settled := i > 0 && before-after <= opt.Tolerance*before && !l.mustReseed()
+		if i == opt.Iterations || after == 0 || settled {
+			return l.centers, l.counts, nil
+		}
+		before = after
+		l.reseed()
+		l.update()
+	}
+}
+
+// lloyd is the state of Lloyd's iteration.
+type lloyd struct {
+	x       []float32 // [n,d]
+	n, d, k int
+	workers int
+	centers []float32 // [k,d]
+	index   []uint32  // [n] nearest centre
+	dist    []float32 // [n] squared distance from it
+	counts  []int     // [k] rows of each centre
+}
+
+// assign gives every row its nearest centre and returns the sum of squared
+// distances.
+func (l *lloyd) assign() (float64, error) {
+	codes, err := NewCodes(l.centers, l.k, l.d)
+	if err != nil {
+		return 0, fmt.Errorf("k-means left the range of float32, scale the data down: %w", err)
+	}
+	codes.Nearest(l.x, l.n, l.index, l.dist, l.workers)
+	clear(l.counts)
+	var total float64
+	for i, c := range l.index {
+		l.counts[c]++
+		total += float64(l.dist[i])
+	}
+	return total, nil
+}
+
+// mustReseed reports whether a centre has no rows though some row is not a
+// centre itself.
+func (l *lloyd) mustReseed() bool {
+	idle, apart := false, false
+	for _, count := range l.counts {
+		idle = idle || count == 0
+	}
+	for _, s := range l.dist {
+		apart = apart || s > 0
+	}
+	return idle && apart
+}
+
+// reseed hands every centre without rows the farthest row of the cluster whose
+// error is largest. Splitting by error, not by distance alone, keeps a few
+// outliers from attracting all the idle centres.
+func (l *lloyd) reseed() {
+	var errors []float64
+	for idle, count := range l.counts {
+		if count > 0 {
+			continue
+		}
+		if errors == nil {
+			errors = make([]float64, l.k)
+			for i, c := range l.index {
+				errors[c] += float64(l.dist[i])
+			}
+		}
+		donor := 0
+		for c, e := range errors {
+			if l.counts[c] > 1 && (e > errors[donor] || l.counts[donor] <= 1) {
+				donor = c
+			}
+		}
+		farthest := -1
+		for i, c := range l.index {
+			if int(c) == donor && l.counts[donor] > 1 && l.dist[i] > 0 && (farthest < 0 || l.dist[i] > l.dist[farthest]) {
+				farthest = i
+			}
+		}
+		if farthest < 0 {
+			return // every row is a centre, or about to become one
+		}
+		errors[donor] -= float64(l.dist[farthest])
+		l.counts[donor]--
+		l.counts[idle] = 1
+		l.index[farthest], l.dist[farthest] = uint32(idle), 0
+	}
+}
+
+// update moves every centre that has rows to their mean. Each sum is taken by
+// one goroutine in the order of the rows.
+func (l *lloyd) update() {
+	sums := make([]float64, l.k*l.d)
+	forBlocks(l.k, l.k, l.workers, func(from, to int) {
+		for i, c := range l.index {
+			if int(c) < from || int(c) >= to {
+				continue
+			}
+			sum := sums[int(c)*l.d : (int(c)+1)*l.d]
+			for j, v := range l.x[i*l.d : (i+1)*l.d] {
+				sum[j] += float64(v)
+			}
+		}
+		for c := from; c < to; c++ {
+			if l.counts[c] == 0 {
+				continue
+			}
+			for j := c * l.d; j < (c+1)*l.d; j++ {
+				l.centers[j] = float32(sums[j] / float64(l.counts[c]))
+			}
+		}
+	})
+}

@@ -1,0 +1,94 @@
+package index
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Product splits a vector into contiguous parts and encodes each with a
+// Residual of its own. It is immutable and safe for concurrent use.
+type Product struct {
+	parts []*Residual
+	d     int
+}
+
+// NewProduct composes the encoders of consecutive slices of a vector; their
+// dimensions add up to that of the vector. It fails if there is none or one is
+// nil.
+func NewProduct(parts ...*Residual) (*Product, error) {
+	if len(parts) == 0 {
+		return nil, errors.New("a product encoder needs at least one part")
+	}
+	p := &Product{parts: append([]*Residual(nil), parts...)}
+	for i, part := range parts {
+		if part == nil {
+			return nil, fmt.Errorf("part %d of the product encoder is missing", i)
+		}
+		p.d += part.d
+	}
+	return p, nil
+}
+
+// Parts is the number of parts.
+func (p *Product) Parts() int { return len(p.parts) }
+
+// Part returns the encoder of part i.
+func (p *Product) Part(i int) *Residual { return p.parts[i] }
+
+// Dim is the length of a vector.
+func (p *Product) Dim() int { return p.d }
+
+// Width is the number of codes of a vector when the first levels of every part
+// are used (all if levels <= 0). It panics if a part has fewer.
+func (p *Product) Width(levels int) int {
+	width := 0
+	for _, part := range p.parts {
+		width += part.usedLevels(levels)
+	}
+	return width
+}
+
+// Encode writes the codes of the rows of x [n,d] to out [n,Width(levels)],
+// part after part and level after level within a part. levels, beam and
+// workers mean what they mean to Residual.Encode, part by part. It panics if a
+// part has fewer levels or a slice is too short.
+func (p *Product) Encode(x []float32, n, levels, beam int, out []uint32, workers int) {
+	width := p.Width(levels)
+	checkLengths("Product.Encode", len(x), n*p.d, len(out), n*width, n)
+	forBlocks(n, encodeRows(beam), workers, func(from, to int) {
+		column, place := 0, 0
+		for _, part := range p.parts {
+			used := part.usedLevels(levels)
+			e := takeEncoding(to-from, part.d, used)
+			for i := from; i < to; i++ {
+				copy(e.x[(i-from)*part.d:(i-from+1)*part.d], x[i*p.d+column:])
+			}
+			part.encodeBlock(e, beam)
+			for i := from; i < to; i++ {
+				copy(out[i*width+place:], e.codes[(i-from)*used:(i-from+1)*used])
+			}
+			e.release()
+			column, place = column+part.d, place+used
+		}
+	})
+}
+
+// Decode writes to out [n,d] the vectors of codes [n,Width(levels)], laid out
+// as Encode does. Each part is decoded as by Residual.Decode. It fails if a
+// code is not in its codebook, and panics if a part has fewer levels or a
+// slice is too short.
+func (p *Product) Decode(codes []uint32, n, levels int, out []float32) error {
+	width := p.Width(levels)
+	checkLengths("Product.Decode", len(codes), n*width, len(out), n*p.d, n)
+	for i := range n {
+		row, vector := codes[i*width:(i+1)*width], out[i*p.d:(i+1)*p.d]
+		for j, part := range p.parts {
+			used := part.usedLevels(levels)
+			if err := part.decodeRow(row[:used], vector[:part.d]); err != nil {
+				return fmt.Errorf("row %d, part %d: %w", i, j, err)
+			}
+			row, vector = row[used:], vector[part.d:]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,139 @@
+package index
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Residual encodes a vector as one code a level, each level coding what the
+// levels before it left over; the vector is approximated by the sum of the
+// codes. It is immutable and safe for concurrent use.
+type Residual struct {
+	levels []*Codes
+	d      int
+}
+
+// NewResidual composes codebooks of equal dimension, first level first. It
+// fails if there is none, one is nil, or the dimensions differ.
+func NewResidual(levels ...*Codes) (*Residual, error) {
+	if len(levels) == 0 {
+		return nil, errors.New("a residual encoder needs at least one level")
+	}
+	for i, codes := range levels {
+		if codes == nil {
+			return nil, fmt.Errorf("level %d of the residual encoder has no codes", i)
+		}
+		if codes.d != levels[0].d {
+			return nil, fmt.Errorf("level %d of the residual encoder has dimension %d, level 0 has %d: they must agree", i, codes.d, levels[0].d)
+		}
+	}
+	return &Residual{levels: append([]*Codes(nil), levels...), d: levels[0].d}, nil
+}
+
+// Levels is the number of levels.
+func (q *Residual) Levels() int { return len(q.levels) }
+
+// Level returns the codes of level i.
+func (q *Residual) Level(i int) *Codes { return q.levels[i] }
+
+// Dim is the length of a vector.
+func (q *Residual) Dim() int { return q.d }
+
+// Encode writes to out [n,levels] the codes of the rows of x [n,d], using the
+// first levels of the encoder (all if levels <= 0). With beam <= 1 it is
+// greedy: each level takes the nearest code of the float32 residual. A wider
+// beam keeps that many partial encodings from level to level, and returns the
+// one of least squared error among the survivors and the greedy encoding, so
+// it is never worse than greedy; ties go to the lowest codes, first level
+// first. The codes of a row depend on the row, levels and beam only. workers
+// <= 0 means GOMAXPROCS.
+//
+// A row with a NaN or an infinity gets zeros.
+// Encode panics if there are not so many levels or a slice is too short.
+func (q *Residual) Encode(x []float32, n, levels, beam int, out []uint32, workers int) {
+	levels = q.usedLevels(levels)
+	checkLengths("Residual.Encode", len(x), n*q.d, len(out), n*levels, n)
+	forBlocks(n, encodeRows(beam), workers, func(from, to int) {
+		e := takeEncoding(to-from, q.d, levels)
+		defer e.release()
+		copy(e.x, x[from*q.d:to*q.d])
+		q.encodeBlock(e, beam)
+		copy(out[from*levels:to*levels], e.codes)
+	})
+}
+
+// Decode writes to out [n,d] the sums of the codes [n,levels] of each row, for
+// the first levels of the encoder (all if levels <= 0). Rows are added in
+// float32, level by level starting from the first, so equal codes give equal
+// bits everywhere. It fails if a code is not in its codebook, and panics if
+// there are not so many levels or a slice is too short.
+func (q *Residual) Decode(codes []uint32, n, levels int, out []float32) error {
+	levels = q.usedLevels(levels)
+	checkLengths("Residual.Decode", len(codes), n*levels, len(out), n*q.d, n)
+	for i := range n {
+		if err := q.decodeRow(codes[i*levels:(i+1)*levels], out[i*q.d:(i+1)*q.d]); err != nil {
+			return fmt.Errorf("row %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// decodeRow writes the sum of one row's codes to out [d].
+func (q *Residual) decodeRow(codes []uint32, out []float32) error {
+	for l, code := range codes {
+		level := q.levels[l]
+		if int64(code) >= int64(level.k) {
+			return fmt.Errorf("code %d of level %d is outside its codebook of %d", code, l, level.k)
+		}
+		row := level.Row(int(code))
+		if l == 0 {
+			copy(out, row)
+			continue
+		}
+		for j, v := range row {
+			out[j] += v
+		}
+	}
+	return nil
+}
+
+// usedLevels resolves the levels argument of Encode and Decode.
+func (q *Residual) usedLevels(levels int) int {
+	if levels <= 0 {
+		return len(q.levels)
+	}
+	if levels > len(q.levels) {
+		panic(fmt.Sprintf("index: %d levels asked of a residual encoder of %d", levels, len(q.levels)))
+	}
+	return levels
+}
+
+func checkLengths(call string, in, needIn, out, needOut, n int) {
+	if n < 0 || in < needIn || out < needOut {
+		panic(fmt.Sprintf("index: %s of %d rows got %d numbers (needs %d) and room for %d (needs %d)",
+			call, n, in, needIn, out, needOut))
+	}
+}
+
+// encodeGreedy fills e.codes level by level.
+func (q *Residual) encodeGreedy(e *encoding) {
+	d, levels := q.d, e.levels
+	copy(e.residual, e.x)
+	for l, codes := range q.levels[:levels] {
+		codes.nearestBlock(e.search, e.residual, e.index, nil)
+		for i, code := range e.index {
+			e.codes[i*levels+l] = code
+			if l+1 < levels {
+				subtract(e.residual[i*d:(i+1)*d], e.residual[i*d:(i+1)*d], codes.Row(int(code)))
+			}
+		}
+	}
+}
+
+// subtract writes a - b to out; out may be a.
+func subtract(out, a, b []float32) {
+	a, b = a[:len(out)], b[:len(out)]
+	for j := range out {
+		out[j] = a[j] - b[j]
+	}
+}

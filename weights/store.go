@@ -1,0 +1,89 @@
+package weights
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/gomlx/gomlx/ml/model"
+)
+
+// Install writes every variable of the set into the store, creating those it
+// does not have.
+func Install(store *model.Store, set Set) error {
+	for _, p := range set.Paths() {
+		a := set[p]
+		value := tensors.FromFlatDataAndDimensions(a.Data, a.Shape...)
+		if v := store.GetVariable("/" + p); v != nil {
+			if err := v.SetValue(value); err != nil {
+				return fmt.Errorf("setting variable %q: %w", p, err)
+			}
+			continue
+		}
+		if _, err := store.CreateVariable("/"+p, value); err != nil {
+			return fmt.Errorf("creating variable %q: %w", p, err)
+		}
+	}
+	return nil
+}
+
+// Read copies the store's variables below prefix ("" for all) to the host, with
+// the prefix removed.
+func Read(store *model.Store, prefix string) (Set, error) {
+	set := Set{}
+	for v := range store.IterVariables() {
+		p := strings.TrimPrefix(v.Path(), "/")
+		if prefix != "" {
+			rest, ok := strings.CutPrefix(p, prefix+"/")
+			if !ok {
+				continue
+			}
+			p = rest
+		}
+		if strings.HasPrefix(v.Name(), "#") {
+			continue // the engine's own
+		}
+		value, err := v.Value()
+		if err != nil {
+			return nil, fmt.Errorf("reading variable %q: %w", p, err)
+		}
+		data, err := tensors.CopyFlatData[float32](value)
+		if err != nil {
+			return nil, fmt.Errorf("reading variable %q: %w", p, err)
+		}
+		set[p] = &Array{Shape: append([]int{}, v.Shape().Dimensions...), Data: data}
+	}
+	return set, nil
+}
+
+// FromStore resolves paths to the store's variables in graph g. Every path
+// yields one node a graph, so that gradients with respect to it are complete.
+// The graph is marked as training: otherwise the embedded engine compiles the
+// variables' current values in as constants and later changes go unseen.
+func FromStore(store *model.Store, g *graph.Graph) Vars {
+	store.SetTraining(g, true)
+	nodes := map[string]*graph.Node{}
+	return NewVars(func(p string) *graph.Node {
+		if n, ok := nodes[p]; ok {
+			return n
+		}
+		v := store.GetVariable("/" + p)
+		if v == nil {
+			return nil
+		}
+		nodes[p] = v.NodeValue(g)
+		return nodes[p]
+	})
+}
+
+// Assign sets new values of the store's variables at the end of a step.
+func Assign(store *model.Store, values map[string]*graph.Node) {
+	for p, value := range values {
+		v := store.GetVariable("/" + p)
+		if v == nil {
+			panic(fmt.Errorf("no variable %q to update", p))
+		}
+		v.SetNodeValue(value)
+	}
+}

@@ -125,7 +125,7 @@ func (c *Codes) pack() {
 		for j, v := range c.Row(int(row)) {
 			centred := v - c.mean[j]
 			panel[j*panelCodes+i%panelCodes] = centred
-			squares += float64(centred) * float64(centred)
+			squares += float64(float64(centred) * float64(centred)) // the outer conversion forbids fusing
 		}
 		c.half[i] = float32(squares / 2)
 		c.norm = max(c.norm, math.Sqrt(squares))

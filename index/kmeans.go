@@ -60,11 +60,11 @@ func KMeans(ctx context.Context, x []float32, n, d, k int, opt KMeansOptions) (c
 	if opt.Tolerance == 0 {
 		opt.Tolerance = 1e-4
 	}
-	seeding := &seeding{
-		ctx: ctx, x: x, n: n, d: d, k: k, workers: opt.Workers,
+	start := &seeding{
+		x: x, n: n, d: d, k: k, workers: opt.Workers,
 		rng: rand.New(rand.NewPCG(opt.Seed, 0x6b6d65616e73)),
 	}
-	centers, err = seeding.centers(opt.Init)
+	centers, err = start.centers(ctx, opt.Init)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -16,7 +16,6 @@ const (
 
 // seeding chooses the first centres of k-means.
 type seeding struct {
-	ctx     context.Context
 	x       []float32 // [n,d]
 	n, d, k int
 	workers int
@@ -24,7 +23,7 @@ type seeding struct {
 }
 
 // centers returns [k,d].
-func (s *seeding) centers(init KMeansInit) ([]float32, error) {
+func (s *seeding) centers(ctx context.Context, init KMeansInit) ([]float32, error) {
 	if init == InitAuto {
 		init = InitPlusPlus
 		if s.k > plusPlusLimit {
@@ -39,9 +38,9 @@ func (s *seeding) centers(init KMeansInit) ([]float32, error) {
 			chosen = append(chosen, s.row(i)...)
 		}
 	case InitParallel:
-		chosen, err = s.parallel()
+		chosen, err = s.parallel(ctx)
 	default:
-		chosen, err = s.plusPlus(s.x, nil, nil)
+		chosen, err = s.plusPlus(ctx, s.x, nil, nil)
 	}
 	if err != nil {
 		return nil, err
@@ -59,7 +58,7 @@ func (s *seeding) row(i int) []float32 { return s.x[i*s.d : (i+1)*s.d] }
 // probability proportional to its weight (1 if weights is nil) times its
 // squared distance from the rows chosen so far. It returns fewer than k rows
 // if every point coincides with a chosen one.
-func (s *seeding) plusPlus(points []float32, weights []float64, chosen []float32) ([]float32, error) {
+func (s *seeding) plusPlus(ctx context.Context, points []float32, weights []float64, chosen []float32) ([]float32, error) {
 	n := len(points) / s.d
 	weight := func(i int) float64 {
 		if weights == nil {
@@ -84,10 +83,10 @@ func (s *seeding) plusPlus(points []float32, weights []float64, chosen []float32
 	}
 	fresh := len(chosen) == 0
 	for len(chosen) < s.k*s.d {
-		if err := s.ctx.Err(); err != nil {
+		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("k-means stopped while choosing its first centres: %w", err)
 		}
-		i := s.draw(n, func(i int) float64 { return weight(i) * apart[i] })
+		i := s.draw(n, func(i int) float64 { return float64(weight(i) * apart[i]) })
 		if i < 0 {
 			return chosen, nil
 		}
@@ -130,7 +129,7 @@ func (s *seeding) draw(n int, mass func(i int) float64) int {
 
 // parallel is k-means||: rounds of independent draws, then weighted k-means++
 // among the candidates.
-func (s *seeding) parallel() ([]float32, error) {
+func (s *seeding) parallel(ctx context.Context) ([]float32, error) {
 	candidates := append([]float32(nil), s.row(s.rng.IntN(s.n))...)
 	fresh := candidates
 	owner := make([]uint32, s.n) // nearest candidate of each row
@@ -140,7 +139,7 @@ func (s *seeding) parallel() ([]float32, error) {
 	}
 	index, dist := make([]uint32, s.n), make([]float32, s.n)
 	for round := 0; ; round++ {
-		if err := s.ctx.Err(); err != nil {
+		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("k-means stopped while choosing its first centres: %w", err)
 		}
 		codes, err := NewCodes(fresh, len(fresh)/s.d, s.d)
@@ -175,9 +174,9 @@ func (s *seeding) parallel() ([]float32, error) {
 	for _, c := range owner {
 		weights[c]++
 	}
-	chosen, err := s.plusPlus(candidates, weights, nil)
+	chosen, err := s.plusPlus(ctx, candidates, weights, nil)
 	if err != nil || len(chosen) == s.k*s.d {
 		return chosen, err
 	}
-	return s.plusPlus(s.x, nil, chosen)
+	return s.plusPlus(ctx, s.x, nil, chosen)
 }

@@ -1,0 +1,130 @@
+package report
+
+import "math"
+
+// The magnitudes drawn end where sums, differences and ratios of two values
+// could overflow.
+const (
+	largest    = 1e300
+	largestLog = 1e150
+)
+
+func drawable(v float64, log bool) bool {
+	if log {
+		return v >= 1/largestLog && v <= largestLog
+	}
+	return math.Abs(v) <= largest // false for NaN
+}
+
+// domain is the range of values an axis shows.
+type domain struct {
+	lo, hi float64
+	log    bool
+	empty  bool
+	whole  bool // all values are integers, and so should be the ticks
+}
+
+func newDomain(log bool) domain { return domain{log: log, empty: true, whole: true} }
+
+// include widens the domain to hold v; values that cannot be drawn are ignored.
+func (d *domain) include(v float64) {
+	if !drawable(v, d.log) {
+		return
+	}
+	if d.empty {
+		d.lo, d.hi, d.empty = v, v, false
+	}
+	d.lo, d.hi = math.Min(d.lo, v), math.Max(d.hi, v)
+	d.whole = d.whole && v == math.Trunc(v)
+}
+
+// settle makes lo < hi with room for distinct ticks: an empty domain becomes
+// [0,1] ([1,10] when logarithmic), a constant one opens around its value.
+func (d *domain) settle() {
+	if d.empty {
+		d.lo, d.hi, d.empty, d.whole = 0, 1, false, false
+		if d.log {
+			d.lo, d.hi = 1, 10
+		}
+		return
+	}
+	if d.log {
+		if d.hi/d.lo < 1+1e-9 {
+			d.lo, d.hi = d.lo/2, d.hi*2
+		}
+		return
+	}
+	size := math.Max(math.Abs(d.lo), math.Abs(d.hi))
+	if width := d.hi - d.lo; width > 1e-290 && width > size*1e-11 {
+		return
+	}
+	around := size / 2
+	if size < 1e-280 {
+		around = 1
+	}
+	d.lo, d.hi = d.lo-around, d.hi+around
+}
+
+// round widens a settled linear domain to whole tick steps, so that the
+// outermost grid lines frame the data.
+func (d *domain) round(target int) {
+	if d.log {
+		return
+	}
+	mantissa, power := tickStep(d.hi-d.lo, target, d.whole)
+	step := multiple(1, mantissa, power)
+	d.lo = multiple(math.Floor(d.lo/step+1e-6), mantissa, power)
+	d.hi = multiple(math.Ceil(d.hi/step-1e-6), mantissa, power)
+}
+
+// pad widens a settled domain by a fraction of its width on both sides.
+func (d *domain) pad(fraction float64) {
+	if d.log {
+		factor := math.Pow(d.hi/d.lo, fraction)
+		d.lo, d.hi = d.lo/factor, d.hi*factor
+		return
+	}
+	by := (d.hi - d.lo) * fraction
+	d.lo, d.hi = d.lo-by, d.hi+by
+}
+
+// at returns where v lies between lo (0) and hi (1).
+func (d domain) at(v float64) float64 {
+	if d.log {
+		return (math.Log(v) - math.Log(d.lo)) / (math.Log(d.hi) - math.Log(d.lo))
+	}
+	return (v - d.lo) / (d.hi - d.lo)
+}
+
+func (d domain) ticks(target int) []tick {
+	if d.log {
+		return logTicks(d.lo, d.hi, target)
+	}
+	return linearTicks(d.lo, d.hi, target, d.whole)
+}
+
+// axis maps a domain to pixels from start to end.
+type axis struct {
+	domain
+	start, end float64
+}
+
+func (a axis) pos(v float64) float64 { return a.start + a.at(v)*(a.end-a.start) }
+
+// ticksThatFit returns the most ticks whose labels, each of the size that
+// measure gives and gap apart, do not overlap along the axis.
+func (a axis) ticksThatFit(target int, gap float64, measure func(label string) float64) []tick {
+	for ; ; target-- {
+		ticks := a.ticks(target)
+		fits := true
+		for i := 1; i < len(ticks); i++ {
+			distance := math.Abs(a.pos(ticks[i].value) - a.pos(ticks[i-1].value))
+			if distance < (measure(ticks[i].label)+measure(ticks[i-1].label))/2+gap {
+				fits = false
+			}
+		}
+		if fits || target <= 2 {
+			return ticks
+		}
+	}
+}

@@ -1,0 +1,180 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// mostBars is the number of bars from which neighbours share one.
+const mostBars = 256
+
+// BarChart draws many values as bars from zero, such as how often each code
+// of a codebook is used. Beyond 256 values, neighbours share a bar that shows
+// their mean; the chart says so.
+type BarChart struct {
+	Title   string
+	Caption string // what to look for
+	XLabel  string
+	YLabel  string
+	Values  []float64 // [n]
+	Sorted  bool      // draw from the largest to the smallest
+	LogY    bool
+}
+
+func (c BarChart) heading() (string, string) { return c.Title, c.Caption }
+
+func (c BarChart) render(m *markup, ids *idSource) error {
+	return renderFigure(m, c, fullRow, ids)
+}
+
+// bar is the mean of values[from:to].
+type bar struct {
+	from, to int
+	mean     float64
+}
+
+// bin groups values into at most mostBars bars of equal width (the last may
+// be narrower). Values that cannot be drawn are no part of a mean; a bar of
+// none but those has mean NaN.
+func bin(values []float64) []bar {
+	per := max(1, (len(values)+mostBars-1)/mostBars)
+	var bars []bar
+	for from := 0; from < len(values); from += per {
+		to := min(from+per, len(values))
+		sum, n := 0.0, 0
+		for _, v := range values[from:to] {
+			if drawable(v, false) {
+				sum += v / float64(per)
+				n++
+			}
+		}
+		mean := math.NaN()
+		if n > 0 {
+			mean = sum * (float64(per) / float64(n))
+		}
+		bars = append(bars, bar{from, to, mean})
+	}
+	return bars
+}
+
+func (c BarChart) draw(size chartSize) (*drawing, error) {
+	values := c.Values
+	if c.Sorted {
+		values = slices.Clone(values)
+		slices.SortFunc(values, func(a, b float64) int {
+			switch {
+			case a > b || !math.IsNaN(a) && math.IsNaN(b):
+				return -1
+			case a < b || math.IsNaN(a) && !math.IsNaN(b):
+				return 1
+			}
+			return 0
+		})
+	}
+	bars := bin(values)
+	y := newDomain(c.LogY)
+	if !c.LogY {
+		y.include(0)
+	}
+	shown := 0
+	for _, b := range bars {
+		if drawable(b.mean, c.LogY) {
+			shown++
+		}
+		y.include(b.mean)
+	}
+	if y.lo == 0 && y.hi == 0 { // nothing but zeros
+		y.include(1)
+	}
+	y.settle()
+	if c.LogY {
+		y.lo /= 2 // so that the smallest bar has a height
+		y.pad(0.02)
+	}
+	// A bar stands around its position.
+	x := domain{lo: -0.5, hi: float64(max(1, len(values))) - 0.5, whole: true}
+	f := newFrame(layout{size: size, x: x, y: y, xLabel: c.XLabel, yLabel: c.YLabel})
+	f.open("g", "class", "s0")
+	for _, b := range bars {
+		f.drawBar(b, c)
+	}
+	f.close("g")
+	if shown == 0 {
+		f.emptyMessage()
+	}
+	d := &drawing{size: f.size, body: f.String(), notes: c.notes(bars)}
+	d.description = c.describe()
+	return d, nil
+}
+
+func (f *frame) drawBar(b bar, c BarChart) {
+	if !drawable(b.mean, c.LogY) || b.mean == 0 {
+		return
+	}
+	base := f.bottom
+	if !c.LogY {
+		base = f.y.pos(0)
+	}
+	left, right, end := f.x.pos(float64(b.from)-0.5), f.x.pos(float64(b.to)-0.5), f.y.pos(b.mean)
+	gap := 0.0
+	if right-left > 3 {
+		gap = math.Min(4, (right-left)*0.15)
+	}
+	label := fmt.Sprintf("%d: %s", b.from, Number(b.mean, 4))
+	if b.to > b.from+1 {
+		label = fmt.Sprintf("%d to %d: mean %s", b.from, b.to-1, Number(b.mean, 4))
+	}
+	f.open("rect", "class", "bar", "x", px(left+gap/2), "y", px(math.Min(base, end)),
+		"width", px(right-left-gap), "height", px(math.Abs(base-end)))
+	f.element("title", label)
+	f.close("rect")
+}
+
+func (c BarChart) zeros() int {
+	n := 0
+	for _, v := range c.Values {
+		if v == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+func (c BarChart) notes(bars []bar) []string {
+	var notes []string
+	if len(bars) < len(c.Values) {
+		notes = append(notes, fmt.Sprintf("Each bar is the mean of %d neighbouring values.", bars[0].to-bars[0].from))
+	}
+	if n := c.zeros(); n > 0 {
+		notes = append(notes, fmt.Sprintf("%s of %s values are zero.", Count(n), Count(len(c.Values))))
+	}
+	notFinite, negative := 0, 0
+	for _, v := range c.Values {
+		switch {
+		case c.LogY && v < 0:
+			negative++
+		case !drawable(v, false):
+			notFinite++
+		}
+	}
+	return append(notes, leftOut(notFinite, negative)...)
+}
+
+func (c BarChart) describe() string {
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, v := range c.Values {
+		if drawable(v, false) {
+			low, high = math.Min(low, v), math.Max(high, v)
+		}
+	}
+	if low > high {
+		return "Bar chart without values."
+	}
+	order := ""
+	if c.Sorted {
+		order = ", sorted from the largest"
+	}
+	return fmt.Sprintf("Bar chart of %s, %s values of %s%s: lowest %s, highest %s, %s zero.", orElse(c.YLabel, "values"),
+		Count(len(c.Values)), orElse(c.XLabel, "positions"), order, Number(low, 4), Number(high, 4), Count(c.zeros()))
+}

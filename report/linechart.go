@@ -1,0 +1,222 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// LineChart draws one or more series as lines.
+type LineChart struct {
+	Title   string
+	Caption string // what to look for
+	XLabel  string
+	YLabel  string
+	LogX    bool
+	LogY    bool
+	Series  []Series
+	Marks   []Mark
+}
+
+// Series is one line of a LineChart.
+type Series struct {
+	Name string
+	X    []float64 // [n], drawn in the order given; nil means 0, 1, 2, ...
+	Y    []float64 // [n]; a value that is not finite leaves a gap
+	Low  []float64 // [n], optional with High: the lower edge of a band
+	High []float64 // [n]
+	// Faint draws the line thin and pale, for raw values behind their
+	// smoothed course.
+	Faint bool
+
+	smoothed bool // follows another series, whose missing values are not counted twice
+}
+
+// Smooth returns the exponentially weighted mean of s under another name: a
+// value span points back counts 1/e of the latest. It starts without bias at
+// the first value and keeps the gaps of s; a band is dropped.
+func (s Series) Smooth(name string, span float64) Series {
+	keep := math.Exp(-1 / math.Max(span, 1e-9))
+	smooth := Series{Name: name, X: s.X, Y: make([]float64, len(s.Y)), smoothed: true}
+	sum, weight := 0.0, 0.0
+	for i, v := range s.Y {
+		if !drawable(v, false) {
+			smooth.Y[i] = math.NaN()
+			continue
+		}
+		sum = keep*sum + (1-keep)*v
+		weight = keep*weight + (1 - keep)
+		smooth.Y[i] = sum / weight
+	}
+	return smooth
+}
+
+// Mark is a vertical line with a label, such as the start of a phase.
+type Mark struct {
+	X     float64
+	Label string
+}
+
+// RankSeries returns the use of a codebook by rank: counts [K] sorted from
+// the most used code (x = 1) to the least, as shares of their sum. Draw it
+// with LogX and LogY; codes never used do not show on a logarithmic axis.
+func RankSeries(name string, counts []float64) Series {
+	y := slices.Clone(counts)
+	slices.SortFunc(y, func(a, b float64) int {
+		switch {
+		case a > b:
+			return -1
+		case a < b:
+			return 1
+		}
+		return 0
+	})
+	x := make([]float64, len(y))
+	sum := 0.0
+	for i, v := range y {
+		x[i] = float64(i + 1)
+		sum += v
+	}
+	if sum != 0 {
+		for i := range y {
+			y[i] /= sum
+		}
+	}
+	return Series{Name: name, X: x, Y: y}
+}
+
+func (c LineChart) heading() (string, string) { return c.Title, c.Caption }
+
+func (c LineChart) render(m *markup, ids *idSource) error {
+	return renderFigure(m, c, fullRow, ids)
+}
+
+func (c LineChart) validate() error {
+	if len(c.Series) == 0 {
+		return errNothing
+	}
+	for _, s := range c.Series {
+		n := len(s.Y)
+		if s.X != nil && len(s.X) != n {
+			return fmt.Errorf("series %q has %d x and %d y values; give one y for each x", s.Name, len(s.X), n)
+		}
+		if (s.Low != nil || s.High != nil) && (len(s.Low) != n || len(s.High) != n) {
+			return fmt.Errorf("series %q has a band of %d low and %d high values for %d points; give both for every point", s.Name, len(s.Low), len(s.High), n)
+		}
+	}
+	return nil
+}
+
+func (s Series) x(i int) float64 {
+	if s.X == nil {
+		return float64(i)
+	}
+	return s.X[i]
+}
+
+func (c LineChart) draw(size chartSize) (*drawing, error) {
+	if err := c.validate(); err != nil {
+		return nil, err
+	}
+	x, y := newDomain(c.LogX), newDomain(c.LogY)
+	notFinite, notPositive, points := 0, 0, 0
+	for _, s := range c.Series {
+		for i, v := range s.Y {
+			switch at := s.x(i); {
+			case s.smoothed && math.IsNaN(v):
+			case c.LogX && at <= 0 || c.LogY && v <= 0:
+				notPositive++
+			case !drawable(at, c.LogX) || !drawable(v, c.LogY):
+				notFinite++
+			default:
+				points++
+				x.include(at)
+				y.include(v)
+				if s.Low != nil {
+					y.include(s.Low[i])
+					y.include(s.High[i])
+				}
+			}
+		}
+	}
+	for _, mark := range c.Marks {
+		x.include(mark.X)
+	}
+	x.settle()
+	y.settle()
+	if c.LogY {
+		y.pad(0.04)
+	}
+	f := newFrame(layout{size: size, x: x, y: y, xLabel: c.XLabel, yLabel: c.YLabel, legend: c.legend()})
+	for i, s := range c.Series {
+		f.drawBand(i, s)
+	}
+	f.drawMarks(c.Marks)
+	for i, s := range c.Series {
+		f.drawLine(i, s)
+	}
+	if points == 0 {
+		f.emptyMessage()
+	}
+	return &drawing{
+		size: f.size, body: f.String(), data: f.hoverData(),
+		description: c.describe(), notes: leftOut(notFinite, notPositive),
+	}, nil
+}
+
+// legend is empty for a single series without a name.
+func (c LineChart) legend() []legendItem {
+	var items []legendItem
+	for i, s := range c.Series {
+		if len(c.Series) == 1 && s.Name == "" {
+			break
+		}
+		items = append(items, legendItem{s.Name, s.class(i), func(m *markup, x, y float64) {
+			m.empty("line", "class", "line", "x1", px(x-10), "x2", px(x+10), "y1", px(y), "y2", px(y))
+			if len(s.Y) <= mostMarked {
+				drawMarker(m, i, x, y, 3)
+			}
+		}})
+	}
+	return items
+}
+
+func (c LineChart) describe() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Line chart of %s against %s.", orElse(c.YLabel, "values"), orElse(c.XLabel, "position"))
+	for i, s := range c.Series {
+		low, high, first, last := -1, -1, -1, -1
+		for j, v := range s.Y {
+			if !drawable(v, c.LogY) || !drawable(s.x(j), c.LogX) {
+				continue
+			}
+			if first < 0 {
+				first, low, high = j, j, j
+			}
+			last = j
+			if v < s.Y[low] {
+				low = j
+			}
+			if v > s.Y[high] {
+				high = j
+			}
+		}
+		name := orElse(s.Name, fmt.Sprintf("series %d", i+1))
+		if first < 0 {
+			fmt.Fprintf(&b, " %s: no values.", name)
+			continue
+		}
+		fmt.Fprintf(&b, " %s: from %s to %s, lowest %s at %s, highest %s at %s.", name,
+			Number(s.Y[first], 4), Number(s.Y[last], 4),
+			Number(s.Y[low], 4), Number(s.x(low), 6), Number(s.Y[high], 4), Number(s.x(high), 6))
+	}
+	return b.String()
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}

@@ -1,0 +1,156 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// mostMarked is the number of points up to which each gets a marker.
+const mostMarked = 24
+
+// seriesClass names the colour of series i; the palette repeats.
+func seriesClass(i int) string { return fmt.Sprintf("s%d", i%len(lightColours.series)) }
+
+// lineClass is seriesClass with another dash pattern on each repetition.
+func lineClass(i int) string {
+	round := i / len(lightColours.series) % 3
+	return seriesClass(i) + []string{"", " dashed", " dotted"}[round]
+}
+
+func (s Series) class(i int) string {
+	if s.Faint {
+		return lineClass(i) + " faint"
+	}
+	return lineClass(i)
+}
+
+// drawLine draws one series: the thinned line, and a marker on each point
+// where there are few or where a point has no neighbour to be joined with.
+func (f *frame) drawLine(number int, s Series) {
+	ok := func(i int) bool { return drawable(s.x(i), f.x.log) && drawable(s.Y[i], f.y.log) }
+	picked := thinLine(len(s.Y), linePoints, ok,
+		func(i int) float64 { return s.Y[i] }, func(i int) float64 { return f.x.at(s.x(i)) })
+	if len(picked) == 0 {
+		return
+	}
+	var path strings.Builder
+	var alone []int
+	start := true
+	for at, i := range picked {
+		if i < 0 {
+			start = true
+			continue
+		}
+		if start {
+			path.WriteByte('M')
+			if at+1 == len(picked) || picked[at+1] < 0 {
+				alone = append(alone, i)
+			}
+		} else {
+			path.WriteByte(' ')
+		}
+		start = false
+		path.WriteString(px(f.x.pos(s.x(i))) + " " + px(f.y.pos(s.Y[i])))
+	}
+	f.open("g", "class", s.class(number))
+	f.empty("path", "class", "line", "data-name", orElse(s.Name, "value"), "d", path.String())
+	if len(picked) <= mostMarked {
+		alone = picked
+	}
+	for _, i := range alone {
+		if i >= 0 {
+			drawMarker(&f.markup, number, f.x.pos(s.x(i)), f.y.pos(s.Y[i]), 3)
+		}
+	}
+	f.close("g")
+}
+
+// drawMarker draws a filled marker whose shape tells series apart without
+// colour: circle, square, diamond, triangle.
+func drawMarker(m *markup, number int, x, y, r float64) {
+	at := func(dx, dy float64) string { return px(x+dx*r) + " " + px(y+dy*r) }
+	switch number % 4 {
+	case 0:
+		m.empty("circle", "class", "fill", "cx", px(x), "cy", px(y), "r", px(r))
+	case 1:
+		m.empty("path", "class", "fill", "d", "M"+at(-0.9, -0.9)+" "+at(0.9, -0.9)+" "+at(0.9, 0.9)+" "+at(-0.9, 0.9)+"Z")
+	case 2:
+		m.empty("path", "class", "fill", "d", "M"+at(0, -1.35)+" "+at(1.35, 0)+" "+at(0, 1.35)+" "+at(-1.35, 0)+"Z")
+	case 3:
+		m.empty("path", "class", "fill", "d", "M"+at(0, -1.25)+" "+at(1.2, 0.9)+" "+at(-1.2, 0.9)+"Z")
+	}
+}
+
+// drawBand fills between Low and High. Long bands are summarised by the
+// extremes of each slot, so the band never looks narrower than it is.
+func (f *frame) drawBand(number int, s Series) {
+	if s.Low == nil {
+		return
+	}
+	ok := func(i int) bool {
+		return drawable(s.x(i), f.x.log) && drawable(s.Low[i], f.y.log) && drawable(s.High[i], f.y.log)
+	}
+	perSlot := max(1, int(math.Ceil(float64(len(s.Y))/(linePoints/2))))
+	var upper, lower []string
+	f.open("g", "class", seriesClass(number))
+	flush := func() {
+		if len(upper) > 1 {
+			for i := len(lower) - 1; i >= 0; i-- {
+				upper = append(upper, lower[i])
+			}
+			f.empty("path", "class", "band", "d", "M"+strings.Join(upper, " ")+"Z")
+		}
+		upper, lower = nil, nil
+	}
+	for from := 0; from < len(s.Y); from += perSlot {
+		first, low, high := -1, 0.0, 0.0
+		for i := from; i < min(from+perSlot, len(s.Y)); i++ {
+			switch {
+			case !ok(i):
+			case first < 0:
+				first, low, high = i, s.Low[i], s.High[i]
+			default:
+				low, high = math.Min(low, s.Low[i]), math.Max(high, s.High[i])
+			}
+		}
+		if first < 0 {
+			flush()
+			continue
+		}
+		x := px(f.x.pos(s.x(first)))
+		upper = append(upper, x+" "+px(f.y.pos(high)))
+		lower = append(lower, x+" "+px(f.y.pos(low)))
+	}
+	flush()
+	f.close("g")
+}
+
+// drawMarks draws the vertical markers; labels that would run into each other
+// go to further rows, and only the line is left where the rows are full.
+func (f *frame) drawMarks(marks []Mark) {
+	ends := []float64{math.Inf(-1), math.Inf(-1), math.Inf(-1)}
+	for _, mark := range marks {
+		if !drawable(mark.X, f.x.log) {
+			continue
+		}
+		x := f.x.pos(mark.X)
+		f.open("g", "class", "mark")
+		f.element("title", mark.Label)
+		f.empty("line", "x1", px(x), "x2", px(x), "y1", px(f.top), "y2", px(f.bottom))
+		text := fitText(mark.Label, 150, tickFont)
+		width := textLength(text, tickFont)
+		from, anchor, at := x+4, "start", x+4
+		if from+width > f.right {
+			from, anchor, at = x-4-width, "end", x-4
+		}
+		for row := range ends {
+			if from > ends[row]+6 {
+				ends[row] = from + width
+				f.element("text", text, "x", px(at), "y", px(f.top+10+14*float64(row)), "text-anchor", anchor)
+				break
+			}
+		}
+		f.close("g")
+	}
+}

@@ -1,0 +1,206 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Table is rows of text under columns. It renders as HTML on a page and, with
+// Text, Markdown and CSV, for terminals, documents and spreadsheets.
+type Table struct {
+	Title   string
+	Caption string
+	Columns []Column
+	Rows    [][]Cell // each at most len(Columns) cells; missing ones are empty
+}
+
+// Column is the head of a table column.
+type Column struct {
+	Name  string
+	Align Align
+	Note  string // what the column means; shown under the table
+}
+
+// Cell is one cell of a table.
+type Cell struct {
+	Text   string
+	Strong bool   // stands out, such as the best of its column
+	Muted  bool   // steps back, such as a baseline
+	Tip    string // shown under the pointer in HTML
+}
+
+// Align is where the text of a column stands.
+type Align int
+
+// The alignments of a Column.
+const (
+	Auto Align = iota // right when every cell is a number, else left
+	Left
+	Right
+	Center
+)
+
+// Cells returns a row of plain cells.
+func Cells(texts ...string) []Cell {
+	row := make([]Cell, len(texts))
+	for i, text := range texts {
+		row[i].Text = text
+	}
+	return row
+}
+
+func (t Table) validate() error {
+	if len(t.Columns) == 0 {
+		return fmt.Errorf("table %q has no columns; name at least one", t.Title)
+	}
+	for i, row := range t.Rows {
+		if len(row) > len(t.Columns) {
+			return fmt.Errorf("table %q has %d cells in row %d for %d columns; add columns or drop cells", t.Title, len(row), i+1, len(t.Columns))
+		}
+	}
+	return nil
+}
+
+// cell returns the cell of a row, empty where the row is short.
+func (t Table) cell(row, column int) Cell {
+	if column < len(t.Rows[row]) {
+		return t.Rows[row][column]
+	}
+	return Cell{}
+}
+
+// alignment settles Auto for a column.
+func (t Table) alignment(column int) Align {
+	if align := t.Columns[column].Align; align != Auto {
+		return align
+	}
+	numbers := 0
+	for row := range t.Rows {
+		switch text := strings.TrimSpace(t.cell(row, column).Text); {
+		case text == "" || text == "-" || text == "–" || text == notAvailable:
+		case isNumber(text):
+			numbers++
+		default:
+			return Left
+		}
+	}
+	if numbers == 0 {
+		return Left
+	}
+	return Right
+}
+
+// isNumber tells whether s reads as a quantity: a number with at most a unit,
+// a percent sign or a spread after it.
+func isNumber(s string) bool {
+	s = strings.TrimLeft(s, "+-−<>~≈")
+	if s == "∞" {
+		return true
+	}
+	if s == "" || s[0] < '0' || s[0] > '9' {
+		return false
+	}
+	for _, word := range strings.Fields(s) {
+		letters := 0
+		digit := false
+		for _, r := range word {
+			switch {
+			case r >= '0' && r <= '9':
+				digit = true
+			case strings.ContainsRune(".,-+%±∞", r):
+			default:
+				letters++
+			}
+		}
+		if letters > 3 || !digit && letters > 0 && len(word) > 3 {
+			return false
+		}
+	}
+	return true
+}
+
+func (t Table) render(m *markup, _ *idSource) error {
+	if err := t.validate(); err != nil {
+		return err
+	}
+	m.open("figure", "class", "table")
+	if t.Title != "" {
+		m.element("h3", t.Title)
+	}
+	m.open("div", "class", "scroll", "tabindex", "0", "role", "group", "aria-label", orElse(t.Title, "table"))
+	m.open("table")
+	m.open("thead")
+	m.open("tr")
+	classes := make([]string, len(t.Columns))
+	for i, c := range t.Columns {
+		classes[i] = t.alignment(i).class()
+		m.element("th", c.Name, tipped([]string{"scope", "col", "class", classes[i]}, c.Note)...)
+	}
+	m.close("tr")
+	m.close("thead")
+	m.open("tbody")
+	for row := range t.Rows {
+		m.open("tr")
+		for column := range t.Columns {
+			c := t.cell(row, column)
+			class := classes[column]
+			if c.Muted {
+				class += " muted"
+			}
+			m.open("td", "class", class)
+			c.render(m)
+			m.close("td")
+		}
+		m.close("tr")
+		m.newline()
+	}
+	m.close("tbody")
+	m.close("table")
+	m.close("div")
+	if notes := t.notes(); t.Caption != "" || len(notes) > 0 {
+		m.open("figcaption")
+		m.text(t.Caption)
+		for _, note := range notes {
+			m.element("small", note)
+		}
+		m.close("figcaption")
+	}
+	m.close("figure")
+	m.newline()
+	return nil
+}
+
+func (c Cell) render(m *markup) {
+	name := "span"
+	if c.Strong {
+		name = "strong"
+	}
+	m.element(name, c.Text, tipped(nil, c.Tip)...)
+}
+
+func tipped(attributes []string, tip string) []string {
+	if tip == "" {
+		return attributes
+	}
+	return append(attributes, "title", tip)
+}
+
+func (t Table) notes() []string {
+	var notes []string
+	for _, c := range t.Columns {
+		if c.Note != "" {
+			notes = append(notes, c.Name+": "+c.Note)
+		}
+	}
+	return notes
+}
+
+func (a Align) class() string {
+	switch a {
+	case Right:
+		return "right"
+	case Center:
+		return "center"
+	}
+	return "left"
+}

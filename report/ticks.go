@@ -1,0 +1,145 @@
+package report
+
+import (
+	"math"
+	"strconv"
+)
+
+// tick is one labelled position of an axis.
+type tick struct {
+	value float64
+	label string
+}
+
+// tickStep returns the step 1, 2 or 5 times a power of ten that divides width
+// into about target parts, as mantissa and power; whole asks for no step
+// below 1.
+func tickStep(width float64, target int, whole bool) (mantissa float64, power int) {
+	raw := width / float64(max(target, 1))
+	if whole {
+		raw = math.Max(raw, 1)
+	}
+	power = int(math.Floor(math.Log10(raw)))
+	scaled := raw / math.Pow10(power)
+	// Log10 can land on either side of an exact power of ten.
+	if scaled >= 10 {
+		scaled, power = scaled/10, power+1
+	}
+	switch {
+	case scaled < 1.5:
+		return 1, power
+	case scaled < 3.5:
+		return 2, power
+	case scaled < 7.5:
+		return 5, power
+	}
+	return 1, power + 1
+}
+
+// multiple returns i*mantissa*10^power, exact where a float64 can be.
+func multiple(i, mantissa float64, power int) float64 {
+	if power < 0 && power >= -22 {
+		return i * mantissa / math.Pow10(-power)
+	}
+	return i * mantissa * math.Pow10(power)
+}
+
+// linearTicks returns about target ticks in [lo, hi], lo < hi.
+func linearTicks(lo, hi float64, target int, whole bool) []tick {
+	mantissa, power := tickStep(hi-lo, target, whole)
+	step := multiple(1, mantissa, power)
+	slack := 1e-6
+	var values []float64
+	for i, last := math.Ceil(lo/step-slack), math.Floor(hi/step+slack); i <= last; i++ {
+		values = append(values, multiple(i, mantissa, power))
+	}
+	return labelLinear(values, power)
+}
+
+// labelLinear gives all ticks of an axis the same unit and number of
+// decimals; power is that of the step.
+func labelLinear(values []float64, power int) []tick {
+	largest := 0.0
+	for _, v := range values {
+		largest = math.Max(largest, math.Abs(v))
+	}
+	unit, suffix := 1.0, ""
+	switch {
+	case largest >= 1e15 || largest > 0 && largest < 1e-3:
+		e := int(math.Floor(math.Log10(largest) + 1e-9))
+		return labelExponential(values, power, e)
+	case largest >= 1e4:
+		for _, prefix := range prefixes {
+			if largest >= prefix.value {
+				unit, suffix = prefix.value, prefix.name
+			}
+		}
+	}
+	decimals := max(0, int(math.Round(math.Log10(unit)))-power)
+	ticks := make([]tick, len(values))
+	for i, v := range values {
+		label := strconv.FormatFloat(v/unit, 'f', decimals, 64)
+		if v == 0 {
+			label = "0"
+		} else {
+			label += suffix
+		}
+		ticks[i] = tick{v, label}
+	}
+	return ticks
+}
+
+func labelExponential(values []float64, power, exponent int) []tick {
+	decimals := max(0, exponent-power)
+	ticks := make([]tick, len(values))
+	for i, v := range values {
+		label := "0"
+		if v != 0 {
+			label = strconv.FormatFloat(shift(v, -exponent), 'f', decimals, 64) + "e" + strconv.Itoa(exponent)
+		}
+		ticks[i] = tick{v, label}
+	}
+	return ticks
+}
+
+// shift returns v*10^power without leaving the range of a float64 on the way.
+func shift(v float64, power int) float64 {
+	half := power / 2
+	return v * math.Pow10(half) * math.Pow10(power-half)
+}
+
+// logTicks returns ticks in [lo, hi], 0 < lo < hi: powers of ten where the
+// range holds several, their multiples by 2 and 5 where it holds few, and
+// even steps where it is narrower than that.
+func logTicks(lo, hi float64, target int) []tick {
+	decades := math.Log10(hi) - math.Log10(lo)
+	first, last := int(math.Floor(math.Log10(lo))), int(math.Ceil(math.Log10(hi)))
+	var values []float64
+	add := func(v float64) {
+		if v >= lo*(1-1e-9) && v <= hi*(1+1e-9) {
+			values = append(values, v)
+		}
+	}
+	switch {
+	case decades >= 2.5:
+		stride := max(1, int(math.Ceil(decades/float64(max(target, 2)))))
+		for e := first; e <= last; e++ {
+			if e%stride == 0 {
+				add(math.Pow10(e))
+			}
+		}
+	case decades >= 0.8:
+		for e := first; e <= last; e++ {
+			for _, mantissa := range []float64{1, 2, 5} {
+				add(multiple(1, mantissa, e))
+			}
+		}
+	default:
+		return linearTicks(lo, hi, target, false)
+	}
+	ticks := make([]tick, len(values))
+	for i, v := range values {
+		ticks[i] = tick{v, Short(v, 1)}
+	}
+	return ticks
+}

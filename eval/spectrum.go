@@ -1,0 +1,103 @@
+package eval
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// EffectiveRank returns the effective rank of rows [k, d] (Roy and Vetterli,
+// 2007): exp of the entropy of the singular values divided by their sum. It
+// lies between 1, all rows on one line through the origin, and min(k, d), all
+// directions alike; it is 0 where all rows are zero and NaN where a value is
+// not finite. Singular values below about 1e-7 of the largest, which the
+// d x d Gram matrix cannot tell from zero, count as zero. It panics when rows
+// does not have k*d values.
+func EffectiveRank(rows []float32, k, d int) float64 {
+	values, finite := widen("EffectiveRank", rows, k, d)
+	if !finite {
+		return math.NaN()
+	}
+	if len(values) == 0 {
+		return 0
+	}
+	squares, ok := gramEigenvalues(values, k, d)
+	if !ok {
+		return math.NaN()
+	}
+	largest := squares[len(squares)-1] // ascending
+	noise := largest * float64(max(k, d)) * 0x1p-52
+	sum := 0.0
+	singulars := make([]float64, len(squares))
+	for i, square := range squares {
+		if square > noise {
+			singulars[i] = math.Sqrt(square)
+			sum += singulars[i]
+		}
+	}
+	if sum == 0 {
+		return 0
+	}
+	nats := 0.0
+	for _, singular := range singulars {
+		if p := singular / sum; p > 0 {
+			nats -= p * math.Log(p)
+		}
+	}
+	return math.Exp(nats)
+}
+
+// gramEigenvalues returns the squared singular values of values [k, d],
+// ascending, or false where they cannot be found.
+func gramEigenvalues(values []float64, k, d int) ([]float64, bool) {
+	gram := mat.NewSymDense(d, nil)
+	gram.SymOuterK(1, mat.NewDense(k, d, values).T())
+	var eigen mat.EigenSym
+	if !eigen.Factorize(gram, false) {
+		return nil, false
+	}
+	return eigen.Values(nil), true
+}
+
+// SpectralNorm returns the largest singular value of the matrix m [d, d],
+// row-major; NaN where a value is not finite and 0 where d is 0. It panics
+// when m does not have d*d values.
+func SpectralNorm(m []float32, d int) float64 {
+	return singularValues("SpectralNorm", m, d)[0] // descending
+}
+
+// SmallestSingular returns the smallest singular value of the matrix m
+// [d, d], row-major, under the conditions of SpectralNorm. It is 0 for a
+// matrix without an inverse, up to rounding.
+func SmallestSingular(m []float32, d int) float64 {
+	values := singularValues("SmallestSingular", m, d)
+	return values[len(values)-1]
+}
+
+func singularValues(caller string, m []float32, d int) []float64 {
+	values, finite := widen(caller, m, d, d)
+	if d == 0 {
+		return []float64{0}
+	}
+	var svd mat.SVD
+	if !finite || !svd.Factorize(mat.NewDense(d, d, values), mat.SVDNone) {
+		return []float64{math.NaN()}
+	}
+	return svd.Values(nil)
+}
+
+// widen returns values [k, d] as float64 and whether all of them are finite.
+// It panics, naming the caller, when the length is wrong.
+func widen(caller string, values []float32, k, d int) (wide []float64, finite bool) {
+	if k < 0 || d < 0 || len(values) != k*d {
+		panic(fmt.Sprintf("eval.%s: %d values are not %d rows of %d", caller, len(values), k, d))
+	}
+	wide = make([]float64, len(values))
+	finite = true
+	for i, value := range values {
+		wide[i] = float64(value)
+		finite = finite && !math.IsNaN(wide[i]) && !math.IsInf(wide[i], 0)
+	}
+	return wide, finite
+}

@@ -1,0 +1,139 @@
+package eval
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Usage counts how often each code of each level was assigned.
+type Usage struct {
+	counts [][]uint64 // [level][code]
+	rows   uint64
+}
+
+// UsageStats describes the use of one level's codes, or its average over
+// levels.
+type UsageStats struct {
+	// Utilization is the fraction of codes assigned at least once, DeadRate
+	// the fraction never assigned.
+	Utilization float64 `json:"utilization"`
+	DeadRate    float64 `json:"dead_rate"`
+	// EntropyBits is the entropy of the empirical distribution of codes, in
+	// bits; Perplexity is the number of equally used codes of that entropy.
+	// Without tokens both are 0.
+	EntropyBits float64 `json:"entropy_bits"`
+	Perplexity  float64 `json:"perplexity"`
+	// TokensPerCode is the number of tokens divided by the vocabulary. Where
+	// it is small, utilization says more about the sample than the codebook:
+	// at 1, even uniform use leaves 37 % of the codes unseen.
+	TokensPerCode float64 `json:"tokens_per_code"`
+}
+
+// NewUsage counts codes of levels with these vocabularies. It fails without
+// levels and on a vocabulary below 1.
+func NewUsage(vocab []int) (*Usage, error) {
+	if len(vocab) == 0 {
+		return nil, errors.New("usage needs the vocabulary of at least one level")
+	}
+	u := &Usage{counts: make([][]uint64, len(vocab))}
+	for level, size := range vocab {
+		if size < 1 {
+			return nil, fmt.Errorf("level %d has a vocabulary of %d: it needs at least 1", level, size)
+		}
+		u.counts[level] = make([]uint64, size)
+	}
+	return u, nil
+}
+
+// Add counts codes [n, levels], row-major. It fails, and counts nothing, when
+// levels is not the number NewUsage was given, on a part of a row, and on a
+// code outside its level's vocabulary.
+func (u *Usage) Add(codes []uint32, levels int) error {
+	if levels != len(u.counts) {
+		return fmt.Errorf("codes have %d levels, usage counts %d", levels, len(u.counts))
+	}
+	if len(codes)%levels != 0 {
+		return fmt.Errorf("%d codes are not whole rows of %d levels", len(codes), levels)
+	}
+	for i, code := range codes {
+		if size := len(u.counts[i%levels]); uint64(code) >= uint64(size) {
+			return fmt.Errorf("row %d, level %d: code %d is outside the vocabulary of %d", i/levels, i%levels, code, size)
+		}
+	}
+	for i, code := range codes {
+		u.counts[i%levels][code]++
+	}
+	u.rows += uint64(len(codes) / levels)
+	return nil
+}
+
+// Merge adds the counts of other, which must have the same vocabularies.
+func (u *Usage) Merge(other *Usage) error {
+	if !slices.EqualFunc(u.counts, other.counts, func(a, b []uint64) bool { return len(a) == len(b) }) {
+		return fmt.Errorf("usage of vocabularies %v cannot be merged into usage of %v", other.Vocab(), u.Vocab())
+	}
+	for level, counts := range other.counts {
+		for code, count := range counts {
+			u.counts[level][code] += count
+		}
+	}
+	u.rows += other.rows
+	return nil
+}
+
+// Vocab returns the number of codes of each level.
+func (u *Usage) Vocab() []int {
+	vocab := make([]int, len(u.counts))
+	for level, counts := range u.counts {
+		vocab[level] = len(counts)
+	}
+	return vocab
+}
+
+// Count returns the number of rows counted: the tokens of each level.
+func (u *Usage) Count() uint64 { return u.rows }
+
+// Histogram returns how often each code of a level was assigned, as a copy.
+// It panics on a level that does not exist.
+func (u *Usage) Histogram(level int) []uint64 { return slices.Clone(u.counts[level]) }
+
+// Level returns the statistics of one level. It panics on a level that does
+// not exist.
+func (u *Usage) Level(level int) UsageStats {
+	used, nats := 0, 0.0
+	for _, count := range u.counts[level] {
+		if count > 0 {
+			used++
+			p := float64(count) / float64(u.rows)
+			nats -= p * math.Log(p)
+		}
+	}
+	vocab := float64(len(u.counts[level]))
+	stats := UsageStats{
+		Utilization:   float64(used) / vocab,
+		DeadRate:      1 - float64(used)/vocab,
+		EntropyBits:   nats / math.Ln2,
+		TokensPerCode: float64(u.rows) / vocab,
+	}
+	if used > 0 {
+		stats.Perplexity = math.Exp(nats)
+	}
+	return stats
+}
+
+// Mean returns every statistic averaged over the levels.
+func (u *Usage) Mean() UsageStats {
+	var mean UsageStats
+	share := 1 / float64(len(u.counts))
+	for level := range u.counts {
+		stats := u.Level(level)
+		mean.Utilization += share * stats.Utilization
+		mean.DeadRate += share * stats.DeadRate
+		mean.EntropyBits += share * stats.EntropyBits
+		mean.Perplexity += share * stats.Perplexity
+		mean.TokensPerCode += share * stats.TokensPerCode
+	}
+	return mean
+}

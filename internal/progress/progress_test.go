@@ -53,7 +53,7 @@ func (b *bench) screen() []string {
 
 func TestShowsBarSpeedAndTimes(t *testing.T) {
 	b := newBench(200, true)
-	b.columns = 88 // room for a bar of 24 cells
+	b.columns = 88           // room for a bar of 24 cells
 	b.wait(20 * time.Second) // a slow first step is no part of the speed
 	b.Update(0, "")
 	for step := int64(1); step <= 50; step++ {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// writeCodes stores codes with CreateCodes, a few rows at a time.
+// writeCodes stores codes with CreateCodes, many rows at a time.
 func writeCodes(t testing.TB, name string, vocab []int, codes []uint32) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -18,7 +18,7 @@ func writeCodes(t testing.TB, name string, vocab []int, codes []uint32) string {
 		t.Fatal(err)
 	}
 	defer w.Abort()
-	for part := range slices.Chunk(codes, 5*len(vocab)) {
+	for part := range slices.Chunk(codes, 5003*len(vocab)) {
 		if err := w.WriteRows(part); err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +61,7 @@ func rowsOf(t testing.TB, c *Codes, start, n int) []uint32 {
 func TestCodesRoundTrip(t *testing.T) {
 	for _, vocab := range [][]int{{16}, {256, 256, 65_536}, {65_537, 4}, {1 << 30}} {
 		var codes []uint32
-		for i := range 3001 {
+		for i := range 10_007 {
 			for level, size := range vocab {
 				codes = append(codes, uint32(i*7919*(level+1)%size))
 			}

@@ -3,6 +3,7 @@ package data
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/gritvq/gritvq/internal/atomicfile"
@@ -95,6 +96,9 @@ func (e *jsonlEncoder) finish() error { return nil }
 // memory before it writes them out as a row group.
 const parquetGroupValues = 4 << 20
 
+// parquetRecords is how many records are handed to a parquet writer at a time.
+const parquetRecords = 4096
+
 type codesRecord struct {
 	Row   int64   `parquet:"row,delta"`
 	Codes []int32 `parquet:"codes,list"`
@@ -115,7 +119,7 @@ type parquetEncoder[T cell, R any] struct {
 
 func newParquetEncoder[T cell, R any](file *atomicfile.File, cols int, convert func(row int, values []T) R) *parquetEncoder[T, R] {
 	writer := parquet.NewGenericWriter[R](file, parquet.Compression(&parquet.Zstd), parquet.MaxRowsPerRowGroup(int64(max(1, parquetGroupValues/cols))))
-	return &parquetEncoder[T, R]{writer: writer, cols: cols, convert: convert}
+	return &parquetEncoder[T, R]{writer: writer, cols: cols, convert: convert, records: make([]R, 0, parquetRecords)}
 }
 
 func newParquetCodes(file *atomicfile.File, levels int) rowEncoder[uint32] {
@@ -135,11 +139,21 @@ func newParquetVectors(file *atomicfile.File, dim int) rowEncoder[float32] {
 }
 
 func (e *parquetEncoder[T, R]) encode(first int, values []T) error {
-	e.records = e.records[:0]
-	for i := range len(values) / e.cols {
-		e.records = append(e.records, e.convert(first+i, values[i*e.cols:(i+1)*e.cols]))
+	for row := range slices.Chunk(values, e.cols) {
+		e.records = append(e.records, e.convert(first, row))
+		first++
+		if len(e.records) == cap(e.records) {
+			if err := e.flush(); err != nil {
+				return err
+			}
+		}
 	}
+	return e.flush()
+}
+
+func (e *parquetEncoder[T, R]) flush() error {
 	_, err := e.writer.Write(e.records)
+	e.records = e.records[:0]
 	return err
 }
 

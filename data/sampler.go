@@ -30,6 +30,12 @@ func (s Selection) At(i int) int {
 	return s.order.At(s.start + i)
 }
 
+// Head selects the first n of the selected rows (all, if there are fewer).
+func (s Selection) Head(n int) Selection {
+	s.n = min(s.n, max(n, 0))
+	return s
+}
+
 // Split divides the rows 0..n-1 at random into those to train on and those
 // held out. Together they are all rows, and none is in both. held gets
 // round(n*fraction) rows; with 0 < fraction and n > 1 it gets at least one, and

@@ -1,0 +1,187 @@
+// Package fit trains tokenizers: the step and its optimizers, schedules, cached
+// codebooks, dead-code resets, running averages, monitoring, safeguards, and
+// checkpoints that make a killed run continue as if it had not been.
+package fit
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/gritvq/gritvq/tokenizer"
+	"github.com/gritvq/gritvq/vq"
+	"github.com/gritvq/gritvq/weights"
+)
+
+// Config is a whole experiment: what is trained, and how.
+type Config struct {
+	Seed      uint64           `yaml:"seed" doc:"Decides initial weights, the split and the order of the data."`
+	Model     tokenizer.Config `yaml:"model" doc:"The network around the quantizer."`
+	Quantizer vq.Config        `yaml:"quantizer" doc:"The quantizer."`
+	Train     Train            `yaml:"train" doc:"The training run."`
+}
+
+// Train configures the run.
+type Train struct {
+	Steps     int       `yaml:"steps" doc:"Training steps."`
+	Batch     int       `yaml:"batch" doc:"Vectors a step."`
+	Split     float64   `yaml:"split" doc:"Share of the rows trained on; the rest is held out (ignored when a held-out file is given)."`
+	Optimizer Optimizer `yaml:"optimizer" doc:"How gradients become steps."`
+	Rates     Rates     `yaml:"rates" doc:"Learning rates of the parameter groups, as multiples of optimizer.rate."`
+	Schedule  Schedule  `yaml:"schedule" doc:"The learning rate over time."`
+	ClipNorm  float64   `yaml:"clip_norm" doc:"Bound on the global norm of the gradient (0: none)."`
+	Average   float64   `yaml:"average" doc:"Decay of the weight average used for evaluation and export (0: none)."`
+	Evaluate  int       `yaml:"evaluate" doc:"Steps between evaluations on held-out rows (0: only at the end)."`
+	HeldRows  int       `yaml:"held_rows" doc:"Held-out rows scored during training."`
+	Patience  int       `yaml:"patience" doc:"Stop after this many evaluations without improvement and keep the best weights (0: never)."`
+	Log       int       `yaml:"log" doc:"Steps between records of log.jsonl."`
+	Save      int       `yaml:"checkpoint" doc:"Steps between checkpoints."`
+}
+
+// Optimizer names the update rule.
+type Optimizer struct {
+	Name        string  `yaml:"name" enum:"adam|adamw|adagrad|sgd" doc:"Update rule."`
+	Rate        float64 `yaml:"rate" doc:"Learning rate of the network."`
+	Beta1       float64 `yaml:"beta1" doc:"Adam: decay of the mean gradient."`
+	Beta2       float64 `yaml:"beta2" doc:"Adam: decay of the mean squared gradient."`
+	Epsilon     float64 `yaml:"epsilon" doc:"Added to the denominator."`
+	Momentum    float64 `yaml:"momentum" doc:"SGD."`
+	Decay       float64 `yaml:"weight_decay" doc:"Decay of the network's weights (decoupled for adamw, added to the gradient otherwise)."`
+	MixerDecay  float64 `yaml:"mixer_decay" doc:"The same for the mixer M."`
+	Accumulator float64 `yaml:"accumulator" doc:"Adagrad: initial squared gradient."`
+}
+
+// Rates are multiples of the optimizer's rate.
+type Rates struct {
+	Codes   float64 `yaml:"codes" doc:"Raw codes E."`
+	Mixer   float64 `yaml:"mixer" doc:"Mixer M."`
+	Feature float64 `yaml:"feature" doc:"Feature map W and the gain."`
+	Radius  float64 `yaml:"radius" doc:"Learned radius scalars."`
+}
+
+// Schedule shapes the learning rate.
+type Schedule struct {
+	Kind   string  `yaml:"kind" enum:"constant|cosine|inverse-sqrt" doc:"Shape after the warm-up."`
+	Warmup int     `yaml:"warmup" doc:"Steps of linear warm-up."`
+	Floor  float64 `yaml:"floor" doc:"Cosine: final share of the rate."`
+}
+
+// Default returns the default preset for a method: the settings that were
+// measured to win on real data.
+func Default(method string) (Config, error) {
+	q, err := vq.Defaults(method)
+	if err != nil {
+		return Config{}, err
+	}
+	return Config{
+		Seed:      1,
+		Model:     tokenizer.Default(),
+		Quantizer: q,
+		Train: Train{
+			Steps: 3000, Batch: 1024, Split: 0.9,
+			Optimizer: Optimizer{Name: "adam", Rate: 1e-3, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Momentum: 0.9, Accumulator: 0.1},
+			Rates:     Rates{Codes: 1, Mixer: 1, Feature: 1, Radius: 0.1},
+			Schedule:  Schedule{Kind: "cosine", Warmup: 100},
+			ClipNorm:  1,
+			Evaluate:  500, HeldRows: 10000, Log: 50, Save: 250,
+		},
+	}, nil
+}
+
+// Paper returns the paper's letter for GRIT (protocol A, its learning rates),
+// and the plain rivals for the other methods: no resets, no extras.
+func Paper(method string) (Config, error) {
+	c, err := Default(method)
+	if err != nil {
+		return c, err
+	}
+	if method == "grit" {
+		c.Quantizer = c.Quantizer.Paper()
+	} else {
+		c.Quantizer.Resets.Every = 0
+		c.Quantizer.Start = vq.Start{From: "random"}
+	}
+	c.Train.Optimizer.Rate = 3e-4
+	c.Train.Optimizer.Decay = 1e-4
+	c.Train.Optimizer.MixerDecay = 1e-4
+	c.Train.Average = 0
+	// The paper's absolute rates 1e-3 (M), 2e-3 (W) and 3e-4 (E).
+	c.Train.Rates = Rates{Codes: 1, Mixer: 1e-3 / 3e-4, Feature: 2e-3 / 3e-4, Radius: 0.1}
+	return c, nil
+}
+
+// Preset returns a named starting point.
+func Preset(name, method string) (Config, error) {
+	switch name {
+	case "default", "":
+		return Default(method)
+	case "paper":
+		return Paper(method)
+	}
+	return Config{}, fmt.Errorf("unknown preset %q, use default or paper", name)
+}
+
+// Validate reports the first setting that cannot work.
+func (c Config) Validate() error {
+	t := c.Train
+	switch {
+	case t.Steps < 1:
+		return fmt.Errorf("train.steps: %d must be at least 1", t.Steps)
+	case t.Batch < 1:
+		return fmt.Errorf("train.batch: %d must be at least 1", t.Batch)
+	case !(t.Split > 0 && t.Split <= 1):
+		return fmt.Errorf("train.split: %g must be above 0 and at most 1", t.Split)
+	case !(t.Optimizer.Rate > 0) || math.IsInf(t.Optimizer.Rate, 0):
+		return fmt.Errorf("train.optimizer.rate: %g must be positive", t.Optimizer.Rate)
+	case t.Average < 0 || t.Average >= 1:
+		return fmt.Errorf("train.average: %g must be at least 0 and below 1", t.Average)
+	case t.Evaluate < 0 || t.HeldRows < 0 || t.Patience < 0 || t.ClipNorm < 0 || t.Schedule.Warmup < 0:
+		return fmt.Errorf("train: evaluate, held_rows, patience, clip_norm and schedule.warmup must not be negative")
+	case t.Log < 1 || t.Save < 1:
+		return fmt.Errorf("train: log and checkpoint must be at least 1")
+	case c.Quantizer.Start.Warmup >= t.Steps:
+		return fmt.Errorf("quantizer.start.warmup: %d steps leave none of %d for training with codes", c.Quantizer.Start.Warmup, t.Steps)
+	}
+	o := t.Optimizer
+	if o.Beta1 < 0 || o.Beta1 >= 1 || o.Beta2 < 0 || o.Beta2 >= 1 || o.Momentum < 0 || o.Momentum >= 1 || o.Epsilon < 0 {
+		return fmt.Errorf("train.optimizer: beta1, beta2 and momentum must be at least 0 and below 1, epsilon not negative")
+	}
+	if !slices.Contains([]string{"adam", "adamw", "adagrad", "sgd"}, o.Name) {
+		return fmt.Errorf("train.optimizer.name: unknown optimizer %q, use adam, adamw, adagrad or sgd", o.Name)
+	}
+	if kinds := []string{"constant", "cosine", "inverse-sqrt"}; !slices.Contains(kinds, t.Schedule.Kind) {
+		return fmt.Errorf("train.schedule.kind: unknown schedule %q, use one of %s", t.Schedule.Kind, strings.Join(kinds, ", "))
+	}
+	return c.Model.Validate()
+}
+
+// rate is the multiple of the base rate a group trains with.
+func (r Rates) rate(g weights.Group) float64 {
+	switch g {
+	case weights.Codes:
+		return r.Codes
+	case weights.Mixer:
+		return r.Mixer
+	case weights.Feature:
+		return r.Feature
+	case weights.Radius:
+		return r.Radius
+	}
+	return 1
+}
+
+// At is the share of the learning rate at a step of a run.
+func (s Schedule) At(step, steps int) float64 {
+	if step < s.Warmup {
+		return float64(step+1) / float64(s.Warmup)
+	}
+	switch s.Kind {
+	case "cosine":
+		done := float64(step-s.Warmup) / math.Max(1, float64(steps-s.Warmup))
+		return s.Floor + (1-s.Floor)*0.5*(1+math.Cos(math.Pi*math.Min(1, done)))
+	case "inverse-sqrt":
+		return math.Sqrt(math.Max(1, float64(s.Warmup)) / math.Max(1, float64(step+1)))
+	}
+	return 1
+}

@@ -1,0 +1,93 @@
+package fit
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gritvq/gritvq/data"
+	"github.com/gritvq/gritvq/tokenizer"
+	"github.com/gritvq/gritvq/vq"
+	"github.com/gritvq/gritvq/weights"
+)
+
+// Latents drawn for placing the first codes when the configuration leaves it
+// open: this many a code, between these bounds.
+const (
+	startPerCode = 64
+	startLeast   = 16384
+	startMost    = 1 << 20
+)
+
+// start places the codes on latents of the network as it is now, and begins the
+// optimizer anew, so that all parameters count their steps from here.
+func (t *Trainer) start(ctx context.Context) error {
+	latents, n, err := t.sampleLatents(ctx)
+	if err != nil {
+		return fmt.Errorf("placing the first codes: %w", err)
+	}
+	q := t.model.Quantizer
+	set, err := q.Init(vq.Sample{Rows: latents, N: n, Dim: t.model.Dim()}, weights.Rand(t.config.Seed, "codes"))
+	if err != nil {
+		return fmt.Errorf("placing the first codes: %w", err)
+	}
+	all, err := weights.Read(t.store, "")
+	if err != nil {
+		return err
+	}
+	network := weights.Set{}
+	for p, a := range all {
+		if !hasPrefix(p, "optimizer") && !hasPrefix(p, averagePrefix) {
+			network[p] = a
+		}
+	}
+	network.Merge("quantizer", set)
+	if err := t.install(network); err != nil {
+		return err
+	}
+	t.state.Started, t.state.Since = true, t.state.Step
+	t.listParameters()
+	return nil
+}
+
+// sampleLatents encodes a seeded sample of the training rows.
+func (t *Trainer) sampleLatents(ctx context.Context) ([]float32, int, error) {
+	q := t.config.Quantizer
+	n := q.Start.Sample
+	if n == 0 {
+		n = min(max(startPerCode*q.Codes, startLeast), startMost)
+	}
+	n = min(n, t.source.Train.Len())
+	order := data.NewPermutation(t.source.Train.Len(), t.config.Seed^0x9e3779b97f4a7c15)
+	encoder, err := t.encoder()
+	if err != nil {
+		return nil, 0, err
+	}
+	dim := t.source.Vectors.Dim()
+	latents := make([]float32, 0, n*t.model.Dim())
+	rows := make([]int, 0, 4*tokenizer.BlockRows)
+	for start := 0; start < n; start += cap(rows) {
+		rows = rows[:0]
+		for i := start; i < min(n, start+cap(rows)); i++ {
+			rows = append(rows, t.source.Train.At(order.At(i)))
+		}
+		x := make([]float32, len(rows)*dim)
+		if err := t.source.Vectors.Gather(rows, x); err != nil {
+			return nil, 0, err
+		}
+		z, err := encoder.Latents(ctx, x, len(rows))
+		if err != nil {
+			return nil, 0, err
+		}
+		latents = append(latents, z...)
+	}
+	return latents, n, nil
+}
+
+// encoder is a runtime over the current network, without codes.
+func (t *Trainer) encoder() (*tokenizer.Runtime, error) {
+	set, err := weights.Read(t.store, "")
+	if err != nil {
+		return nil, err
+	}
+	return tokenizer.NewEncoder(t.backend, t.model, exportable(set))
+}

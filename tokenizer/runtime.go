@@ -1,0 +1,205 @@
+package tokenizer
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gomlx/compute"
+	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/gomlx/gomlx/ml/model"
+	"github.com/gritvq/gritvq/index"
+	"github.com/gritvq/gritvq/vq"
+	"github.com/gritvq/gritvq/weights"
+)
+
+// BlockRows is the number of vectors the engine sees at a time. Every block has
+// this size (the last is padded), so that a vector's codes depend neither on its
+// neighbours nor on how a file was cut.
+const BlockRows = 1024
+
+// Runtime encodes and decodes with fixed weights: the engine runs the networks,
+// the host finds the nearest codes. It is safe for concurrent use.
+type Runtime struct {
+	tokenizer *Tokenizer
+	codebooks []*weights.Array // usable codes of every position
+	search    *index.Product
+	encode    *model.Exec
+	decode    *model.Exec
+}
+
+// Usable computes the codebooks C' of every code position from the variables of
+// a trained tokenizer.
+func Usable(backend compute.Backend, t *Tokenizer, set weights.Set) ([]*weights.Array, error) {
+	store := model.NewStore()
+	defer store.Finalize()
+	if err := weights.Install(store, set); err != nil {
+		return nil, err
+	}
+	values, err := model.CallOnceN(backend, store, func(_ *model.Scope, g *graph.Graph) []*graph.Node {
+		return t.Quantizer.Codebooks(&vq.Context{Vars: weights.FromStore(store, g).In("quantizer")})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("building the codebooks: %w", err)
+	}
+	books := make([]*weights.Array, len(values))
+	for i, v := range values {
+		data, err := tensors.CopyFlatData[float32](v)
+		if err != nil {
+			return nil, err
+		}
+		books[i] = &weights.Array{Shape: append([]int{}, v.Shape().Dimensions...), Data: data}
+	}
+	return books, nil
+}
+
+// NewRuntime prepares a tokenizer with the given variables and usable codebooks
+// (see [Usable]).
+func NewRuntime(backend compute.Backend, t *Tokenizer, set weights.Set, codebooks []*weights.Array) (*Runtime, error) {
+	r := &Runtime{tokenizer: t, codebooks: codebooks}
+	layout := t.Quantizer.Layout()
+	if len(codebooks) != layout.Positions() {
+		return nil, fmt.Errorf("%d codebooks for %d code positions", len(codebooks), layout.Positions())
+	}
+	parts := make([]*index.Residual, layout.Parts)
+	for p := range parts {
+		levels := make([]*index.Codes, layout.Levels)
+		for l := range levels {
+			book := codebooks[p*layout.Levels+l]
+			codes, err := index.NewCodes(book.Data, book.Shape[0], book.Shape[1])
+			if err != nil {
+				return nil, fmt.Errorf("codebook %d: %w", p*layout.Levels+l, err)
+			}
+			levels[l] = codes
+		}
+		var err error
+		if parts[p], err = index.NewResidual(levels...); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if r.search, err = index.NewProduct(parts...); err != nil {
+		return nil, err
+	}
+	return r, r.compile(backend, set)
+}
+
+// NewEncoder prepares the networks alone, for latents before there are codes.
+func NewEncoder(backend compute.Backend, t *Tokenizer, set weights.Set) (*Runtime, error) {
+	r := &Runtime{tokenizer: t}
+	return r, r.compile(backend, set)
+}
+
+func (r *Runtime) compile(backend compute.Backend, set weights.Set) (err error) {
+	store := model.NewStore()
+	if err := weights.Install(store, set); err != nil {
+		return err
+	}
+	if r.encode, err = model.NewExec(backend, store, func(_ *model.Scope, x *graph.Node) *graph.Node {
+		return r.tokenizer.Encode(weights.FromStore(store, x.Graph()), x)
+	}); err != nil {
+		return err
+	}
+	r.decode, err = model.NewExec(backend, store, func(_ *model.Scope, z *graph.Node) *graph.Node {
+		return r.tokenizer.Decode(weights.FromStore(store, z.Graph()), z)
+	})
+	return err
+}
+
+// Tokenizer returns the model.
+func (r *Runtime) Tokenizer() *Tokenizer { return r.tokenizer }
+
+// Codebooks returns the usable codes of every position.
+func (r *Runtime) Codebooks() []*weights.Array { return r.codebooks }
+
+// Options bounds an encoding.
+type Options struct {
+	Levels  int // leading levels to use; 0 means all
+	Beam    int // beam width; 0 or 1 is greedy
+	Workers int // host threads; 0 means all
+}
+
+// Positions is the number of codes per vector under the options.
+func (r *Runtime) Positions(o Options) int {
+	layout := r.tokenizer.Quantizer.Layout()
+	if o.Levels == 0 {
+		return layout.Positions()
+	}
+	return layout.Parts * o.Levels
+}
+
+// Latents maps n vectors [n,input] to latents [n,d].
+func (r *Runtime) Latents(ctx context.Context, x []float32, n int) ([]float32, error) {
+	return r.run(ctx, r.encode, x, n, r.tokenizer.Input, r.tokenizer.Dim())
+}
+
+// Encode maps n vectors [n,input] to codes [n,positions].
+func (r *Runtime) Encode(ctx context.Context, x []float32, n int, o Options) ([]uint32, error) {
+	z, err := r.Latents(ctx, x, n)
+	if err != nil {
+		return nil, err
+	}
+	return r.Assign(z, n, o), nil
+}
+
+// Assign finds the codes of n latents [n,d].
+func (r *Runtime) Assign(z []float32, n int, o Options) []uint32 {
+	levels := o.Levels
+	if levels == 0 {
+		levels = r.tokenizer.Quantizer.Layout().Levels
+	}
+	codes := make([]uint32, n*r.Positions(o))
+	r.search.Encode(z, n, levels, max(1, o.Beam), codes, o.Workers)
+	return codes
+}
+
+// Decode maps codes [n,positions] to vectors [n,input]; positions may belong to
+// fewer levels than the tokenizer has.
+func (r *Runtime) Decode(ctx context.Context, codes []uint32, n, positions int) ([]float32, error) {
+	layout := r.tokenizer.Quantizer.Layout()
+	if positions < 1 || positions%layout.Parts != 0 || positions > layout.Positions() {
+		return nil, fmt.Errorf("%d codes a vector do not fit this tokenizer of %d parts x %d levels", positions, layout.Parts, layout.Levels)
+	}
+	levels := positions / layout.Parts
+	for i, code := range codes {
+		vocab := layout.Vocab[(i%positions)/levels*layout.Levels+(i%positions)%levels]
+		if int(code) >= vocab {
+			return nil, fmt.Errorf("row %d holds code %d where the tokenizer has %d codes", i/positions, code, vocab)
+		}
+	}
+	z := make([]float32, n*layout.Dim)
+	if err := r.search.Decode(codes, n, levels, z); err != nil {
+		return nil, err
+	}
+	return r.run(ctx, r.decode, z, n, layout.Dim, r.tokenizer.Input)
+}
+
+// run feeds rows through an executor in padded blocks of fixed size.
+func (r *Runtime) run(ctx context.Context, exec *model.Exec, rows []float32, n, in, out int) ([]float32, error) {
+	if len(rows) != n*in {
+		return nil, fmt.Errorf("got %d values for %d rows of dimension %d", len(rows), n, in)
+	}
+	result := make([]float32, n*out)
+	for start := 0; start < n; start += BlockRows {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		count := min(BlockRows, n-start)
+		block := make([]float32, BlockRows*in)
+		copy(block, rows[start*in:(start+count)*in])
+		value, err := exec.Call1(tensors.FromFlatDataAndDimensions(block, BlockRows, in))
+		if err != nil {
+			return nil, fmt.Errorf("running the network: %w", err)
+		}
+		err = tensors.ConstFlatData(value, func(flat []float32) {
+			copy(result[start*out:(start+count)*out], flat)
+		})
+		if err != nil {
+			return nil, err
+		}
+		if err := value.FinalizeAll(); err != nil {
+			return nil, err
+		}
+	}
+	return result, nil
+}

@@ -1,0 +1,128 @@
+package vq
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/gritvq/gritvq/transform"
+	"github.com/gritvq/gritvq/weights"
+
+	. "github.com/gomlx/gomlx/core/graph"
+)
+
+// codebook is one code position: raw codes E "codes" [K,d], the transform's
+// variables beside them, running averages "state/counts", "state/sums" when
+// codes are averaged, and "state/cache" when C' is reused between steps.
+type codebook struct {
+	config Config
+	dim    int
+}
+
+// init returns the variables for codes [K,d] that drew counts latents each.
+func (b codebook) init(codes *weights.Array, counts []int, gain float64, rng *rand.Rand) (weights.Set, error) {
+	set, err := b.config.Mix.Init(codes, gain, rng)
+	if err != nil {
+		return nil, err
+	}
+	set["codes"] = codes
+	if b.config.Learn == "ema" {
+		set.Merge("", averageInit(codes, counts))
+	}
+	if b.config.Cache.Period > 1 {
+		set["state/cache"] = codes.Clone()
+		if b.accumulates() {
+			set["state/cache_gradient"] = weights.New(codes.Shape...)
+		}
+	}
+	return set, nil
+}
+
+func (b codebook) caches() bool      { return b.config.Cache.Period > 1 }
+func (b codebook) accumulates() bool { return b.caches() && b.config.Cache.Gradient == "accumulate" }
+
+// usable is C' [K,d] from live parameters.
+func (b codebook) usable(ctx *Context) *Node {
+	return b.config.Mix.Apply(ctx.Vars, ctx.Vars.Get("codes"))
+}
+
+// assign finds the nearest usable code of each residual [N,d] and gathers it so
+// that gradients reach the codebook's parameters.
+func (b codebook) assign(ctx *Context, residual *Node) (index, hard *Node) {
+	if !ctx.Training || !b.caches() {
+		codes := b.usable(ctx)
+		index = Nearest(residual, codes)
+		return index, Take(codes, index)
+	}
+	cache := ctx.Vars.Get("state/cache")
+	index = Nearest(residual, cache)
+	if b.accumulates() {
+		return index, Take(cache, index)
+	}
+	return index, b.config.Mix.Rows(ctx.Vars, ctx.Vars.Get("codes"), index)
+}
+
+// losses is the sum of the configured auxiliary losses. residual carries
+// gradients to the encoder, hard to the codebook.
+func (b codebook) losses(ctx *Context, residual, hard, index *Node) *Node {
+	w := b.config.Loss
+	loss := ScalarZero(residual.Graph(), residual.DType())
+	if w.Codebook > 0 {
+		loss = Add(loss, MulScalar(meanSquare(Sub(hard, StopGradient(residual))), w.Codebook))
+	}
+	if w.Commitment > 0 {
+		loss = Add(loss, MulScalar(meanSquare(Sub(residual, StopGradient(hard))), w.Commitment))
+	}
+	if w.Usage > 0 {
+		loss = Add(loss, MulScalar(b.underuse(ctx, residual, hard, index), w.Usage))
+	}
+	if w.Entropy > 0 {
+		if entropy := b.config.Mix.Entropy(ctx.Vars, ctx.Vars.Get("codes")); entropy != nil {
+			loss = Add(loss, MulScalar(entropy, w.Entropy))
+		}
+	}
+	return loss
+}
+
+func meanSquare(x *Node) *Node { return ReduceAllMean(Square(x)) }
+
+// refresh returns the new cache of C'.
+func (b codebook) refresh(ctx *Context) map[string]*Node {
+	if !b.caches() {
+		return nil
+	}
+	return map[string]*Node{ctx.Vars.Path("state/cache"): StopGradient(b.usable(ctx))}
+}
+
+// project keeps |W|₂ within the configured bound.
+func (b codebook) project(ctx *Context, values map[string]*Node) {
+	if b.config.Mix.SpectralClip <= 0 {
+		return
+	}
+	path := ctx.Vars.Path("feature/w")
+	u := ctx.Vars.Find("state/feature_u")
+	if w, ok := values[path]; ok && u != nil {
+		clipped, next := b.config.Mix.ClippedFeature(w, u)
+		values[path] = clipped
+		values[ctx.Vars.Path("state/feature_u")] = next
+	}
+}
+
+// place moves codes onto targets; see [transform.Config.Place].
+func (b codebook) place(set weights.Set, rows []int, targets []float32, mode transform.PlaceMode) ([]Touched, error) {
+	codes, ok := set["codes"]
+	if !ok {
+		return nil, fmt.Errorf("the codebook has no variable %q", "codes")
+	}
+	touched, err := b.config.Mix.Place(set, codes, rows, targets, mode)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Touched, 0, len(touched))
+	for _, t := range touched {
+		out = append(out, Touched{Path: t.Variable, Row: t.Row})
+	}
+	if mode == transform.Reset && b.config.Learn == "ema" {
+		restartAverages(set, rows, targets)
+	}
+	return out, nil
+}

@@ -1,0 +1,182 @@
+package vq
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gritvq/gritvq/radius"
+	"github.com/gritvq/gritvq/transform"
+)
+
+// Config describes a quantizer. Start from [Defaults] of a method.
+type Config struct {
+	Method  string           `yaml:"method" enum:"grit|ste|ema" doc:"Quantizer: grit (radius surrogate + integrated transform), ste (VQ-VAE) or ema (VQ-VAE with averaged codes)."`
+	Codes   int              `yaml:"codes" doc:"Codes per level (K)."`
+	Levels  int              `yaml:"levels" doc:"Residual levels: each codes what the ones before left over."`
+	Parts   int              `yaml:"parts" doc:"Product quantization: slices of the vector quantized side by side."`
+	Shared  bool             `yaml:"shared" doc:"All residual levels share one codebook."`
+	Dropout float64          `yaml:"dropout" doc:"Probability that a training step uses only a random number of leading levels, so that fewer levels decode well."`
+	Start   Start            `yaml:"start" doc:"How codes start."`
+	Learn   string           `yaml:"learn" enum:"gradient|ema|frozen" doc:"Raw codes E: by gradient or ema (protocol B), or frozen (protocol A: only the transform learns)."`
+	Average Average          `yaml:"average" doc:"Running averages, when codes learn by ema."`
+	Loss    Loss             `yaml:"loss" doc:"Auxiliary losses (mean squared over all elements)."`
+	Radius  radius.Config    `yaml:"radius" doc:"GRIT's radius surrogate."`
+	Mix     transform.Config `yaml:"transform" doc:"GRIT's integrated transform of the codebook, E' = M E W."`
+	Cache   Cache            `yaml:"cache" doc:"Reuse of the transformed codebook between steps."`
+	Resets  Resets           `yaml:"resets" doc:"Dead codes are moved onto recent latents."`
+}
+
+// Start says where codes begin.
+type Start struct {
+	From   string  `yaml:"from" enum:"kmeans|data|random" doc:"kmeans (on latents of the untrained or warmed-up encoder), data (random latents) or random (uniform in +-1/K)."`
+	Warmup int     `yaml:"warmup" doc:"Steps trained without quantization before the codes are placed."`
+	Sample int     `yaml:"sample" doc:"Latents drawn for placing the codes (0: 64 a code, at least 16384)."`
+	Noise  float64 `yaml:"noise" doc:"Standard deviation of noise added to started codes, relative to the latents'."`
+}
+
+// Average configures exponential moving averages of codes.
+type Average struct {
+	Decay   float64 `yaml:"decay" doc:"Weight of the past, per step."`
+	Epsilon float64 `yaml:"epsilon" doc:"Laplace smoothing of the counts."`
+	Every   int     `yaml:"every" doc:"Under a transform: steps between solves for E."`
+}
+
+// Loss weights the auxiliary losses.
+type Loss struct {
+	Codebook   float64 `yaml:"codebook" doc:"Weight of |code - sg latent|^2."`
+	Commitment float64 `yaml:"commitment" doc:"Weight of |latent - sg code|^2 (the encoder's term, beta of VQ-VAE)."`
+	Usage      float64 `yaml:"usage" doc:"Weight of the usage regulariser sum max(0, threshold/K - p)."`
+	Threshold  float64 `yaml:"usage_threshold" doc:"Share of 1/K below which a code counts as under-used."`
+	Softness   float64 `yaml:"usage_softness" doc:"Temperature of the soft assignment that carries the regulariser's gradient, relative to the mean gap."`
+	Entropy    float64 `yaml:"attention_entropy" doc:"Weight of the attention mixer's mean row entropy."`
+}
+
+// Cache configures reuse of C' between refreshes.
+type Cache struct {
+	Period   int    `yaml:"period" doc:"Steps between refreshes of the transformed codebook (T; 1 rebuilds it every step)."`
+	Gradient string `yaml:"gradient" enum:"live|accumulate" doc:"live: codes are found in the cache and gathered from live parameters; accumulate: their gradient is collected and sent through the transform once a refresh."`
+}
+
+// Resets configures the revival of dead codes.
+type Resets struct {
+	Every     int     `yaml:"every" doc:"Steps between scans for dead codes (0 = never)."`
+	Threshold float64 `yaml:"threshold" doc:"A code is dead when it drew less than this share of 1/K of the window's tokens."`
+	Window    int     `yaml:"window" doc:"Least tokens a code position must have seen since its last scan, per code."`
+	Until     float64 `yaml:"until" doc:"Fraction of training after which codes are left in peace."`
+}
+
+// Methods lists the quantizers with one line each.
+var Methods = map[string]string{
+	"grit": "radius surrogate and integrated codebook transform (GRIT-VQ)",
+	"ste":  "straight-through VQ-VAE with codebook and commitment losses",
+	"ema":  "VQ-VAE with codes as running averages of their latents",
+}
+
+// MethodNames lists the methods alphabetically.
+func MethodNames() []string {
+	names := make([]string, 0, len(Methods))
+	for name := range Methods {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Defaults returns a method at its best known practice: k-means start and
+// resets for every method, so that comparisons are fair.
+func Defaults(method string) (Config, error) {
+	c := Config{
+		Method: method, Codes: 256, Levels: 4, Parts: 1,
+		Start:   Start{From: "kmeans"},
+		Learn:   "gradient",
+		Average: Average{Decay: 0.99, Epsilon: 1e-5, Every: 8},
+		Loss:    Loss{Threshold: 0.1, Softness: 1},
+		Radius:  radius.Default(),
+		Mix:     untransformed(),
+		Cache:   Cache{Period: 1, Gradient: "live"},
+		Resets:  Resets{Every: 100, Threshold: 0.1, Window: 10, Until: 0.8},
+	}
+	switch method {
+	case "grit":
+		gritDefaults(&c)
+	case "ste":
+		steDefaults(&c)
+	case "ema":
+		emaDefaults(&c)
+	default:
+		return c, fmt.Errorf("unknown method %q, use one of %s", method, strings.Join(MethodNames(), ", "))
+	}
+	return c, nil
+}
+
+// Validate reports the first setting that cannot work for latents of dimension
+// dim.
+func (c Config) Validate(dim int) error {
+	if _, ok := Methods[c.Method]; !ok {
+		return fmt.Errorf("quantizer.method: unknown method %q, use one of %s", c.Method, strings.Join(MethodNames(), ", "))
+	}
+	switch {
+	case c.Codes < 2:
+		return fmt.Errorf("quantizer.codes: %d is too few, use at least 2", c.Codes)
+	case c.Levels < 1:
+		return fmt.Errorf("quantizer.levels: %d is too few, use at least 1", c.Levels)
+	case c.Parts < 1 || c.Parts > dim:
+		return fmt.Errorf("quantizer.parts: %d must be between 1 and the latent dimension %d", c.Parts, dim)
+	case c.Dropout < 0 || c.Dropout > 1:
+		return fmt.Errorf("quantizer.dropout: %g must be between 0 and 1", c.Dropout)
+	case c.Start.Warmup < 0 || c.Start.Sample < 0 || c.Start.Noise < 0:
+		return fmt.Errorf("quantizer.start: warmup, sample and noise must not be negative")
+	case c.Average.Decay <= 0 || c.Average.Decay >= 1 || c.Average.Epsilon <= 0 || c.Average.Every < 1:
+		return fmt.Errorf("quantizer.average: need 0 < decay < 1, epsilon > 0 and every >= 1")
+	case c.Loss.Softness <= 0:
+		return fmt.Errorf("quantizer.loss.usage_softness: %g must be positive", c.Loss.Softness)
+	case c.Cache.Period < 1:
+		return fmt.Errorf("quantizer.cache.period: %d must be at least 1", c.Cache.Period)
+	case c.Resets.Every < 0 || c.Resets.Threshold < 0 || c.Resets.Window < 0:
+		return fmt.Errorf("quantizer.resets: every, threshold and window must not be negative")
+	}
+	for _, choice := range []struct {
+		key, value string
+		allowed    []string
+	}{
+		{"start.from", c.Start.From, []string{"kmeans", "data", "random"}},
+		{"learn", c.Learn, []string{"gradient", "ema", "frozen"}},
+		{"cache.gradient", c.Cache.Gradient, []string{"live", "accumulate"}},
+	} {
+		if !slices.Contains(choice.allowed, choice.value) {
+			return fmt.Errorf("quantizer.%s: unknown value %q, use one of %s", choice.key, choice.value, strings.Join(choice.allowed, ", "))
+		}
+	}
+	if c.Shared && c.Levels > 1 && c.Learn == "ema" {
+		return fmt.Errorf("quantizer.shared: running averages need a codebook a level; use learn: gradient")
+	}
+	if c.Mix.RowNorm == "latent" && c.Levels > 1 {
+		return fmt.Errorf("quantizer.transform.row_norm: residual levels need a gain each; use row_norm: gain")
+	}
+	if c.Method != "grit" && !c.untransformed() {
+		return fmt.Errorf("quantizer.transform.kind: %s has no transform; use method grit", c.Method)
+	}
+	if err := c.Radius.Validate(); err != nil {
+		return fmt.Errorf("quantizer.%w", err)
+	}
+	for part := range c.Parts {
+		start, end := Layout{Dim: dim, Parts: c.Parts}.Bounds(part)
+		if err := c.Mix.Validate(c.Codes, end-start); err != nil {
+			return fmt.Errorf("quantizer.%w", err)
+		}
+	}
+	return nil
+}
+
+// untransformed is the transform that leaves codes as they are.
+func untransformed() transform.Config {
+	t := transform.Default()
+	t.Kind, t.FeatureMap, t.RowNorm = transform.KindIdentity, false, transform.RowNormNone
+	return t
+}
+
+// untransformed says whether codes are used as they are stored.
+func (c Config) untransformed() bool {
+	return c.Mix.Kind == transform.KindIdentity && !c.Mix.FeatureMap && c.Mix.RowNorm == transform.RowNormNone
+}

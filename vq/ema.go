@@ -1,0 +1,97 @@
+package vq
+
+import (
+	"github.com/gritvq/gritvq/weights"
+
+	. "github.com/gomlx/gomlx/core/graph"
+)
+
+// EMA composes VQ-VAE's quantizer with codes as running averages of the latents
+// they were chosen by:
+//
+//	N ← γN + (1-γ)n,  m ← γm + (1-γ)Σz,  e = m / Ñ,
+//	Ñ = (N+ε)/(ΣN+Kε)·ΣN
+//
+// and the commitment loss on the encoder.
+func EMA() Config {
+	c, _ := Defaults("ema")
+	return c
+}
+
+func emaDefaults(c *Config) {
+	c.Learn = "ema"
+	c.Loss.Commitment = 0.25
+}
+
+// averageInit starts the averages at the codes: counts from the start's
+// clustering, at least one, so that a code keeps its place until it is chosen.
+func averageInit(codes *weights.Array, counts []int) weights.Set {
+	k := codes.Shape[0]
+	n, m := weights.New(k), codes.Clone()
+	for i := range k {
+		n.Data[i] = 1
+		if counts != nil && counts[i] > 1 {
+			n.Data[i] = float32(counts[i])
+		}
+		for j := range m.Row(i) {
+			m.Row(i)[j] *= n.Data[i]
+		}
+	}
+	return weights.Set{"state/counts": n, "state/sums": m}
+}
+
+// restartAverages makes reset rows forget their past: count one, sum = target.
+func restartAverages(set weights.Set, rows []int, targets []float32) {
+	n, m := set["state/counts"], set["state/sums"]
+	for i, row := range rows {
+		n.Data[row] = 1
+		copy(m.Row(row), targets[i*len(m.Row(row)):])
+	}
+}
+
+// average returns the updates of counts and sums for a batch and, when codes
+// are used untransformed, of the codes themselves. Under a transform the host
+// solves for E every few steps instead (see [Config].Average.Every).
+func (b codebook) average(ctx *Context, residual, index *Node) map[string]*Node {
+	decay, epsilon, k := b.config.Average.Decay, b.config.Average.Epsilon, b.config.Codes
+	n, m := ctx.Vars.Get("state/counts"), ctx.Vars.Get("state/sums")
+	counts, sums := countsAndSums(index, StopGradient(residual), k)
+	n = Add(MulScalar(n, decay), MulScalar(counts, 1-decay))
+	m = Add(MulScalar(m, decay), MulScalar(sums, 1-decay))
+	updates := map[string]*Node{
+		ctx.Vars.Path("state/counts"): n,
+		ctx.Vars.Path("state/sums"):   m,
+	}
+	if !b.solvesOnHost() {
+		total := ReduceAllSum(n)
+		smooth := Mul(Div(AddScalar(n, epsilon), AddScalar(total, float64(k)*epsilon)), total)
+		updates[ctx.Vars.Path("codes")] = Div(m, ExpandAxes(smooth, -1))
+	}
+	return updates
+}
+
+// solvesOnHost says whether averaged codes go through a transform, so that E
+// must be solved for.
+func (b codebook) solvesOnHost() bool {
+	return b.config.Learn == "ema" && !b.config.untransformed()
+}
+
+// Averages returns Ñ-smoothed code averages [K,d] on the host, for the solve
+// under a transform.
+func (c Config) Averages(set weights.Set) []float32 {
+	n, m := set["state/counts"], set["state/sums"]
+	total := 0.0
+	for _, x := range n.Data {
+		total += float64(x)
+	}
+	k := len(n.Data)
+	out := make([]float32, len(m.Data))
+	for i := range k {
+		smooth := (float64(n.Data[i]) + c.Average.Epsilon) / (total + float64(k)*c.Average.Epsilon) * total
+		row, mean := m.Row(i), out[i*len(m.Row(i)):]
+		for j := range row {
+			mean[j] = float32(float64(row[j]) / smooth)
+		}
+	}
+	return out
+}

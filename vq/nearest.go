@@ -1,0 +1,68 @@
+package vq
+
+import (
+	"math"
+
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+
+	. "github.com/gomlx/gomlx/core/graph"
+)
+
+// searchBlock bounds the codes scored at once, so that a large codebook never
+// needs an [N,K] array.
+const searchBlock = 8192
+
+// Nearest returns the index [N] (int32) of the code of codes [K,d] closest to
+// each row of z [N,d]; ties go to the lowest index. No gradient flows.
+func Nearest(z, codes *Node) *Node {
+	z, codes = StopGradient(z), StopGradient(codes)
+	k := codes.Shape().Dimensions[0]
+	if k <= searchBlock {
+		return ArgMin(scores(z, codes), -1, dtypes.Int32)
+	}
+	var best, index *Node
+	for start := 0; start < k; start += searchBlock {
+		end := min(k, start+searchBlock)
+		block := scores(z, Slice(codes, AxisRange(start, end), AxisRange()))
+		lowest := ReduceMin(block, -1)
+		at := AddScalar(ArgMin(block, -1, dtypes.Int32), float64(start))
+		if best == nil {
+			best, index = lowest, at
+			continue
+		}
+		better := LessThan(lowest, best) // strictly: the earlier block keeps ties
+		best, index = Where(better, lowest, best), Where(better, at, index)
+	}
+	return index
+}
+
+// scores is |c|²/2 - ⟨z,c⟩ [N,K]: half the squared distance less |z|²/2, which
+// does not depend on the code.
+func scores(z, codes *Node) *Node {
+	half := MulScalar(ReduceSum(Square(codes), -1), 0.5)
+	return Sub(ExpandAxes(half, 0), DotGeneral(z, []int{1}, nil, codes, []int{1}, nil))
+}
+
+// Take gathers rows index [N] of codes [K,d]; its gradient adds up in the
+// selected rows.
+func Take(codes, index *Node) *Node { return Gather(codes, ExpandAxes(index, -1)) }
+
+// countsAndSums returns how often each of k codes was chosen [k] and the sum of
+// the latents that chose it [k,d].
+func countsAndSums(index, z *Node, k int) (counts, sums *Node) {
+	g, dtype, dims := z.Graph(), z.DType(), z.Shape().Dimensions
+	at := ExpandAxes(index, -1)
+	ones := Ones(g, shapes.Make(dtype, dims[0], 1))
+	counts = Scatter(at, ones, shapes.Make(dtype, k, 1), false, false)
+	sums = Scatter(at, z, shapes.Make(dtype, k, dims[1]), false, false)
+	return Reshape(counts, k), sums
+}
+
+func norm(row []float32) float64 {
+	sum := 0.0
+	for _, x := range row {
+		sum += float64(x) * float64(x)
+	}
+	return math.Sqrt(sum)
+}

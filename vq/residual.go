@@ -1,0 +1,226 @@
+package vq
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/gritvq/gritvq/transform"
+	"github.com/gritvq/gritvq/weights"
+
+	. "github.com/gomlx/gomlx/core/graph"
+)
+
+// Residual stacks codebooks: level l codes what levels 0..l-1 left over. One
+// surrogate covers the sum of all levels; a surrogate a level, over detached
+// residuals, would scale the encoder's gradient by the number of levels.
+type Residual struct {
+	config    Config
+	dim       int
+	book      codebook
+	estimator estimator
+}
+
+func newResidual(c Config, dim int) *Residual {
+	q := &Residual{config: c, dim: dim, book: codebook{config: c, dim: dim}}
+	if c.Method == "grit" {
+		q.estimator = radial{c.Radius}
+	} else {
+		q.estimator = straightThrough{}
+	}
+	return q
+}
+
+// level returns the context of level l's variables.
+func (q *Residual) level(ctx *Context, l int) *Context {
+	return ctx.in("%s", q.levelPath(l))
+}
+
+func (q *Residual) levelPath(l int) string {
+	if q.config.Shared {
+		l = 0
+	}
+	return fmt.Sprintf("level%d", l)
+}
+
+// books is the number of distinct codebooks.
+func (q *Residual) books() int {
+	if q.config.Shared {
+		return 1
+	}
+	return q.config.Levels
+}
+
+// Init implements [Quantizer]: level by level, codes are placed on what the
+// levels before leave of the sample.
+func (q *Residual) Init(sample Sample, rng *rand.Rand) (weights.Set, error) {
+	if sample.Dim != q.dim {
+		return nil, fmt.Errorf("the start sample has dimension %d, the quantizer %d", sample.Dim, q.dim)
+	}
+	set := q.config.Radius.Init(q.dim, q.config.Codes)
+	if q.config.Method != "grit" {
+		set = weights.Set{}
+	}
+	rest := Sample{Rows: append([]float32(nil), sample.Rows...), N: sample.N, Dim: sample.Dim}
+	if q.config.Mix.RowNorm == "latent" {
+		rest.normalise()
+	}
+	for l := range q.books() {
+		codes, counts, err := q.config.startCodes(rest, rng)
+		if err != nil {
+			return nil, fmt.Errorf("starting level %d: %w", l, err)
+		}
+		vars, err := q.book.init(codes, counts, max(rest.meanNorm(), 1e-3), rng)
+		if err != nil {
+			return nil, fmt.Errorf("starting level %d: %w", l, err)
+		}
+		set.Merge(q.levelPath(l), vars)
+		if err := rest.subtractNearest(codes); err != nil {
+			return nil, fmt.Errorf("starting level %d: %w", l, err)
+		}
+	}
+	return set, nil
+}
+
+// Prepare implements [Quantizer].
+func (q *Residual) Prepare(z *Node) *Node {
+	if q.config.Mix.RowNorm == "latent" {
+		return L2Normalize(z, -1)
+	}
+	return z
+}
+
+// Build implements [Quantizer].
+func (q *Residual) Build(ctx *Context, z *Node) Output {
+	z = q.Prepare(z)
+	out := Output{Updates: map[string]*Node{}, Stats: map[string]*Node{}}
+	residual := z
+	var first *Node
+	indices := make([]*Node, q.config.Levels)
+	for l := range q.config.Levels {
+		level := q.level(ctx, l)
+		index, hard := q.book.assign(level, residual)
+		loss := q.book.losses(level, residual, hard, index)
+		if ctx.Training && q.config.Learn == "ema" {
+			mergeUpdates(out.Updates, q.gate(ctx, l, level, q.book.average(level, residual, index)))
+		}
+		if ctx.Active != nil {
+			on := Reshape(Slice(ctx.Active, AxisRange(l, l+1)))
+			hard, loss = Mul(hard, on), Mul(loss, on)
+		}
+		out.Residuals = append(out.Residuals, residual)
+		indices[l] = ExpandAxes(index, -1)
+		if l == 0 {
+			first, out.Hard, out.Loss = index, hard, loss
+		} else {
+			out.Hard, out.Loss = Add(out.Hard, hard), Add(out.Loss, loss)
+		}
+		residual = Sub(residual, StopGradient(hard))
+	}
+	out.Index = Concatenate(indices, -1)
+	out.Soft = q.estimator.connect(ctx, z, out.Hard, first)
+	updates, stats := q.estimator.observe(ctx, z, out.Hard, first)
+	if ctx.Training {
+		mergeUpdates(out.Updates, updates)
+	}
+	for name, value := range stats {
+		out.Stats[name] = value
+	}
+	out.Stats["gap"] = ReduceAllMean(Sqrt(ReduceSum(Square(StopGradient(residual)), -1)))
+	return out
+}
+
+// gate keeps the running averages of a dropped level.
+func (q *Residual) gate(ctx *Context, l int, level *Context, updates map[string]*Node) map[string]*Node {
+	if ctx.Active == nil {
+		return updates
+	}
+	on := Reshape(Slice(ctx.Active, AxisRange(l, l+1)))
+	for path, value := range updates {
+		old := ctx.Vars.Get(path[len(ctx.Vars.Path("")):])
+		updates[path] = Add(old, Mul(on, Sub(value, old)))
+	}
+	return updates
+}
+
+// Codebooks implements [Quantizer].
+func (q *Residual) Codebooks(ctx *Context) []*Node {
+	books := make([]*Node, q.config.Levels)
+	for l := range books {
+		if l > 0 && q.config.Shared {
+			books[l] = books[0]
+			continue
+		}
+		books[l] = q.book.usable(q.level(ctx, l))
+	}
+	return books
+}
+
+// Lookup implements [Quantizer]: the sum of the levels' codes, in level order.
+func (q *Residual) Lookup(ctx *Context, index *Node) *Node {
+	var sum *Node
+	for l, codes := range q.Codebooks(ctx) {
+		at := Reshape(Slice(index, AxisRange(), AxisRange(l, l+1)), -1)
+		row := Take(codes, at)
+		if sum == nil {
+			sum = row
+		} else {
+			sum = Add(sum, row)
+		}
+	}
+	return sum
+}
+
+// Layout implements [Quantizer].
+func (q *Residual) Layout() Layout {
+	vocab := make([]int, q.config.Levels)
+	for l := range vocab {
+		vocab[l] = q.config.Codes
+	}
+	return Layout{Dim: q.dim, Parts: 1, Levels: q.config.Levels, Vocab: vocab}
+}
+
+// Frozen implements [Quantizer].
+func (q *Residual) Frozen(group weights.Group) bool {
+	return group == weights.Codes && q.config.Learn != "gradient"
+}
+
+// Refresh implements [Quantizer].
+func (q *Residual) Refresh(ctx *Context) map[string]*Node {
+	values := map[string]*Node{}
+	for l := range q.books() {
+		mergeUpdates(values, q.book.refresh(q.level(ctx, l)))
+	}
+	return values
+}
+
+// Project implements [Quantizer].
+func (q *Residual) Project(ctx *Context, values map[string]*Node) {
+	for l := range q.books() {
+		q.book.project(q.level(ctx, l), values)
+	}
+}
+
+// Rewire implements [Quantizer].
+func (q *Residual) Rewire(set weights.Set) error {
+	for l := range q.books() {
+		vars := set.Sub(q.levelPath(l))
+		if err := q.config.Mix.Refresh(vars, vars["codes"]); err != nil {
+			return fmt.Errorf("level %d: %w", l, err)
+		}
+		set.Merge(q.levelPath(l), vars)
+	}
+	return nil
+}
+
+// Place implements [Quantizer].
+func (q *Residual) Place(set weights.Set, position int, rows []int, targets []float32, mode transform.PlaceMode) ([]Touched, error) {
+	path := q.levelPath(position)
+	touched, err := q.book.place(set.Sub(path), rows, targets, mode)
+	if err != nil {
+		return nil, fmt.Errorf("level %d: %w", position, err)
+	}
+	for i := range touched {
+		touched[i].Path = path + "/" + touched[i].Path
+	}
+	return touched, nil
+}

@@ -1,0 +1,13 @@
+package vq
+
+// STE composes VQ-VAE's quantizer: straight-through gradients, codes pulled to
+// their latents by a codebook loss and latents to their codes by the commitment
+// loss (β = 0.25 on the encoder's term).
+func STE() Config {
+	c, _ := Defaults("ste")
+	return c
+}
+
+func steDefaults(c *Config) {
+	c.Loss.Codebook, c.Loss.Commitment = 1, 0.25
+}

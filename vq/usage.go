@@ -1,0 +1,25 @@
+package vq
+
+import . "github.com/gomlx/gomlx/core/graph"
+
+// underuse is the paper's usage regulariser Σ max(0, τ - p) over codes, with
+// τ = threshold/K. Hard counts have no gradient, so the value is theirs and the
+// gradient that of the mean soft assignment softmax(-dist²/T), with T relative
+// to the batch's mean squared gap. It scores all codes at once: [N,K] memory.
+func (b codebook) underuse(ctx *Context, residual, hard, index *Node) *Node {
+	k := b.config.Codes
+	n := residual.Shape().Dimensions[0]
+	counts, _ := countsAndSums(index, StopGradient(residual), k)
+	share := MulScalar(counts, 1/float64(n))
+
+	gap := StopGradient(ReduceAllMean(ReduceSum(Square(Sub(hard, residual)), -1)))
+	temperature := MulScalar(MaxScalar(gap, 1e-12), b.config.Loss.Softness)
+	codes := b.usable(ctx)
+	half := MulScalar(ReduceSum(Square(codes), -1), 0.5)
+	score := Sub(ExpandAxes(half, 0), DotGeneral(residual, []int{1}, nil, codes, []int{1}, nil))
+	soft := ReduceMean(Softmax(Div(MulScalar(score, -2), temperature), -1), 0) // [K]
+
+	p := Add(soft, StopGradient(Sub(share, soft)))
+	threshold := b.config.Loss.Threshold / float64(k)
+	return ReduceAllSum(MaxScalar(OneMinus(AddScalar(p, 1-threshold)), 0))
+}

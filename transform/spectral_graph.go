@@ -1,0 +1,35 @@
+package transform
+
+import (
+	. "github.com/gomlx/gomlx/core/graph"
+)
+
+// clipIterations is how many power iterations a training step spends: 4 d²
+// multiplications each.
+const clipIterations = 2
+
+// ClippedFeature is [ClipFeature] inside a training step: for w [d,d] and the
+// power-iteration vector u [d] ("state/feature_u") it returns w rescaled to
+// spectral norm SpectralClip where it is above, and the next u. It is meant for
+// the update after an optimizer step and carries no gradient. With SpectralClip
+// 0 it returns w itself.
+func (c Config) ClippedFeature(w, u *Node) (clipped, nextU *Node) {
+	if c.SpectralClip <= 0 {
+		return w, u
+	}
+	w, u = StopGradient(w), StopGradient(u)
+	tiny := Scalar(w.Graph(), w.DType(), 1e-30)
+	length := func(x *Node) *Node { return Max(Sqrt(ReduceAllSum(Square(x))), tiny) }
+	start := Div(u, length(u))
+	right := start
+	var norm *Node
+	for range clipIterations {
+		left := Dot(w, right).Product()
+		left = Div(left, length(left))
+		right = Dot(left, w).Product()
+		norm = length(right)
+		right = Div(right, norm)
+	}
+	right = Where(GreaterThan(norm, tiny), right, start) // a zero w turns no vector
+	return Mul(w, MinScalar(Div(Scalar(w.Graph(), w.DType(), c.SpectralClip), norm), 1.0)), right
+}

@@ -1,0 +1,62 @@
+package bundle
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gritvq/gritvq/weights"
+)
+
+// check compares the arrays with what the configuration calls for.
+func (b *Bundle) check() error {
+	layout := b.Tokenizer.Quantizer.Layout()
+	if l := b.Manifest.Layout; l.Dim != layout.Dim || l.Parts != layout.Parts || l.Levels != layout.Levels || !slices.Equal(l.Vocab, layout.Vocab) {
+		return fmt.Errorf("the manifest's layout %v is not that of its config", l)
+	}
+	if err := b.checkWeights(); err != nil {
+		return err
+	}
+	if len(b.Codebooks) != layout.Positions() || len(b.Usage) != layout.Positions() {
+		return fmt.Errorf("%d codebooks and %d usage counts for %d code positions", len(b.Codebooks), len(b.Usage), layout.Positions())
+	}
+	for i, book := range b.Codebooks {
+		start, end := layout.Bounds(i / layout.Levels)
+		want := []int{layout.Vocab[i], end - start}
+		switch {
+		case book == nil:
+			return fmt.Errorf("codebook %d is missing", i)
+		case !slices.Equal(book.Shape, want):
+			return fmt.Errorf("codebook %d has shape %v, the tokenizer needs %v", i, book.Shape, want)
+		case len(b.Usage[i]) != layout.Vocab[i]:
+			return fmt.Errorf("usage %d has %d counts for %d codes", i, len(b.Usage[i]), layout.Vocab[i])
+		}
+		if at := firstNotFinite(book.Data); at >= 0 {
+			return fmt.Errorf("code %d of codebook %d is not finite", at/want[1], i)
+		}
+	}
+	return nil
+}
+
+// checkWeights compares the network's variables by name and shape. Those of the
+// quantizer are kept for inspection and further training: encoding and decoding
+// read the codebooks instead, so finite numbers are all they need.
+func (b *Bundle) checkWeights() error {
+	zeros := make([]float64, b.Tokenizer.Input)
+	want := b.Tokenizer.InitNetwork(0, zeros, zeros)
+	network := weights.Set{}
+	for p, a := range b.Weights {
+		if at := firstNotFinite(a.Data); at >= 0 {
+			return fmt.Errorf("variable %q is not finite at element %d", p, at)
+		}
+		if !strings.HasPrefix(p, "quantizer/") {
+			network[p] = a
+		}
+	}
+	return want.Check(network)
+}
+
+// firstNotFinite returns the first element that is NaN or infinite, or -1.
+func firstNotFinite(values []float32) int {
+	return slices.IndexFunc(values, func(x float32) bool { return x-x != 0 })
+}

@@ -1,0 +1,51 @@
+package vq
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/gritvq/gritvq/weights"
+)
+
+// imported is a residual quantizer whose codes start from given ones.
+type imported struct {
+	*Residual
+	codes []*weights.Array
+}
+
+// StartFrom returns q with other first codes: codes [K,d] for every level, in
+// place of those the configuration would place on latents. Everything derived
+// from the codes follows them. It fails for a product of parts and on codes of
+// another number or shape.
+func StartFrom(q Quantizer, codes []*weights.Array) (Quantizer, error) {
+	r, ok := q.(*Residual)
+	if !ok {
+		return nil, fmt.Errorf("a codebook can be imported for one part only, the quantizer has %d", q.Layout().Parts)
+	}
+	if len(codes) != r.books() {
+		return nil, fmt.Errorf("%d codebooks were given, the quantizer has %d", len(codes), r.books())
+	}
+	for l, c := range codes {
+		if want := []int{r.config.Codes, r.dim}; !slices.Equal(c.Shape, want) {
+			return nil, fmt.Errorf("the codebook of level %d has shape %v, the quantizer needs %v", l, c.Shape, want)
+		}
+	}
+	return imported{r, codes}, nil
+}
+
+// Init implements [Quantizer].
+func (q imported) Init(sample Sample, rng *rand.Rand) (weights.Set, error) {
+	set, err := q.Residual.Init(sample, rng)
+	if err != nil {
+		return nil, err
+	}
+	for l, codes := range q.codes {
+		vars, err := q.book.init(codes.Clone(), nil, max(Sample{Rows: codes.Data, N: codes.Shape[0], Dim: q.dim}.meanNorm(), 1e-3), rng)
+		if err != nil {
+			return nil, fmt.Errorf("importing level %d: %w", l, err)
+		}
+		set.Merge(q.levelPath(l), vars)
+	}
+	return set, nil
+}

@@ -85,12 +85,13 @@ func (b codebook) losses(ctx *Context, residual, hard, index *Node) *Node {
 
 func meanSquare(x *Node) *Node { return ReduceAllMean(Square(x)) }
 
-// refresh returns the new cache of C'.
+// refresh returns the new cache of C', with gradients to the parameters behind
+// it: collected gradients reach them this way.
 func (b codebook) refresh(ctx *Context) map[string]*Node {
 	if !b.caches() {
 		return nil
 	}
-	return map[string]*Node{ctx.Vars.Path("state/cache"): StopGradient(b.usable(ctx))}
+	return map[string]*Node{ctx.Vars.Path("state/cache"): b.usable(ctx)}
 }
 
 // project keeps |W|₂ within the configured bound.
@@ -121,8 +122,16 @@ func (b codebook) place(set weights.Set, rows []int, targets []float32, mode tra
 	for _, t := range touched {
 		out = append(out, Touched{Path: t.Variable, Row: t.Row})
 	}
-	if mode == transform.Reset && b.config.Learn == "ema" {
+	if mode != transform.Reset {
+		return out, nil
+	}
+	if b.config.Learn == "ema" {
 		restartAverages(set, rows, targets)
+	}
+	if collected, ok := set["state/cache_gradient"]; ok {
+		for _, row := range rows {
+			clear(collected.Row(row)) // it belonged to the code that was there
+		}
 	}
 	return out, nil
 }

@@ -1,6 +1,7 @@
 package vq
 
 import (
+	"github.com/gritvq/gritvq/transform"
 	"github.com/gritvq/gritvq/weights"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -62,7 +63,7 @@ func (b codebook) average(ctx *Context, residual, index *Node) map[string]*Node 
 		ctx.Vars.Path("state/counts"): n,
 		ctx.Vars.Path("state/sums"):   m,
 	}
-	if !b.solvesOnHost() {
+	if !b.config.SolvesAverages() {
 		total := ReduceAllSum(n)
 		smooth := Mul(Div(AddScalar(n, epsilon), AddScalar(total, float64(k)*epsilon)), total)
 		updates[ctx.Vars.Path("codes")] = Div(m, ExpandAxes(smooth, -1))
@@ -70,10 +71,10 @@ func (b codebook) average(ctx *Context, residual, index *Node) map[string]*Node 
 	return updates
 }
 
-// solvesOnHost says whether averaged codes go through a transform, so that E
-// must be solved for.
-func (b codebook) solvesOnHost() bool {
-	return b.config.Learn == "ema" && !b.config.untransformed()
+// SolvesAverages says whether averaged codes go through a transform, so that E
+// must be solved for on the host instead of being set by the training step.
+func (c Config) SolvesAverages() bool {
+	return c.Learn == "ema" && (c.Mix.Kind != transform.KindIdentity || c.Mix.RowNorm != transform.RowNormNone)
 }
 
 // Averages returns Ñ-smoothed code averages [K,d] on the host, for the solve

@@ -74,7 +74,13 @@ func (q *Residual) Init(sample Sample, rng *rand.Rand) (weights.Set, error) {
 			return nil, fmt.Errorf("starting level %d: %w", l, err)
 		}
 		set.Merge(q.levelPath(l), vars)
-		if err := rest.subtractNearest(codes); err != nil {
+		// What is left over is that of the usable codes, which some transforms
+		// start away from the raw ones.
+		usable := weights.New(codes.Shape...)
+		for i, x := range q.config.Mix.Usable(vars, codes) {
+			usable.Data[i] = float32(x)
+		}
+		if err := rest.subtractNearest(usable); err != nil {
 			return nil, fmt.Errorf("starting level %d: %w", l, err)
 		}
 	}

@@ -14,12 +14,21 @@ func (b codebook) underuse(ctx *Context, residual, hard, index *Node) *Node {
 
 	gap := StopGradient(ReduceAllMean(ReduceSum(Square(Sub(hard, residual)), -1)))
 	temperature := MulScalar(MaxScalar(gap, 1e-12), b.config.Loss.Softness)
-	codes := b.usable(ctx)
+	codes := b.scored(ctx)
 	half := MulScalar(ReduceSum(Square(codes), -1), 0.5)
 	score := Sub(ExpandAxes(half, 0), DotGeneral(residual, []int{1}, nil, codes, []int{1}, nil))
 	soft := ReduceMean(Softmax(Div(MulScalar(score, -2), temperature), -1), 0) // [K]
 
 	p := Add(soft, StopGradient(Sub(share, soft)))
 	threshold := b.config.Loss.Threshold / float64(k)
-	return ReduceAllSum(MaxScalar(OneMinus(AddScalar(p, 1-threshold)), 0))
+	return ReduceAllSum(MaxScalar(AddScalar(Neg(p), threshold), 0))
+}
+
+// scored is the codebook that losses over all codes see: the one whose gradient
+// is used this step.
+func (b codebook) scored(ctx *Context) *Node {
+	if ctx.Training && b.accumulates() {
+		return ctx.Vars.Get("state/cache")
+	}
+	return b.usable(ctx)
 }

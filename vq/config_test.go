@@ -1,0 +1,85 @@
+package vq
+
+import (
+	"testing"
+
+	"github.com/gritvq/gritvq/weights"
+)
+
+func TestValidateNamesTheField(t *testing.T) {
+	for field, break_ := range map[string]func(c *Config){
+		"quantizer.method":              func(c *Config) { c.Method = "vae" },
+		"quantizer.codes":               func(c *Config) { c.Codes = 1 },
+		"quantizer.levels":              func(c *Config) { c.Levels = 0 },
+		"quantizer.parts":               func(c *Config) { c.Parts = 9 },
+		"quantizer.dropout":             func(c *Config) { c.Dropout = 1.5 },
+		"quantizer.start":               func(c *Config) { c.Start.Noise = -1 },
+		"quantizer.start.from":          func(c *Config) { c.Start.From = "zeros" },
+		"quantizer.learn":               func(c *Config) { c.Learn = "adam" },
+		"quantizer.average":             func(c *Config) { c.Average.Decay = 1 },
+		"quantizer.loss.usage_softness": func(c *Config) { c.Loss.Softness = 0 },
+		"quantizer.cache.period":        func(c *Config) { c.Cache.Period = 0 },
+		"quantizer.cache.gradient":      func(c *Config) { c.Cache.Gradient = "later" },
+		"quantizer.resets":              func(c *Config) { c.Resets.Every = -1 },
+		"quantizer.shared":              func(c *Config) { c.Shared, c.Learn = true, "ema" },
+		"row_norm":                      func(c *Config) { c.Mix.RowNorm = "latent" },
+		"rank":                          func(c *Config) { c.Mix.Rank = 0 },
+		"quantizer.radius.kind":         func(c *Config) { c.Radius.Kind = "round" },
+	} {
+		c := small(t, "grit", 2)
+		break_(&c)
+		_, err := New(c, 8)
+		mentions(t, err, field)
+	}
+	ste := small(t, "ste", 1)
+	ste.Mix.Kind = "linear"
+	mentions(t, ste.Validate(8), "quantizer.transform", "grit")
+}
+
+func TestDefaultsOfEveryMethodAreValid(t *testing.T) {
+	for _, method := range MethodNames() {
+		c, err := Defaults(method)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Validate(32); err != nil {
+			t.Errorf("%s: %v", method, err)
+		}
+		if c.Method != method {
+			t.Errorf("the defaults of %s are for %s", method, c.Method)
+		}
+	}
+	if err := mustDefaults(t, "grit").Paper().Validate(32); err != nil {
+		t.Errorf("the paper's letter: %v", err)
+	}
+	_, err := Defaults("fsq")
+	mentions(t, err, "fsq", "ema, grit, ste")
+}
+
+func mustDefaults(t *testing.T, method string) Config {
+	c, err := Defaults(method)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// Only codes can be kept out of the optimizer, and only when they do not learn
+// by gradient.
+func TestFrozenGroups(t *testing.T) {
+	for learn, frozen := range map[string]bool{"gradient": false, "ema": true, "frozen": true} {
+		for _, parts := range []int{1, 2} {
+			c := small(t, "grit", 1)
+			c.Learn, c.Parts = learn, parts
+			q, err := New(c, 8)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, g := range weights.Groups {
+				if got := q.Frozen(g); got != (frozen && g == weights.Codes) {
+					t.Errorf("learn %s, %d parts: group %s frozen: %v", learn, parts, g, got)
+				}
+			}
+		}
+	}
+}

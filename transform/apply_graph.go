@@ -14,10 +14,11 @@ import (
 // not a matrix.
 //
 // Memory beside the result: O(K d) for identity, linear, lowrank and
-// attention-lowrank; O(K size) weights for grouped; O(K k + K d) for
-// attention-topk; K² for the weights of full, and about 4 K² during training for
-// attention (scores, weights and their gradients): 4 MB each at K = 1024, 1 GB
-// each at K = 16384.
+// attention-lowrank; the blocks, K ceil(K/Groups), for grouped; K k weights for
+// attention-topk, whose k gathered tables [K,d] live one at a time in evaluation
+// and may be kept for the gradient; K² for the weights of full, and about 4 K²
+// during training for attention (scores, weights and their gradients): 4 MB each
+// at K = 1024, 1 GB each at K = 16384.
 func (c Config) Apply(v weights.Vars, codes *Node) *Node {
 	codes = c.trainable(codes)
 	return c.finish(v, c.mixer().graph(c, v, codes))

@@ -8,7 +8,7 @@ import (
 )
 
 // graph goes slot by slot over the neighbours, so that no tensor is larger than
-// [K,k] or [K,d].
+// [K,k] or [K,d]; the engine may keep the k gathered tables for the gradient.
 func (m topKMixer) graph(c Config, v weights.Vars, codes *Node) *Node {
 	slots := m.graphNeighbours(v, nil)
 	return neighbourSum(Softmax(m.scores(c, v, codes, nil, slots)), codes, slots)

@@ -17,7 +17,8 @@ import (
 // BenchmarkOverhead times a training step (autoencoder 128-256-64, K = 1024
 // codes of d = 64, straight-through, plain gradient step) with a transform
 // against the same step without one. The two alternate, so that other load on
-// the machine hits both; the medians give overhead-%.
+// the machine hits both; the fastest twentieth, the least disturbed runs, gives
+// overhead-%.
 func BenchmarkOverhead(b *testing.B) {
 	for _, kind := range []Kind{KindLinear, KindAttentionTopK, KindLowRank, KindAttentionLowRank} {
 		for _, batch := range []int{1024, 4096} {
@@ -32,9 +33,9 @@ func BenchmarkOverhead(b *testing.B) {
 				}
 				slices.Sort(slow)
 				slices.Sort(fast)
-				base := fast[len(fast)/2]
+				base := fast[len(fast)/20]
 				b.ReportMetric(float64(base.Microseconds())/1e3, "ms-without")
-				b.ReportMetric(100*(float64(slow[len(slow)/2])/float64(base)-1), "overhead-%")
+				b.ReportMetric(100*(float64(slow[len(slow)/20])/float64(base)-1), "overhead-%")
 			})
 		}
 	}

@@ -17,11 +17,12 @@ func (m linearMixer) graphRows(c Config, v weights.Vars, codes, at *Node) *Node 
 	return Add(Gather(codes, at), product(Gather(v.Get("mixer/a"), at), m.graphBasis(c, v, codes)))
 }
 
-// graphBasis returns Bᵀ E0 [r,d], with E0 = E when the codes are frozen.
+// graphBasis returns Bᵀ E0 [r,d], with E0 = E when the codes are frozen: never
+// trained, so that the derived gradient (of B alone) is the cheap one.
 func (linearMixer) graphBasis(c Config, v weights.Vars, codes *Node) *Node {
 	source := codes
 	if c.Joint {
 		source = StopGradient(v.Get("state/source"))
 	}
-	return product(v.Get("mixer/b"), source)
+	return Dot(v.Get("mixer/b"), source).Product()
 }

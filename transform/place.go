@@ -45,6 +45,10 @@ type Touched struct {
 //     Neighbours stay those of the last refresh. Frozen codes have no variable of
 //     one code to change: an error.
 //
+// The Joint solves of full, grouped and attention repeat (about 8 times at
+// diagonal 0.9) one evaluation of the placed mixing rows; placing all K codes of
+// full or attention therefore costs about 8 K² d multiplications.
+//
 // W is inverted with a small Tikhonov term, so that a near-singular W gives the
 // nearest moderate solution instead of an enormous one. When Place fails nothing
 // has changed.

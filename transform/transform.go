@@ -51,7 +51,7 @@ const (
 	KindFull             Kind = "full"              // any M: K² d, memory K²
 	KindGrouped          Kind = "grouped"           // block-diagonal M: K² d / groups
 	KindAttention        Kind = "attention"         // softmax over all codes: K² (d+s), memory K²
-	KindAttentionTopK    Kind = "attention-topk"    // softmax over k neighbours: K k (d+s), memory K k
+	KindAttentionTopK    Kind = "attention-topk"    // softmax over k neighbours: K k (d+s)
 	KindAttentionLowRank Kind = "attention-lowrank" // softmax through r prototypes: 2 K r d
 )
 
@@ -78,10 +78,12 @@ type Config struct {
 }
 
 // Default is the transform that does best on real data: identity plus low rank,
-// joint codes, no row normalisation. It starts as C' = E.
+// joint codes, no row normalisation. It starts as C' = E. At K = 1024, d = 64 the
+// linear kind costs about 5 % of a small autoencoder's training step of 1024
+// latents and attention-topk with 6 neighbours about 10 % (see BenchmarkOverhead).
 func Default() Config {
 	return Config{
-		Kind: KindLinear, Rank: 32, Groups: 8, TopK: 8, ScoreDim: 16,
+		Kind: KindLinear, Rank: 32, Groups: 8, TopK: 6, ScoreDim: 16,
 		Temperature: 1, Diagonal: 0.9, RowNorm: RowNormNone,
 		FeatureMap: true, Joint: true,
 	}

@@ -74,14 +74,20 @@ func Default(method string) (Config, error) {
 	if err != nil {
 		return Config{}, err
 	}
+	rates := Rates{Codes: 1, Mixer: 1, Feature: 1, Radius: 0.1}
+	if method == "grit" {
+		// Codes feel only the part of the gradient along the gap, so they need
+		// longer strides than the network.
+		rates = Rates{Codes: 3, Mixer: 3, Feature: 3, Radius: 0.1}
+	}
 	return Config{
 		Seed:      1,
 		Model:     tokenizer.Default(),
 		Quantizer: q,
 		Train: Train{
 			Steps: 3000, Batch: 1024, Split: 0.9,
-			Optimizer: Optimizer{Name: "adam", Rate: 1e-3, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Momentum: 0.9, Accumulator: 0.1},
-			Rates:     Rates{Codes: 1, Mixer: 1, Feature: 1, Radius: 0.1},
+			Optimizer: Optimizer{Name: "adamw", Rate: 1e-3, Decay: 0.3, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Momentum: 0.9, Accumulator: 0.1},
+			Rates:     rates,
 			Schedule:  Schedule{Kind: "cosine", Warmup: 100},
 			ClipNorm:  1,
 			Evaluate:  500, HeldRows: 10000, Log: 50, Save: 250,
@@ -102,6 +108,7 @@ func Paper(method string) (Config, error) {
 		c.Quantizer.Resets.Every = 0
 		c.Quantizer.Start = vq.Start{From: "random"}
 	}
+	c.Train.Optimizer.Name = "adam"
 	c.Train.Optimizer.Rate = 3e-4
 	c.Train.Optimizer.Decay = 1e-4
 	c.Train.Optimizer.MixerDecay = 1e-4
@@ -140,8 +147,6 @@ func (c Config) Validate() error {
 		return fmt.Errorf("train: evaluate, held_rows, patience, clip_norm and schedule.warmup must not be negative")
 	case t.Log < 1 || t.Save < 1:
 		return fmt.Errorf("train: log and checkpoint must be at least 1")
-	case c.Quantizer.Start.Warmup >= t.Steps:
-		return fmt.Errorf("quantizer.start.warmup: %d steps leave none of %d for training with codes", c.Quantizer.Start.Warmup, t.Steps)
 	}
 	o := t.Optimizer
 	if o.Beta1 < 0 || o.Beta1 >= 1 || o.Beta2 < 0 || o.Beta2 >= 1 || o.Momentum < 0 || o.Momentum >= 1 || o.Epsilon < 0 {

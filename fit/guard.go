@@ -28,8 +28,8 @@ func (t *Trainer) event(format string, args ...any) string {
 // guard judges the step just taken: non-finite steps were skipped by the graph
 // and are counted here; a spike of the error refreshes the cached codebook.
 func (t *Trainer) guard(r *Record) error {
-	kept, reconstruction := r.scalars[3] > 0, float64(r.scalars[1])
-	if !kept {
+	reconstruction := float64(r.scalars[1])
+	if !r.kept() {
 		t.state.Skipped++
 		t.state.InARow++
 		r.Event = t.event("loss or gradient is not finite: step skipped")
@@ -47,7 +47,7 @@ func (t *Trainer) guard(r *Record) error {
 	if taken > spikeAfter && reconstruction > spikeFactor*t.state.Smooth {
 		r.Event = t.event("reconstruction error %.3g is over %d times its mean", reconstruction, spikeFactor)
 		if t.state.Started && t.config.Quantizer.Cache.Period > 1 {
-			if err := t.refreshCache(); err != nil {
+			if err := t.refreshCache(false); err != nil {
 				return err
 			}
 		}
@@ -93,6 +93,7 @@ func (t *Trainer) score(ctx context.Context, set weights.Set, limit int) (tokeni
 	if err != nil {
 		return tokenizer.Scores{}, fmt.Errorf("step %d: %w", t.state.Step, err)
 	}
+	defer runtime.Close()
 	held := t.source.Held
 	if limit > 0 && held.Len() > limit {
 		held = held.Head(limit)

@@ -55,6 +55,10 @@ type HeldRecord struct {
 	Utilization   float64 `json:"utilization"`
 }
 
+// kept says whether the step was taken; a loss or gradient that is not finite
+// skips it.
+func (r *Record) kept() bool { return r.scalars[3] > 0 }
+
 // fill copies the step's scalars and the state into the record.
 func (r *Record) fill(t *Trainer) {
 	at := func(name string) float64 {
@@ -87,15 +91,19 @@ func finite(x float64) float64 {
 	return x
 }
 
+// measureUsage adds what the window says about the codes.
+func (t *Trainer) measureUsage(r *Record) {
+	usage := t.window.usage()
+	r.Utilization, r.Perplexity, r.EntropyBits = mean(usage.Utilization), mean(usage.Perplexity), mean(usage.Entropy)
+	r.DeadRate = 1 - r.Utilization
+	r.Levels = &LevelRecord{usage.Utilization, usage.Perplexity}
+}
+
 // measure adds the quantities that need a look at the parameters.
 func (t *Trainer) measure(r *Record) error {
 	if !t.state.Started {
 		return nil
 	}
-	usage := t.window.usage()
-	r.Utilization, r.Perplexity, r.EntropyBits = mean(usage.Utilization), mean(usage.Perplexity), mean(usage.Entropy)
-	r.DeadRate = 1 - r.Utilization
-	r.Levels = &LevelRecord{usage.Utilization, usage.Perplexity}
 	books, err := t.currentBooks()
 	if err != nil {
 		return fmt.Errorf("measuring the codebooks: %w", err)
@@ -110,6 +118,7 @@ func (t *Trainer) measure(r *Record) error {
 			r.RowNormMin, r.RowNormMax = math.Min(r.RowNormMin, math.Sqrt(sum)), math.Max(r.RowNormMax, math.Sqrt(sum))
 		}
 	}
+	r.RowNormMin, r.RowNormMax = finite(r.RowNormMin), finite(r.RowNormMax)
 	return t.watchFeatures(r)
 }
 
@@ -144,6 +153,7 @@ func (t *Trainer) watchFeatures(r *Record) error {
 	if math.IsInf(r.FeatureLeast, 1) {
 		r.FeatureLeast = 0
 	}
+	r.FeatureNorm, r.FeatureLeast = finite(r.FeatureNorm), finite(r.FeatureLeast)
 	return weights.Install(t.store, clipped)
 }
 
@@ -159,7 +169,10 @@ func openJournal(path string, size int64) (*journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the training log: %w", err)
 	}
-	if err := f.Truncate(size); err == nil {
+	if info, statErr := f.Stat(); statErr == nil {
+		size = min(size, info.Size()) // records that were lost are not made up
+	}
+	if err = f.Truncate(size); err == nil {
 		_, err = f.Seek(size, io.SeekStart)
 	}
 	if err != nil {

@@ -61,17 +61,25 @@ func (w *window) count(position, code int) int64 {
 	return w.previous[position][code] + w.current[position][code]
 }
 
-// dead lists the codes of a position chosen less than threshold/K of the time;
-// none while the window is too young to tell.
-func (w *window) dead(position int, threshold float64) []int {
-	if w.settled[position] == 0 {
+// dead lists the codes of the codebook behind the given positions that were
+// chosen less than threshold/K of the time; none while the window is too young
+// to tell.
+func (w *window) dead(threshold float64, positions ...int) []int {
+	if w.settled[positions[0]] == 0 {
 		return nil
 	}
-	k := w.layout.Vocab[position]
-	limit := threshold * float64(w.tokens(position)) / float64(k)
+	k, tokens := w.layout.Vocab[positions[0]], int64(0)
+	counts := make([]int64, k)
+	for _, position := range positions {
+		tokens += w.tokens(position)
+		for code := range counts {
+			counts[code] += w.count(position, code)
+		}
+	}
+	limit := threshold * float64(tokens) / float64(k)
 	var dead []int
-	for code := range k {
-		if n := w.count(position, code); float64(n) < limit || n == 0 {
+	for code, n := range counts {
+		if float64(n) < limit || n == 0 {
 			dead = append(dead, code)
 		}
 	}

@@ -19,16 +19,13 @@ func (t *Trainer) maybeReset(x *tensors.Tensor, r *Record) error {
 	if c.Every == 0 || t.state.Step%c.Every != 0 || float64(t.state.Step) > c.Until*float64(t.config.Train.Steps) {
 		return nil
 	}
-	dead := map[int][]int{}
-	total := 0
-	positions := t.model.Quantizer.Layout().Positions()
-	for position := range positions {
-		if codes := t.window.dead(position, c.Threshold); len(codes) > 0 {
-			dead[position] = codes
-			total += len(codes)
+	var books []deadBook
+	for _, positions := range t.codebookPositions() {
+		if codes := t.window.dead(c.Threshold, positions...); len(codes) > 0 {
+			books = append(books, deadBook{positions, codes})
 		}
 	}
-	if total == 0 {
+	if len(books) == 0 {
 		return nil
 	}
 	residuals, err := t.currentResiduals(x)
@@ -41,25 +38,24 @@ func (t *Trainer) maybeReset(x *tensors.Tensor, r *Record) error {
 	}
 	var touched []vq.Touched
 	moved := 0
-	for position := range positions {
-		codes, source := dead[position], residuals[position]
-		if len(codes) == 0 {
-			continue
+	for _, book := range books {
+		batch := residuals[book.positions[0]].Shape[0]
+		sources := batch * len(book.positions) // every level of a shared codebook
+		rows := min(len(book.codes), sources)
+		rng := weights.Rand(t.config.Seed, fmt.Sprintf("reset %d %d", t.state.Step, book.positions[0]))
+		var targets []float32
+		for _, source := range rng.Perm(sources)[:rows] {
+			targets = append(targets, residuals[book.positions[source/batch]].Row(source%batch)...)
 		}
-		rows := min(len(codes), source.Shape[0])
-		rng := weights.Rand(t.config.Seed, fmt.Sprintf("reset %d %d", t.state.Step, position))
-		order := rng.Perm(source.Shape[0])
-		targets := make([]float32, 0, rows*source.Shape[1])
-		for i := range rows {
-			targets = append(targets, source.Row(order[i])...)
-		}
-		at, err := t.model.Quantizer.Place(set, position, codes[:rows], targets, transform.Reset)
+		at, err := t.model.Quantizer.Place(set, book.positions[0], book.codes[:rows], targets, transform.Reset)
 		if err != nil {
 			return fmt.Errorf("resetting dead codes: %w", err)
 		}
 		touched = append(touched, at...)
 		moved += rows
-		t.window.forget(position)
+		for _, position := range book.positions {
+			t.window.forget(position)
+		}
 	}
 	if err := t.replace(set, touched); err != nil {
 		return err
@@ -68,6 +64,27 @@ func (t *Trainer) maybeReset(x *tensors.Tensor, r *Record) error {
 	r.Reset = moved
 	t.event("%d dead codes moved onto current latents", moved)
 	return nil
+}
+
+// deadBook is a codebook, named by the code positions that use it, and its dead
+// codes.
+type deadBook struct {
+	positions, codes []int
+}
+
+// codebookPositions lists the code positions of every codebook: one each, or all
+// levels of a part when they share theirs.
+func (t *Trainer) codebookPositions() [][]int {
+	layout := t.model.Quantizer.Layout()
+	var books [][]int
+	for position := range layout.Positions() {
+		if t.config.Quantizer.Shared && position%layout.Levels > 0 {
+			books[len(books)-1] = append(books[len(books)-1], position)
+		} else {
+			books = append(books, []int{position})
+		}
+	}
+	return books
 }
 
 // currentResiduals returns what each code position sees of a batch [N,d'].
@@ -136,7 +153,7 @@ func (t *Trainer) replace(set weights.Set, touched []vq.Touched) error {
 		return err
 	}
 	if t.config.Quantizer.Cache.Period > 1 {
-		return t.refreshCache()
+		return t.refreshCache(false)
 	}
 	return nil
 }
@@ -162,7 +179,7 @@ func (t *Trainer) overwriteRows(changed weights.Set, prefix string, touched []vq
 // neighbours of top-k attention up to date.
 func (t *Trainer) solveAverages() error {
 	q := t.config.Quantizer
-	solve := q.Learn == "ema" && q.Mix.Kind != transform.KindIdentity && t.state.Step%q.Average.Every == 0
+	solve := q.SolvesAverages() && t.state.Step%q.Average.Every == 0
 	rewire := q.Mix.Kind == transform.KindAttentionTopK && t.state.Step%max(rewireEvery, q.Cache.Period) == 0
 	if !solve && !rewire {
 		return nil

@@ -62,6 +62,7 @@ func (t *Trainer) sampleLatents(ctx context.Context) ([]float32, int, error) {
 	if err != nil {
 		return nil, 0, err
 	}
+	defer encoder.Close()
 	dim := t.source.Vectors.Dim()
 	latents := make([]float32, 0, n*t.model.Dim())
 	rows := make([]int, 0, 4*tokenizer.BlockRows)

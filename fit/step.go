@@ -1,6 +1,8 @@
 package fit
 
 import (
+	"maps"
+
 	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
 
@@ -53,19 +55,22 @@ func (t *Trainer) trainStep(v weights.Vars, build objective, parameters []string
 	}
 	caches := t.accumulated(v)
 	gradients := Gradient(loss, append(nodes, caches...)...)
-	gradients, cacheGradients := gradients[:len(nodes)], gradients[len(nodes):]
 
 	squares := map[weights.Group]*Node{}
 	total := zero
-	for i, path := range parameters {
-		square := ReduceAllSum(Square(gradients[i]))
+	for i, gradient := range gradients {
+		square := ReduceAllSum(Square(gradient))
 		total = Add(total, square)
-		group := weights.GroupOf(path)
+		group := weights.Codes // of the cached codebooks
+		if i < len(parameters) {
+			group = weights.GroupOf(parameters[i])
+		}
 		if sum, ok := squares[group]; ok {
 			square = Add(sum, square)
 		}
 		squares[group] = square
 	}
+	gradients, cacheGradients := gradients[:len(nodes)], gradients[len(nodes):]
 	norm := Sqrt(total)
 	finite := And(IsFinite(loss), IsFinite(norm))
 	p.keep = ConvertDType(finite, x.DType())
@@ -84,16 +89,16 @@ func (t *Trainer) trainStep(v weights.Vars, build objective, parameters []string
 	}
 	inner := *ctx
 	inner.Vars = v.In("quantizer")
-	t.model.Quantizer.Project(&inner, next)
+	t.project(&inner, v, next, finite)
 	for path, value := range out.Updates {
 		old := v.Get(path)
 		next[path] = Where(finite, value, old)
 	}
 	for i, path := range t.accumulators {
 		old := v.Get(path + "_gradient")
-		next[path+"_gradient"] = Where(finite, Add(old, cacheGradients[i]), old)
+		next[path+"_gradient"] = Where(finite, Add(old, Mul(cacheGradients[i], p.scale)), old)
 	}
-	t.averageWeights(v, next)
+	t.averageWeights(v, next, p.keep)
 
 	stat := func(name string) *Node {
 		if s, ok := out.Stats[name]; ok {
@@ -115,20 +120,30 @@ func (t *Trainer) trainStep(v weights.Vars, build objective, parameters []string
 	return next, Concatenate(values, 0), out.Index
 }
 
-// averageWeights moves the shadow copies towards the new parameters.
-func (t *Trainer) averageWeights(v weights.Vars, next map[string]*Node) {
-	decay := t.config.Train.Average
-	if decay == 0 {
-		return
-	}
-	shadows := map[string]*Node{}
+// project applies the quantizer's constraints to new values; a skipped step
+// keeps what they would change.
+func (t *Trainer) project(ctx *vq.Context, v weights.Vars, next map[string]*Node, finite *Node) {
+	before := maps.Clone(next)
+	t.model.Quantizer.Project(ctx, next)
 	for path, value := range next {
-		if shadow := v.Find(averagePrefix + "/" + path); shadow != nil {
-			shadows[averagePrefix+"/"+path] = Add(MulScalar(shadow, decay), MulScalar(value, 1-decay))
+		if value != before[path] {
+			next[path] = Where(finite, value, v.Get(path))
 		}
 	}
-	for path, value := range shadows {
-		next[path] = value
+}
+
+// averageWeights moves the shadow copies towards the parameters, every step and
+// for all of them: those trained once a refresh, and averaged codes solved for
+// on the host, keep their value between.
+func (t *Trainer) averageWeights(v weights.Vars, next map[string]*Node, keep *Node) {
+	share := MulScalar(keep, 1-t.config.Train.Average)
+	for _, path := range t.averaged {
+		value, ok := next[path]
+		if !ok {
+			value = v.Get(path)
+		}
+		shadow := averagePrefix + "/" + path
+		next[shadow] = Add(Mul(v.Get(shadow), OneMinus(share)), Mul(value, share))
 	}
 }
 
@@ -142,15 +157,14 @@ func (t *Trainer) accumulated(v weights.Vars) []*Node {
 	return nodes
 }
 
-// refreshStep sends the collected gradients of C' through the transform, takes
-// one optimizer step on the codebook's parameters, and rebuilds the cache. It
-// is the second half of a step when the cache accumulates, and only the rebuild
-// otherwise.
-func (t *Trainer) refreshStep(v weights.Vars, scalars *Node) map[string]*Node {
+// refreshStep rebuilds the cache. With advance it first sends the gradients of
+// C' that a whole period collected through the transform and takes one optimizer
+// step on the codebook's parameters.
+func (t *Trainer) refreshStep(v weights.Vars, scalars *Node, advance bool) map[string]*Node {
 	p, progress := readPace(scalars)
 	ctx := &vq.Context{Vars: v.In("quantizer"), Training: true, Progress: progress}
 	next := map[string]*Node{}
-	if len(t.accumulators) > 0 {
+	if advance {
 		books := t.model.Quantizer.Refresh(ctx) // before the step, with gradients
 		loss := ScalarZero(scalars.Graph(), scalars.DType())
 		for _, path := range t.accumulators {
@@ -162,14 +176,20 @@ func (t *Trainer) refreshStep(v weights.Vars, scalars *Node) map[string]*Node {
 		for i, path := range t.deferred {
 			nodes[i] = v.Get(path)
 		}
-		p.keep, p.scale = OnesLike(p.correction1), OnesLike(p.correction1)
-		for i, gradient := range Gradient(loss, nodes...) {
-			for updated, value := range t.config.Train.Optimizer.update(v, t.deferred[i], gradient, p) {
+		gradients := Gradient(loss, nodes...)
+		total := ScalarZero(scalars.Graph(), scalars.DType())
+		for _, gradient := range gradients {
+			total = Add(total, ReduceAllSum(Square(gradient)))
+		}
+		finite := IsFinite(total)
+		p.keep, p.scale = ConvertDType(finite, scalars.DType()), OnesLike(total)
+		for i, gradient := range gradients {
+			safe := Where(finite, gradient, ZerosLike(gradient))
+			for updated, value := range t.config.Train.Optimizer.update(v, t.deferred[i], safe, p) {
 				next[updated] = value
 			}
 		}
-		t.model.Quantizer.Project(ctx, next)
-		t.averageWeights(v, next)
+		t.project(ctx, v, next, finite)
 		stepped := weights.NewVars(func(path string) *Node {
 			if n, ok := next[path]; ok {
 				return n

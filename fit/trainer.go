@@ -61,9 +61,11 @@ type Trainer struct {
 	parameters   []string // trained every step
 	deferred     []string // trained once a refresh, when the cache accumulates
 	accumulators []string // cached codebooks whose gradient is collected
+	averaged     []string // with a shadow copy that follows them
 
-	warm, train, refresh, residuals, books *model.Exec
-	best                                   weights.Set
+	warm, train, residuals, books *model.Exec
+	refresh, advance              *model.Exec // of the cache, without and with a step
+	best                          weights.Set
 }
 
 // state is the host's part of a checkpoint.
@@ -163,10 +165,13 @@ func (t *Trainer) trains(p string) bool {
 
 // listParameters sorts the store's variables into what is trained when.
 func (t *Trainer) listParameters() {
-	t.parameters, t.deferred, t.accumulators = nil, nil, nil
+	t.parameters, t.deferred, t.accumulators, t.averaged = nil, nil, nil, nil
 	set, _ := weights.Read(t.store, "")
 	accumulate := t.config.Quantizer.Cache.Period > 1 && t.config.Quantizer.Cache.Gradient == "accumulate"
 	for _, p := range set.Paths() {
+		if _, ok := set[averagePrefix+"/"+p]; ok && (t.trains(p) || t.config.Quantizer.Learn == "ema") {
+			t.averaged = append(t.averaged, p)
+		}
 		switch {
 		case hasPrefix(p, "optimizer") || hasPrefix(p, averagePrefix):
 		case accumulate && path.Base(p) == "cache":
@@ -178,7 +183,12 @@ func (t *Trainer) listParameters() {
 			t.parameters = append(t.parameters, p)
 		}
 	}
-	t.warm, t.train, t.refresh, t.residuals, t.books = nil, nil, nil, nil, nil
+	for _, exec := range []**model.Exec{&t.warm, &t.train, &t.refresh, &t.advance, &t.residuals, &t.books} {
+		if *exec != nil {
+			(*exec).Finalize()
+			*exec = nil
+		}
+	}
 }
 
 func hasPrefix(p, prefix string) bool {
@@ -232,7 +242,7 @@ func (t *Trainer) interrupt() error {
 // one takes a step and does what falls due after it.
 func (t *Trainer) one(ctx context.Context, batch []float32) error {
 	step := t.state.Step
-	if !t.state.Started && step >= t.config.Quantizer.Start.Warmup {
+	if !t.state.Started && step >= t.warmup() {
 		if err := t.start(ctx); err != nil {
 			return err
 		}
@@ -247,18 +257,24 @@ func (t *Trainer) one(ctx context.Context, batch []float32) error {
 		return t.after(ctx, Record{Step: step + 1, Phase: "warm-up", scalars: report}, x)
 	}
 	if t.cacheDue(step) {
-		if err := t.refreshCache(); err != nil {
+		// The first refresh has nothing collected to step with.
+		if err := t.refreshCache(step > t.state.Since && len(t.accumulators) > 0); err != nil {
 			return err
 		}
 	}
 	levels := t.activeLevels(step)
 	var codes []int32
-	report, err := t.call(t.trainExec(), x, &codes, t.activeMask(levels))
+	mask := t.activeMask(levels)
+	defer mask.FinalizeAll()
+	report, err := t.call(t.trainExec(), x, &codes, mask)
 	if err != nil {
 		return err
 	}
-	t.window.add(codes, levels)
-	return t.after(ctx, Record{Step: step + 1, Phase: "train", scalars: report}, x)
+	r := Record{Step: step + 1, Phase: "train", scalars: report}
+	if r.kept() {
+		t.window.add(codes, levels)
+	}
+	return t.after(ctx, r, x)
 }
 
 // after advances the state and runs the periodic work. The order is fixed, and
@@ -268,7 +284,11 @@ func (t *Trainer) after(ctx context.Context, r Record, x *tensors.Tensor) error 
 	if err := t.guard(&r); err != nil {
 		return err
 	}
-	if t.state.Started {
+	logged := t.state.Step%t.config.Train.Log == 0 || t.state.Step == t.config.Train.Steps
+	if logged && t.state.Started {
+		t.measureUsage(&r) // before a reset starts the window anew
+	}
+	if t.state.Started && r.kept() { // latents of a skipped step are no targets
 		if err := t.solveAverages(); err != nil {
 			return err
 		}
@@ -276,14 +296,15 @@ func (t *Trainer) after(ctx context.Context, r Record, x *tensors.Tensor) error 
 			return err
 		}
 	}
-	logged := t.state.Step%t.config.Train.Log == 0 || t.state.Step == t.config.Train.Steps
 	if logged {
 		if err := t.measure(&r); err != nil {
 			return err
 		}
 	}
 	if every := t.config.Train.Evaluate; every > 0 && t.state.Started && t.state.Step%every == 0 && t.source.Held.Len() > 0 {
-		if err := t.evaluate(ctx, &r); err != nil {
+		// An interruption waits for the evaluation: the step is already counted,
+		// and a resumed run would not repeat it.
+		if err := t.evaluate(context.WithoutCancel(ctx), &r); err != nil {
 			return err
 		}
 		logged = true
@@ -302,10 +323,10 @@ func (t *Trainer) after(ctx context.Context, r Record, x *tensors.Tensor) error 
 	return nil
 }
 
-// pace computes the step's scalar input.
-func (t *Trainer) pace() *tensors.Tensor {
-	o, step := t.config.Train.Optimizer, t.state.Step
-	taken := float64(step - t.state.Since + 1)
+// pace computes the scalar input of an optimizer step, the updates-th of its
+// parameters.
+func (t *Trainer) pace(updates int) *tensors.Tensor {
+	o, step, taken := t.config.Train.Optimizer, t.state.Step, float64(updates)
 	rate := o.Rate * t.config.Train.Schedule.At(step, t.config.Train.Steps)
 	values := []float32{
 		float32(1 - math.Pow(o.Beta1, taken)), float32(1 - math.Pow(o.Beta2, taken)),
@@ -319,7 +340,9 @@ func (t *Trainer) pace() *tensors.Tensor {
 
 // call runs a step and reads its scalars and, if wanted, its codes.
 func (t *Trainer) call(exec *model.Exec, x *tensors.Tensor, codes *[]int32, more ...any) ([]float32, error) {
-	out, err := exec.Call(append([]any{x, t.pace()}, more...)...)
+	pace := t.pace(t.state.Step - t.state.Since + 1)
+	defer pace.FinalizeAll()
+	out, err := exec.Call(append([]any{x, pace}, more...)...)
 	if err != nil {
 		return nil, fmt.Errorf("step %d: %w", t.state.Step+1, err)
 	}
@@ -367,23 +390,38 @@ func (t *Trainer) warmExec() *model.Exec {
 	return t.warm
 }
 
+// warmup is the number of steps before codes are placed: none when there is no
+// network to warm up.
+func (t *Trainer) warmup() int {
+	if t.model.Identity() {
+		return 0
+	}
+	return int(t.config.Quantizer.Start.Warmup * float64(t.config.Train.Steps))
+}
+
 // cacheDue says whether C' must be rebuilt before this step.
 func (t *Trainer) cacheDue(step int) bool {
 	period := t.config.Quantizer.Cache.Period
-	return period > 1 && (step-t.config.Quantizer.Start.Warmup)%period == 0
+	return period > 1 && (step-t.warmup())%period == 0
 }
 
-// refreshCache rebuilds the cached codebooks (and, when gradients accumulate,
-// first steps the codebook's parameters).
-func (t *Trainer) refreshCache() error {
-	if t.refresh == nil {
-		t.refresh = model.MustNewExec(t.backend, t.store, func(_ *model.Scope, scalars *graph.Node) *graph.Node {
+// refreshCache rebuilds the cached codebooks and, with advance, first steps the
+// codebook's parameters by the gradients a period collected.
+func (t *Trainer) refreshCache(advance bool) error {
+	exec := &t.refresh
+	if advance {
+		exec = &t.advance
+	}
+	if *exec == nil {
+		*exec = model.MustNewExec(t.backend, t.store, func(_ *model.Scope, scalars *graph.Node) *graph.Node {
 			v := weights.FromStore(t.store, scalars.Graph())
-			weights.Assign(t.store, t.refreshStep(v, scalars))
+			weights.Assign(t.store, t.refreshStep(v, scalars, advance))
 			return graph.Slice(scalars, graph.AxisRange(0, 1))
 		})
 	}
-	out, err := t.refresh.Call(t.pace())
+	pace := t.pace(max(1, (t.state.Step-t.state.Since)/t.config.Quantizer.Cache.Period))
+	defer pace.FinalizeAll()
+	out, err := (*exec).Call(pace)
 	if err != nil {
 		return fmt.Errorf("refreshing the codebook: %w", err)
 	}

@@ -30,7 +30,7 @@ type Config struct {
 // Start says where codes begin.
 type Start struct {
 	From   string  `yaml:"from" enum:"kmeans|data|random" doc:"kmeans (on latents of the untrained or warmed-up encoder), data (random latents) or random (uniform in +-1/K)."`
-	Warmup int     `yaml:"warmup" doc:"Steps trained without quantization before the codes are placed."`
+	Warmup float64 `yaml:"warmup" doc:"Share of the steps trained without quantization before the codes are placed (without a network there is nothing to warm up)."`
 	Sample int     `yaml:"sample" doc:"Latents drawn for placing the codes (0: 64 a code, at least 16384)."`
 	Noise  float64 `yaml:"noise" doc:"Standard deviation of noise added to started codes, relative to the latents'."`
 }
@@ -88,7 +88,7 @@ func MethodNames() []string {
 func Defaults(method string) (Config, error) {
 	c := Config{
 		Method: method, Codes: 256, Levels: 4, Parts: 1,
-		Start:   Start{From: "kmeans"},
+		Start:   Start{From: "kmeans", Warmup: 0.2},
 		Learn:   "gradient",
 		Average: Average{Decay: 0.99, Epsilon: 1e-5, Every: 8},
 		Loss:    Loss{Threshold: 0.1, Softness: 1},
@@ -125,8 +125,10 @@ func (c Config) Validate(dim int) error {
 		return fmt.Errorf("quantizer.parts: %d must be between 1 and the latent dimension %d", c.Parts, dim)
 	case c.Dropout < 0 || c.Dropout > 1:
 		return fmt.Errorf("quantizer.dropout: %g must be between 0 and 1", c.Dropout)
-	case c.Start.Warmup < 0 || c.Start.Sample < 0 || c.Start.Noise < 0:
-		return fmt.Errorf("quantizer.start: warmup, sample and noise must not be negative")
+	case c.Start.Warmup < 0 || c.Start.Warmup >= 1:
+		return fmt.Errorf("quantizer.start.warmup: %g must be at least 0 and below 1", c.Start.Warmup)
+	case c.Start.Sample < 0 || c.Start.Noise < 0:
+		return fmt.Errorf("quantizer.start: sample and noise must not be negative")
 	case c.Average.Decay <= 0 || c.Average.Decay >= 1 || c.Average.Epsilon <= 0 || c.Average.Every < 1:
 		return fmt.Errorf("quantizer.average: need 0 < decay < 1, epsilon > 0 and every >= 1")
 	case c.Loss.Softness <= 0:

@@ -26,6 +26,7 @@ type Runtime struct {
 	search    *index.Product
 	encode    *model.Exec
 	decode    *model.Exec
+	store     *model.Store
 }
 
 // Usable computes the codebooks C' of every code position from the variables of
@@ -92,6 +93,7 @@ func NewEncoder(backend compute.Backend, t *Tokenizer, set weights.Set) (*Runtim
 
 func (r *Runtime) compile(backend compute.Backend, set weights.Set) (err error) {
 	store := model.NewStore()
+	r.store = store
 	if err := weights.Install(store, set); err != nil {
 		return err
 	}
@@ -104,6 +106,14 @@ func (r *Runtime) compile(backend compute.Backend, set weights.Set) (err error) 
 		return r.tokenizer.Decode(weights.FromStore(store, z.Graph()), z)
 	})
 	return err
+}
+
+// Close releases the engine's copy of the weights and the compiled networks. The
+// runtime must not be used afterwards.
+func (r *Runtime) Close() {
+	r.encode.Finalize()
+	r.decode.Finalize()
+	r.store.Finalize()
 }
 
 // Tokenizer returns the model.
@@ -133,8 +143,12 @@ func (r *Runtime) Latents(ctx context.Context, x []float32, n int) ([]float32, e
 	return r.run(ctx, r.encode, x, n, r.tokenizer.Input, r.tokenizer.Dim())
 }
 
-// Encode maps n vectors [n,input] to codes [n,positions].
+// Encode maps n vectors [n,input] to codes [n,positions]. It fails when the
+// tokenizer has fewer levels than asked for.
 func (r *Runtime) Encode(ctx context.Context, x []float32, n int, o Options) ([]uint32, error) {
+	if levels := r.tokenizer.Quantizer.Layout().Levels; o.Levels < 0 || o.Levels > levels {
+		return nil, fmt.Errorf("%d levels were asked for, the tokenizer has %d; use 1 to %d, or 0 for all", o.Levels, levels, levels)
+	}
 	z, err := r.Latents(ctx, x, n)
 	if err != nil {
 		return nil, err
@@ -159,6 +173,9 @@ func (r *Runtime) Decode(ctx context.Context, codes []uint32, n, positions int) 
 	layout := r.tokenizer.Quantizer.Layout()
 	if positions < 1 || positions%layout.Parts != 0 || positions > layout.Positions() {
 		return nil, fmt.Errorf("%d codes a vector do not fit this tokenizer of %d parts x %d levels", positions, layout.Parts, layout.Levels)
+	}
+	if len(codes) != n*positions {
+		return nil, fmt.Errorf("got %d codes for %d rows of %d", len(codes), n, positions)
 	}
 	levels := positions / layout.Parts
 	for i, code := range codes {

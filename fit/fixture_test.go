@@ -6,6 +6,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/gomlx/gomlx/core/tensors"
+
 	"github.com/gritvq/gritvq/data"
 	"github.com/gritvq/gritvq/internal/gradtest"
 	"github.com/gritvq/gritvq/vq"
@@ -119,3 +121,12 @@ func relative(got, want []float32) float64 {
 }
 
 func levelPath(l int, name string) string { return fmt.Sprintf("quantizer/level%d/%s", l, name) }
+
+// tensorOf is the array moved by an offset.
+func tensorOf(a *weights.Array, offset float32) *tensors.Tensor {
+	moved := a.Clone()
+	for i := range moved.Data {
+		moved.Data[i] += offset
+	}
+	return tensors.FromFlatDataAndDimensions(moved.Data, moved.Shape...)
+}

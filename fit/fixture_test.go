@@ -69,8 +69,8 @@ func run(t testing.TB, trainer *Trainer) weights.Set {
 	return set
 }
 
-// step feeds the trainer one batch: that of the given step of its sampler.
-func step(t testing.TB, trainer *Trainer, at int) error {
+// batch returns the vectors of the given step of the trainer's sampler.
+func batch(t testing.TB, trainer *Trainer, at int) []float32 {
 	t.Helper()
 	rows := make([]int, trainer.config.Train.Batch)
 	trainer.sampler.Batch(int64(at), rows)
@@ -78,7 +78,18 @@ func step(t testing.TB, trainer *Trainer, at int) error {
 	if err := trainer.source.Vectors.Gather(rows, x); err != nil {
 		t.Fatal(err)
 	}
-	return trainer.one(context.Background(), x)
+	return x
+}
+
+func batchTensor(t testing.TB, trainer *Trainer, at int) *tensors.Tensor {
+	t.Helper()
+	return tensors.FromFlatDataAndDimensions(batch(t, trainer, at), trainer.config.Train.Batch, trainer.source.Vectors.Dim())
+}
+
+// step trains on the batch of the given step.
+func step(t testing.TB, trainer *Trainer, at int) error {
+	t.Helper()
+	return trainer.one(context.Background(), batch(t, trainer, at))
 }
 
 func read(t testing.TB, trainer *Trainer) weights.Set {

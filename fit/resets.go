@@ -47,6 +47,9 @@ func (t *Trainer) maybeReset(x *tensors.Tensor, r *Record) error {
 		for _, source := range rng.Perm(sources)[:rows] {
 			targets = append(targets, residuals[book.positions[source/batch]].Row(source%batch)...)
 		}
+		if len(book.codes) > rows { // any of them, or high codes would wait for ever
+			rng.Shuffle(len(book.codes), func(i, j int) { book.codes[i], book.codes[j] = book.codes[j], book.codes[i] })
+		}
 		at, err := t.model.Quantizer.Place(set, book.positions[0], book.codes[:rows], targets, transform.Reset)
 		if err != nil {
 			return fmt.Errorf("resetting dead codes: %w", err)

@@ -16,6 +16,7 @@ const (
 	startPerCode = 64
 	startLeast   = 16384
 	startMost    = 1 << 20
+	startBytes   = 128 << 20 // of latents; clustering holds a few copies
 )
 
 // start places the codes on latents of the network as it is now, and begins the
@@ -55,6 +56,7 @@ func (t *Trainer) sampleLatents(ctx context.Context) ([]float32, int, error) {
 	n := q.Start.Sample
 	if n == 0 {
 		n = min(max(startPerCode*q.Codes, startLeast), startMost)
+		n = max(q.Codes, min(n, startBytes/(4*t.model.Dim())))
 	}
 	n = min(n, t.source.Train.Len())
 	order := data.NewPermutation(t.source.Train.Len(), t.config.Seed^0x9e3779b97f4a7c15)

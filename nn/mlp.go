@@ -7,10 +7,8 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/ml/layers/activation"
-	mlnn "github.com/gomlx/gomlx/ml/nn"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -46,11 +44,12 @@ func (m MLP) layers() int { return max(0, len(m.Widths)-1) }
 func (m MLP) Build(v weights.Vars, x *graph.Node) *graph.Node {
 	for i := range m.layers() {
 		layer := v.In("layer%d", i)
-		act := activation.TypeNone
+		// Not the engine's fused layer: its gradient always computes the one of
+		// x, which the first layer does not need and which costs a third.
+		x = graph.Add(Product(x, layer.Get("weights")), graph.ExpandAxes(layer.Get("bias"), 0))
 		if i < m.layers()-1 {
-			act = activation.FromName(m.Activation)
+			x = activation.Apply(activation.FromName(m.Activation), x)
 		}
-		x = mlnn.Dense(x, layer.Get("weights"), layer.Get("bias"), compute.DenseLayoutInputOutputs, act)
 	}
 	return x
 }

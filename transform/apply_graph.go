@@ -2,6 +2,7 @@ package transform
 
 import (
 	"fmt"
+	"github.com/gritvq/gritvq/nn"
 
 	. "github.com/gomlx/gomlx/core/graph"
 
@@ -54,7 +55,7 @@ func (c Config) trainable(codes *Node) *Node {
 // finish applies W and the row normalisation to mixed rows [N,d].
 func (c Config) finish(v weights.Vars, x *Node) *Node {
 	if c.hasFeature() {
-		x = product(x, v.Get("feature/w"))
+		x = nn.Product(x, v.Get("feature/w"))
 	}
 	switch c.RowNorm {
 	case RowNormLatent:

@@ -2,24 +2,25 @@ package transform
 
 import (
 	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gritvq/gritvq/nn"
 
 	"github.com/gritvq/gritvq/weights"
 )
 
 // graph holds scores and weights [K,K], and as much again for their gradients.
 func (m attentionMixer) graph(c Config, v weights.Vars, codes *Node) *Node {
-	return product(Softmax(m.scores(c, v, codes, nil)), codes)
+	return nn.Product(Softmax(m.scores(c, v, codes, nil)), codes)
 }
 
 func (m attentionMixer) graphRows(c Config, v weights.Vars, codes, at *Node) *Node {
-	return product(Softmax(m.scores(c, v, codes, at)), codes)
+	return nn.Product(Softmax(m.scores(c, v, codes, at)), codes)
 }
 
 // scores returns S, [K,K] or, with at [N,1], its rows [N,K].
 func (attentionMixer) scores(c Config, v weights.Vars, codes, at *Node) *Node {
 	k := codes.Shape().Dimensions[0]
-	queries := product(codes, v.Get("mixer/query"))
-	keys := product(codes, v.Get("mixer/key"))
+	queries := nn.Product(codes, v.Get("mixer/query"))
+	keys := nn.Product(codes, v.Get("mixer/key"))
 	var self *Node // one-hot rows: where a code meets itself
 	if at == nil {
 		self = ConvertDType(Diagonal(codes.Graph(), k), codes.DType())

@@ -2,6 +2,7 @@ package transform
 
 import (
 	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gritvq/gritvq/nn"
 
 	"github.com/gritvq/gritvq/weights"
 )
@@ -17,10 +18,10 @@ func (m prototypeMixer) graphRows(c Config, v weights.Vars, codes, at *Node) *No
 // blend returns δ own + (1-δ) softmax(a/τ) (Qᵀ E) for rows own [N,d], a [N,r].
 func (prototypeMixer) blend(c Config, v weights.Vars, codes, own, a *Node) *Node {
 	shares := Softmax(DivScalar(v.Get("mixer/b"), c.Temperature))
-	prototypes := product(shares, codes)
+	prototypes := nn.Product(shares, codes)
 	delta := InsertAxes(Sigmoid(v.Get("mixer/bias")), 0)
 	lean := Softmax(DivScalar(a, c.Temperature))
-	return Add(Mul(own, delta), product(lean, Mul(prototypes, OneMinus(delta))))
+	return Add(Mul(own, delta), nn.Product(lean, Mul(prototypes, OneMinus(delta))))
 }
 
 // graphEntropy is H(δ) + (1-δ) mean H(P_i): the entropy of the weights

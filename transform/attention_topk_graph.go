@@ -3,6 +3,7 @@ package transform
 import (
 	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gritvq/gritvq/nn"
 
 	"github.com/gritvq/gritvq/weights"
 )
@@ -32,8 +33,8 @@ func (topKMixer) graphNeighbours(v weights.Vars, at *Node) []*Node {
 
 // scores returns the logits [N,k] over the neighbours; slot 0 is the code itself.
 func (topKMixer) scores(c Config, v weights.Vars, codes, at *Node, slots []*Node) *Node {
-	queries := product(codes, v.Get("mixer/query"))
-	keys := product(codes, v.Get("mixer/key"))
+	queries := nn.Product(codes, v.Get("mixer/query"))
+	keys := nn.Product(codes, v.Get("mixer/key"))
 	if at != nil {
 		queries = Gather(queries, at)
 	}

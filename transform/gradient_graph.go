@@ -19,16 +19,3 @@ func withGradient(inputs []*Node, forward func(in []*Node) *Node, backward func(
 		return v
 	})
 }
-
-// product returns x w [n,m] for x [n,c] and w [c,m]. The derived gradient of w
-// contracts the leading axes of x and v, for which the embedded engine transposes
-// both tall matrices; transposing x alone is a third of the work. The gradient of
-// x needs no transposition and stays the derived one.
-func product(x, w *Node) *Node {
-	var adjoint *Node
-	w = IdentityWithCustomGradient(w, func(_, v *Node) *Node { return adjoint })
-	return IdentityWithCustomGradient(Dot(x, w).Product(), func(_, v *Node) *Node {
-		adjoint = Dot(Transpose(x, 0, 1), v).Product() // xᵀ v
-		return v
-	})
-}

@@ -83,7 +83,8 @@ type Data struct {
 // Training says how long it took.
 type Training struct {
 	Steps   int     `json:"steps"`
-	Seconds float64 `json:"seconds"` // of the last session, when it was resumed
+	Resumed int     `json:"resumed_from"` // step from which the last session went on
+	Seconds float64 `json:"seconds"`      // of the last session
 	Backend string  `json:"backend"`
 }
 
@@ -203,7 +204,7 @@ func (m *Manifest) Fingerprint() (sum [32]byte) {
 	return sum
 }
 
-// layoutOf copies the quantizer's layout.
-func layoutOf(l vq.Layout) Layout {
+// LayoutOf copies the quantizer's layout.
+func LayoutOf(l vq.Layout) Layout {
 	return Layout{Dim: l.Dim, Parts: l.Parts, Levels: l.Levels, Vocab: slices.Clone(l.Vocab)}
 }

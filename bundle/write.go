@@ -44,7 +44,7 @@ type Bundle struct {
 func Write(dir string, b *Bundle) error {
 	m := &b.Manifest
 	m.Schema, m.Kind, m.Input = Schema, KindVectors, b.Tokenizer.Input
-	m.Layout = layoutOf(b.Tokenizer.Quantizer.Layout())
+	m.Layout = LayoutOf(b.Tokenizer.Quantizer.Layout())
 	if err := b.check(); err != nil {
 		return fmt.Errorf("this tokenizer cannot be stored: %w", err)
 	}

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/gritvq/gritvq/config"
+	"github.com/spf13/cobra"
+)
+
+func newConfigCommand(s *streams, run func(*streams, *settings) error) *cobra.Command {
+	var o settings
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Print the full configuration as commented YAML",
+		Long: `Prints every setting with its value and meaning as YAML, ready to be edited and
+passed to train --config. The flags of train change the values shown.`,
+		Example: `  gritvq config > my.yaml
+  gritvq config --preset paper
+  gritvq config --method ste --codes 1024`,
+		Args: arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.flags = cmd.Flags()
+			return run(s, &o)
+		},
+	}
+	o.addFlags(cmd.Flags())
+	return cmd
+}
+
+func runConfig(s *streams, o *settings) error {
+	c, err := o.config()
+	if err != nil {
+		return err
+	}
+	rendered, err := config.Render(c)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.out, "%s", rendered)
+	return err
+}

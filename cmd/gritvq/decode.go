@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/gritvq/gritvq/data"
+	"github.com/spf13/cobra"
+)
+
+// decodeOptions is the command line of decode.
+type decodeOptions struct {
+	bundle  string
+	input   string
+	output  string
+	workers int
+	force   bool
+	backend string
+	json    bool
+}
+
+func newDecodeCommand(s *streams, run func(context.Context, *streams, decodeOptions) error) *cobra.Command {
+	var o decodeOptions
+	cmd := &cobra.Command{
+		Use:   "decode DIR CODES -o VECTORS",
+		Short: "Turn codes back into vectors",
+		Long: `Reconstructs vectors from a file of codes (.npy, .parquet, .jsonl or .gvq) with the
+tokenizer that made them. Codes of fewer levels than the tokenizer has give a
+coarser reconstruction. Files of any size are streamed.`,
+		Example: `  gritvq decode tok codes.npy -o recon.npy
+  gritvq decode tok codes.gvq -o recon.fvecs`,
+		Args: arguments("DIR", "CODES"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.bundle, o.input = args[0], args[1]
+			if err := requireOutput(o.output, "recon.npy"); err != nil {
+				return err
+			}
+			return run(cmd.Context(), s, o)
+		},
+	}
+	outputFlag(cmd, &o.output, "file of vectors: .npy, .fvecs or .parquet")
+	f := cmd.Flags()
+	f.BoolVar(&o.force, "force", false, "decode a .gvq file of another tokenizer")
+	f.IntVar(&o.workers, "workers", 0, "threads to use (default all cores)")
+	f.BoolVar(&o.json, "json", false, "print the result as one JSON object")
+	engineFlag(cmd, &o.backend)
+	return cmd
+}
+
+func runDecode(ctx context.Context, s *streams, o decodeOptions) error {
+	if err := refuseSame(o.input, o.output); err != nil {
+		return err
+	}
+	switch strings.ToLower(filepath.Ext(o.output)) {
+	case ".npy", ".fvecs", ".parquet":
+	default:
+		return usagef("%s has no extension for vectors: use .npy, .fvecs or .parquet", o.output)
+	}
+	b, r, err := openRuntime(o.bundle, o.backend, o.workers)
+	if err != nil {
+		return err
+	}
+	codes, err := openCodes(o.input, b, o.force)
+	if err != nil {
+		return err
+	}
+	defer codes.Close()
+	layout := b.Manifest.Layout
+	if n := codes.Levels(); n%layout.Parts != 0 || n > layout.Parts*layout.Levels {
+		return fmt.Errorf("%s has %d codes a row, the tokenizer makes %d (%d parts x %d levels)", o.input, n, layout.Parts*layout.Levels, layout.Parts, layout.Levels)
+	}
+	w, err := data.CreateVectors(o.output, b.Manifest.Input, codes.Len())
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	line := s.line(codes.Len())
+	defer line.Done()
+	block := make([]uint32, streamRows*codes.Levels())
+	for start := 0; start < codes.Len(); start += streamRows {
+		n := min(streamRows, codes.Len()-start)
+		if err := codes.Rows(start, n, block[:n*codes.Levels()]); err != nil {
+			return err
+		}
+		x, err := r.Decode(ctx, block[:n*codes.Levels()], n, codes.Levels())
+		if err != nil {
+			return fmt.Errorf("decoding rows %d to %d of %s: %w", start, start+n-1, o.input, err)
+		}
+		if err := w.WriteRows(x); err != nil {
+			return err
+		}
+		line.Update(int64(start+n), "rows decoded")
+	}
+	if err := w.Commit(); err != nil {
+		return err
+	}
+	line.Done()
+	return showWritten(s, o.json, written{Output: o.output, Rows: codes.Len(), Columns: b.Manifest.Input}, "numbers")
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+
+	"github.com/gritvq/gritvq/bundle"
+	"github.com/gritvq/gritvq/report"
+	"github.com/gritvq/gritvq/tokenizer"
+	"github.com/spf13/cobra"
+)
+
+// streamRows is the number of rows that encode and decode hold at a time.
+const streamRows = 4096
+
+// encodeOptions is the command line of encode.
+type encodeOptions struct {
+	bundle  string
+	input   string
+	output  string
+	levels  int
+	beam    int
+	workers int
+	drop    bool
+	backend string
+	json    bool
+}
+
+func newEncodeCommand(s *streams, run func(context.Context, *streams, encodeOptions) error) *cobra.Command {
+	var o encodeOptions
+	cmd := &cobra.Command{
+		Use:   "encode DIR VECTORS -o CODES",
+		Short: "Turn vectors into codes",
+		Long: `Encodes every row of a file of vectors with a trained tokenizer. The extension of
+the output decides its format: .npy (rows x levels), .parquet, .jsonl, or .gvq,
+which packs the bits, detects damage and remembers the tokenizer. Files of any
+size are streamed. A row's codes depend on nothing but the row.`,
+		Example: `  gritvq encode tok vectors.npy -o codes.npy
+  gritvq encode tok vectors.npy -o codes.gvq --beam 8
+  gritvq encode tok more.parquet -o codes.jsonl --levels 2`,
+		Args: arguments("DIR", "VECTORS"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.bundle, o.input = args[0], args[1]
+			if err := requireOutput(o.output, "codes.npy"); err != nil {
+				return err
+			}
+			return run(cmd.Context(), s, o)
+		},
+	}
+	outputFlag(cmd, &o.output, "file of codes: .npy, .parquet, .jsonl or .gvq")
+	f := cmd.Flags()
+	f.IntVar(&o.levels, "levels", 0, "use only the first levels (default all)")
+	f.IntVar(&o.beam, "beam", 1, "encodings kept from level to level; more are slower and closer")
+	f.IntVar(&o.workers, "workers", 0, "threads to use (default all cores)")
+	f.BoolVar(&o.drop, "drop-nonfinite", false, "leave out rows with NaN or Inf; later rows move up")
+	f.BoolVar(&o.json, "json", false, "print the result as one JSON object")
+	engineFlag(cmd, &o.backend)
+	return cmd
+}
+
+// openRuntime loads a bundle and prepares it on an engine.
+func openRuntime(dir, backend string, workers int) (*bundle.Bundle, *tokenizer.Runtime, error) {
+	if workers > 0 {
+		runtime.GOMAXPROCS(workers)
+	}
+	b, err := bundle.Load(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	engine, err := openEngine(backend)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := b.Runtime(engine)
+	if err != nil {
+		return nil, nil, fmt.Errorf("preparing %s: %w", dir, err)
+	}
+	return b, r, nil
+}
+
+// checkLevels validates --levels and --beam against a tokenizer.
+func checkLevels(b *bundle.Bundle, levels, beam int) error {
+	if have := b.Manifest.Layout.Levels; levels < 0 || levels > have {
+		return usagef("--levels %d: the tokenizer has levels 1 to %d", levels, have)
+	}
+	if beam < 1 {
+		return usagef("--beam %d must be at least 1", beam)
+	}
+	return nil
+}
+
+func runEncode(ctx context.Context, s *streams, o encodeOptions) error {
+	if err := refuseSame(o.input, o.output); err != nil {
+		return err
+	}
+	b, r, err := openRuntime(o.bundle, o.backend, o.workers)
+	if err != nil {
+		return err
+	}
+	if err := checkLevels(b, o.levels, o.beam); err != nil {
+		return err
+	}
+	v, dropped, err := openVectors(ctx, s, o.input, o.drop)
+	if err != nil {
+		return err
+	}
+	defer v.Close()
+	if err := checkDimension(v, b.Manifest.Input); err != nil {
+		return err
+	}
+	options := tokenizer.Options{Levels: o.levels, Beam: o.beam}
+	w, err := createCodes(o.output, b, b.Tokenizer.Quantizer.Layout().VocabOf(o.levels), v.Len())
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	line := s.line(v.Len())
+	defer line.Done()
+	buffer := make([]float32, streamRows*v.Dim())
+	for start := 0; start < v.Len(); start += streamRows {
+		n := min(streamRows, v.Len()-start)
+		block := buffer[:n*v.Dim()]
+		if err := v.Rows(start, n, block); err != nil {
+			return err
+		}
+		if err := checkFinite(v.Path(), block, v.Dim(), start); err != nil {
+			return err
+		}
+		codes, err := r.Encode(ctx, block, n, options)
+		if err != nil {
+			return err
+		}
+		if err := w.WriteRows(codes); err != nil {
+			return err
+		}
+		line.Update(int64(start+n), "rows encoded")
+	}
+	if err := w.Commit(); err != nil {
+		return err
+	}
+	line.Done()
+	return showWritten(s, o.json, written{Output: o.output, Rows: v.Len(), Columns: r.Positions(options), Dropped: dropped}, "codes")
+}
+
+// written is what encode and decode report.
+type written struct {
+	Output  string `json:"output"`
+	Rows    int    `json:"rows"`
+	Columns int    `json:"columns"` // codes or numbers a row
+	Dropped int    `json:"dropped_rows"`
+	Bytes   int64  `json:"bytes"`
+}
+
+func showWritten(s *streams, asJSON bool, w written, what string) error {
+	if info, err := os.Stat(w.Output); err == nil {
+		w.Bytes = info.Size()
+	}
+	if asJSON {
+		return s.writeJSON(w)
+	}
+	_, err := fmt.Fprintf(s.out, "%s: %s rows of %d %s, %sB\n", w.Output, report.Count(w.Rows), w.Columns, what, report.Short(float64(w.Bytes), 3))
+	return err
+}

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/gomlx/compute"
+	"github.com/gritvq/gritvq/data"
+	"github.com/gritvq/gritvq/eval"
+	"github.com/gritvq/gritvq/fit"
+	"github.com/gritvq/gritvq/tokenizer"
+	"github.com/gritvq/gritvq/vq"
+	"github.com/gritvq/gritvq/weights"
+)
+
+// scoredRows bounds the training rows that are scored at the end of a run.
+const scoredRows = 200_000
+
+// experiment is one training run with its data.
+type experiment struct {
+	config      fit.Config
+	source      fit.Source
+	fingerprint string // of data, held-out file and imported codebook
+	codes       []*weights.Array
+	backend     compute.Backend
+	dir         string
+	resume      bool
+}
+
+// outcome is a trained and scored tokenizer.
+type outcome struct {
+	runtime   *tokenizer.Runtime
+	weights   weights.Set
+	held      *tokenizer.Scores // nil without held-out rows
+	train     *tokenizer.Scores
+	usage     *eval.Usage // of the training rows that were scored
+	duration  time.Duration
+	firstStep int // above 0 when the run was resumed
+}
+
+// openSource opens and summarises the data of a run. Close it when done.
+func openSource(ctx context.Context, s *streams, input, held string, drop bool, c fit.Config) (fit.Source, data.Stats, int, error) {
+	v, dropped, err := openVectors(ctx, s, input, drop)
+	if err != nil {
+		return fit.Source{}, data.Stats{}, 0, err
+	}
+	stats, err := scan(ctx, s, v)
+	if err != nil {
+		v.Close()
+		return fit.Source{}, stats, 0, err
+	}
+	source := fit.Source{Vectors: v, HeldVectors: v, Mean: stats.Mean, Variance: stats.Variance}
+	if held == "" {
+		source.Train, source.Held = data.Split(v.Len(), 1-c.Train.Split, c.Seed)
+		return source, stats, dropped, nil
+	}
+	h, _, err := openVectors(ctx, s, held, drop)
+	if err != nil {
+		v.Close()
+		return fit.Source{}, stats, 0, err
+	}
+	source.Train, source.HeldVectors, source.Held = data.All(v.Len()), h, data.All(h.Len())
+	heldStats, err := scan(ctx, s, h)
+	if err == nil && h.Dim() != v.Dim() {
+		err = fmt.Errorf("%s has %d dimensions, %s has %d", held, h.Dim(), input, v.Dim())
+	}
+	if err != nil {
+		closeSource(source)
+		return fit.Source{}, stats, 0, err
+	}
+	stats.Fingerprint += " held " + heldStats.Fingerprint
+	return source, stats, dropped, nil
+}
+
+func closeSource(s fit.Source) {
+	s.Vectors.Close()
+	if s.HeldVectors != s.Vectors {
+		s.HeldVectors.Close()
+	}
+}
+
+// importCodebook reads --init-codebook for the experiment's tokenizer. Codes for
+// vectors without a network are standardised as the vectors are.
+func (e *experiment) importCodebook(ctx context.Context, s *streams, path string) error {
+	v, _, err := openVectors(ctx, s, path, false)
+	if err != nil {
+		return err
+	}
+	defer v.Close()
+	m, err := tokenizer.New(e.config.Model, e.config.Quantizer, e.source.Vectors.Dim())
+	if err != nil {
+		return usageError{err}
+	}
+	q := e.config.Quantizer
+	books := q.Levels
+	if q.Shared {
+		books = 1
+	}
+	if q.Parts > 1 {
+		return usagef("--init-codebook: a codebook can be imported for one part only, --parts is %d", q.Parts)
+	}
+	if v.Len() != q.Codes*books || v.Dim() != m.Dim() {
+		return fmt.Errorf("%s has shape (%d, %d), the tokenizer starts from (%d, %d): %d levels of %d codes; change --codes, --levels or --dim",
+			path, v.Len(), v.Dim(), q.Codes*books, m.Dim(), books, q.Codes)
+	}
+	values := make([]float32, v.Len()*v.Dim())
+	if err := v.Rows(0, v.Len(), values); err != nil {
+		return err
+	}
+	if err := checkFinite(path, values, v.Dim(), 0); err != nil {
+		return err
+	}
+	network := m.InitNetwork(e.config.Seed, e.source.Mean, e.source.Variance)
+	hash := sha256.New()
+	for l := range books {
+		book := &weights.Array{Shape: []int{q.Codes, m.Dim()}, Data: values[l*q.Codes*m.Dim() : (l+1)*q.Codes*m.Dim()]}
+		if m.Identity() {
+			standardize(book, network["state/mean"].Data, network["state/scale"].Data, l == 0)
+		}
+		for _, x := range book.Data {
+			bits := math.Float32bits(x)
+			hash.Write([]byte{byte(bits), byte(bits >> 8), byte(bits >> 16), byte(bits >> 24)})
+		}
+		e.codes = append(e.codes, book)
+	}
+	e.fingerprint += " codebook sha256:" + hex.EncodeToString(hash.Sum(nil))
+	return nil
+}
+
+// standardize maps codes to the tokenizer's units. Later levels code
+// differences, which have no mean to subtract.
+func standardize(book *weights.Array, mean, scale []float32, first bool) {
+	for i := range book.Data {
+		j := i % len(mean)
+		if first {
+			book.Data[i] -= mean[j]
+		}
+		book.Data[i] /= scale[j]
+	}
+}
+
+// run trains to the end and scores the result.
+func (e *experiment) run(ctx context.Context, s *streams, watch fit.Observer) (*outcome, error) {
+	begun := time.Now()
+	trainer, err := fit.New(e.backend, e.config, e.source, e.fingerprint, e.dir, e.resume, watch)
+	if err != nil {
+		return nil, err
+	}
+	defer trainer.Close()
+	m := trainer.Model()
+	if e.codes != nil {
+		if m.Quantizer, err = vq.StartFrom(m.Quantizer, e.codes); err != nil {
+			return nil, err
+		}
+	}
+	result := &outcome{firstStep: trainer.Step()}
+	if result.weights, err = trainer.Run(ctx); err != nil {
+		if errors.Is(err, fit.ErrInterrupted) {
+			return nil, fmt.Errorf("%w at step %d of %d; repeat the command with --resume to continue", err, trainer.Step(), e.config.Train.Steps)
+		}
+		return nil, err
+	}
+	result.duration = time.Since(begun)
+	if err := e.score(ctx, s, m, result); err != nil {
+		if ctx.Err() != nil {
+			err = fmt.Errorf("%w while scoring; repeat the command with --resume to finish", fit.ErrInterrupted)
+		}
+		return nil, err
+	}
+	return result, nil
+}
+
+// score evaluates the trained weights on held-out and training rows.
+func (e *experiment) score(ctx context.Context, s *streams, m *tokenizer.Tokenizer, result *outcome) error {
+	books, err := tokenizer.Usable(e.backend, m, result.weights)
+	if err != nil {
+		return err
+	}
+	if result.runtime, err = tokenizer.NewRuntime(e.backend, m, result.weights, books); err != nil {
+		return err
+	}
+	rows := e.source.Train.Head(scoredRows)
+	line := s.line(rows.Len() + e.source.Held.Len())
+	defer line.Done()
+	scores, usage, err := result.runtime.Evaluate(ctx, e.source.Vectors, rows, tokenizer.Options{}, func(done, _ int) {
+		line.Update(int64(done), "rows scored")
+	})
+	if err != nil {
+		return err
+	}
+	result.train, result.usage = &scores, usage
+	if e.source.Held.Len() == 0 {
+		return nil
+	}
+	held, _, err := result.runtime.Evaluate(ctx, e.source.HeldVectors, e.source.Held, tokenizer.Options{}, func(done, _ int) {
+		line.Update(int64(rows.Len()+done), "rows scored")
+	})
+	result.held = &held
+	return err
+}

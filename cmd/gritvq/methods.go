@@ -1,0 +1,37 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/gritvq/gritvq/vq"
+	"github.com/spf13/cobra"
+)
+
+type methodsOptions struct {
+	json bool
+}
+
+func newMethodsCommand(s *streams, run func(*streams, methodsOptions) error) *cobra.Command {
+	var o methodsOptions
+	cmd := &cobra.Command{
+		Use:   "methods",
+		Short: "List the quantization methods",
+		Long:  "Lists the values of --method with one line each. Every method starts from k-means and revives dead codes unless a configuration says otherwise.",
+		Example: `  gritvq methods
+  gritvq train vectors.npy -o tok --method ema`,
+		Args: arguments(),
+		RunE: func(*cobra.Command, []string) error { return run(s, o) },
+	}
+	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func runMethods(s *streams, o methodsOptions) error {
+	if o.json {
+		return s.writeJSON(vq.Methods)
+	}
+	for _, name := range vq.MethodNames() {
+		fmt.Fprintf(s.out, "%-6s %s\n", name, vq.Methods[name])
+	}
+	return nil
+}

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"syscall"
+
+	"github.com/gritvq/gritvq/config"
+	"github.com/gritvq/gritvq/fit"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Exit codes.
+const (
+	exitOK          = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitInterrupted = 130
+)
+
+// usageError is a command line or configuration that cannot be meant.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// execute runs one command line and returns the exit code.
+func execute(args []string, s *streams) (code int) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	defer watchSignals(cancel)()
+	warnWithoutSIMD(s)
+	debugging := false
+	root := newRootCommand(s)
+	root.PersistentFlags().BoolVar(&debugging, "debug", false, "print stack traces of failures")
+	root.SetArgs(args)
+	s.command = commandLine(args)
+	defer func() {
+		if p := recover(); p != nil {
+			code = explain(s, fmt.Errorf("internal failure: %v", p), debugging)
+			if debugging {
+				s.remark("%s", debug.Stack())
+			}
+		}
+	}()
+	err := root.ExecuteContext(ctx)
+	if err != nil && ctx.Err() != nil && !errors.Is(err, fit.ErrInterrupted) && errors.Is(err, context.Canceled) {
+		err = fit.ErrInterrupted
+	}
+	return explain(s, err, debugging)
+}
+
+// explain prints an error as one sentence and returns the exit code. Engine
+// errors carry traces, which only --debug shows.
+func explain(s *streams, err error, debugging bool) int {
+	if err == nil {
+		return exitOK
+	}
+	text := err.Error()
+	if debugging {
+		text = fmt.Sprintf("%+v", err)
+	} else if first, _, more := strings.Cut(text, "\n"); more {
+		text = strings.TrimRight(first, ":; ") + " (--debug shows more)"
+	}
+	s.remark("gritvq: %s", text)
+	if _, usage := errors.AsType[usageError](err); usage {
+		return exitUsage
+	}
+	if errors.Is(err, fit.ErrInterrupted) {
+		return exitInterrupted
+	}
+	return exitFailed
+}
+
+// watchSignals cancels at the first SIGINT or SIGTERM and exits at the second.
+func watchSignals(cancel func()) (stop func()) {
+	arrived := make(chan os.Signal, 2)
+	signal.Notify(arrived, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		for first := true; ; first = false {
+			if _, ok := <-arrived; !ok {
+				return
+			}
+			if !first {
+				os.Exit(exitInterrupted)
+			}
+			cancel()
+		}
+	}()
+	return func() {
+		signal.Stop(arrived)
+		close(arrived)
+	}
+}
+
+func newRootCommand(s *streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "gritvq",
+		Short: "Train vector-quantized tokenizers; turn vectors into codes and back",
+		Long: `gritvq learns a small set of codes for your vectors (embeddings, features)
+and turns every vector into a few integers, and back. It trains GRIT-VQ and
+its rivals, on the CPU without any other software, or on GPUs through XLA.`,
+		Example: `  gritvq train vectors.npy -o tok --codes 256 --levels 4
+  gritvq encode tok vectors.npy -o codes.npy
+  gritvq decode tok codes.npy -o recon.npy`,
+		SilenceErrors: true, SilenceUsage: true,
+		DisableFlagsInUseLine: true,
+		Args:                  cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			return unknownCommand(cmd, args[0])
+		},
+	}
+	root.SetOut(s.out)
+	root.SetErr(s.err)
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "{{if .Runnable}}", "{{if and .Runnable .HasParent}}", 1))
+	cobra.EnableCommandSorting = false // the order below is that of use
+	root.SetFlagErrorFunc(flagError)
+	root.AddCommand(
+		newTrainCommand(s, runTrain), newEncodeCommand(s, runEncode), newDecodeCommand(s, runDecode),
+		newEvalCommand(s, runEval), newInspectCommand(s, runInspect), newConfigCommand(s, runConfig),
+		newMethodsCommand(s, runMethods), newDoctorCommand(s, runDoctor), newDemoCommand(s, runDemo),
+		newVersionCommand(s, runVersion))
+	return root
+}
+
+func unknownCommand(root *cobra.Command, name string) error {
+	var names []string
+	for _, c := range root.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	if near := config.Nearest(name, names); near != "" {
+		return usagef("unknown command %q: did you mean %q?", name, near)
+	}
+	return usagef("unknown command %q: the commands are %s", name, strings.Join(names, ", "))
+}
+
+// flagError turns the parser's complaint into a usage error with a suggestion.
+func flagError(cmd *cobra.Command, err error) error {
+	if missing, ok := errors.AsType[*pflag.NotExistError](err); ok && len(missing.GetSpecifiedName()) > 1 {
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		if near := config.Nearest(missing.GetSpecifiedName(), names); near != "" {
+			return usagef("unknown flag --%s: did you mean --%s?", missing.GetSpecifiedName(), near)
+		}
+		return usagef("unknown flag --%s: gritvq %s --help lists the flags", missing.GetSpecifiedName(), cmd.Name())
+	}
+	return usageError{err}
+}
+
+// arguments requires exactly the named arguments.
+func arguments(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < len(names):
+			return usagef("%s needs %s: gritvq %s", cmd.Name(), strings.Join(names[len(args):], " and "), cmd.Use)
+		case len(args) > len(names):
+			return usagef("%s does not take %q: gritvq %s", cmd.Name(), args[len(names)], cmd.Use)
+		}
+		return nil
+	}
+}
+
+// commandLine is the command that does the same again, quoted for a shell.
+func commandLine(args []string) string {
+	words := []string{"gritvq"}
+	for _, a := range args {
+		switch {
+		case a == "--resume" || a == "--force" || a == "--json" || a == "--debug":
+			continue
+		case a == "" || strings.ContainsAny(a, " \t\n\"'\\$`*?[]{}()<>|&;#~!"):
+			a = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+		}
+		words = append(words, a)
+	}
+	return strings.Join(words, " ")
+}
+
+// outputFlag adds the required -o.
+func outputFlag(cmd *cobra.Command, into *string, usage string) {
+	cmd.Flags().StringVarP(into, "output", "o", "", usage)
+}
+
+// requireOutput reports a missing -o.
+func requireOutput(path, example string) error {
+	if path == "" {
+		return usagef("no output was named: add -o %s", example)
+	}
+	return nil
+}

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/gritvq/gritvq/config"
+	"github.com/gritvq/gritvq/fit"
+	"github.com/spf13/pflag"
+)
+
+// settings are the flags of train and config that make a configuration.
+type settings struct {
+	flags  *pflag.FlagSet
+	preset string
+	file   string
+	method string
+	codes  int
+	levels int
+	parts  int
+	dim    int
+	hidden string
+	steps  int
+	batch  int
+	split  float64
+	seed   uint64
+	sets   []string
+}
+
+func (o *settings) addFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.method, "method", "grit", "quantizer, see: gritvq methods")
+	f.IntVar(&o.codes, "codes", 256, "codes per level")
+	f.IntVar(&o.levels, "levels", 4, "residual levels, each coding what the ones before left over")
+	f.IntVar(&o.parts, "parts", 1, "slices of the vector quantized side by side")
+	f.IntVar(&o.dim, "dim", 32, "dimension of the latents (0: that of the vectors)")
+	f.StringVar(&o.hidden, "hidden", "512,256,128", "widths of the hidden layers, or none to quantize the vectors themselves")
+	f.IntVar(&o.steps, "steps", 0, "training steps (default from the preset)")
+	f.IntVar(&o.batch, "batch", 1024, "vectors a step")
+	f.Float64Var(&o.split, "split", 0.9, "share of the rows to train on; the rest is held out")
+	f.Uint64Var(&o.seed, "seed", 1, "decides initial weights, the split and the order of the data")
+	f.StringVar(&o.preset, "preset", "default", "default (does best on real data) or paper (the paper's letter)")
+	f.StringVar(&o.file, "config", "", "YAML file of settings, as gritvq config prints it")
+	f.StringArrayVar(&o.sets, "set", nil, "one setting, such as quantizer.dropout=0.1 (repeatable)")
+}
+
+// config assembles the configuration: preset < file < flags < --set. Every
+// error is one of usage.
+func (o *settings) config() (fit.Config, error) {
+	var document []byte
+	if o.file != "" {
+		var err error
+		if document, err = os.ReadFile(o.file); err != nil {
+			return fit.Config{}, usagef("cannot read the configuration: %w", err)
+		}
+	}
+	// The method decides the preset's values, and any layer may name it.
+	layered, err := o.layer("grit", document)
+	if err != nil {
+		return fit.Config{}, err
+	}
+	method := layered.Quantizer.Method
+	if layered, err = o.layer(method, document); err != nil {
+		return fit.Config{}, err
+	}
+	base, err := fit.Preset(o.preset, method)
+	if err != nil {
+		return fit.Config{}, usageError{err}
+	}
+	fitToSize(&layered, base)
+	if err := layered.Validate(); err != nil {
+		return fit.Config{}, usageError{err}
+	}
+	return layered, nil
+}
+
+// layer applies file, flags and --set to the preset of a method.
+func (o *settings) layer(method string, document []byte) (fit.Config, error) {
+	c, err := fit.Preset(o.preset, method)
+	if err != nil {
+		return c, usageError{err}
+	}
+	if document != nil {
+		if err := config.Decode(document, &c); err != nil {
+			return c, usagef("%s: %w", o.file, err)
+		}
+	}
+	if err := o.applyFlags(&c); err != nil {
+		return c, err
+	}
+	for _, assignment := range o.sets {
+		if err := config.Set(&c, assignment); err != nil {
+			return c, usagef("--set %s: %w", assignment, err)
+		}
+	}
+	if _, err := fit.Preset(o.preset, c.Quantizer.Method); err != nil {
+		return c, usageError{err}
+	}
+	return c, nil
+}
+
+// applyFlags copies the flags that were given.
+func (o *settings) applyFlags(c *fit.Config) error {
+	given := o.flags.Changed
+	for name, apply := range map[string]func(){
+		"method": func() { c.Quantizer.Method = o.method },
+		"codes":  func() { c.Quantizer.Codes = o.codes },
+		"levels": func() { c.Quantizer.Levels = o.levels },
+		"parts":  func() { c.Quantizer.Parts = o.parts },
+		"steps":  func() { c.Train.Steps = o.steps },
+		"batch":  func() { c.Train.Batch = o.batch },
+		"split":  func() { c.Train.Split = o.split },
+		"seed":   func() { c.Seed = o.seed },
+	} {
+		if given(name) {
+			apply()
+		}
+	}
+	if given("hidden") {
+		widths, err := parseWidths(o.hidden)
+		if err != nil {
+			return err
+		}
+		c.Model.Hidden = widths
+		if widths == nil {
+			c.Model.Dim = 0
+		}
+	}
+	if given("dim") {
+		c.Model.Dim = o.dim
+	}
+	return nil
+}
+
+// parseWidths reads "512,256" or "none".
+func parseWidths(text string) ([]int, error) {
+	if text == "none" || text == "" {
+		return nil, nil
+	}
+	var widths []int
+	for _, field := range strings.Split(text, ",") {
+		w, err := strconv.Atoi(strings.TrimSpace(field))
+		if err != nil || w < 1 {
+			return nil, usagef("--hidden %s: %q is no width; write numbers such as 512,256 or none", text, field)
+		}
+		widths = append(widths, w)
+	}
+	return widths, nil
+}
+
+// fitToSize lowers what a small codebook or a short run leaves no room for (the
+// transform's ranks, the rate's warm-up, the periods of evaluation and log),
+// where the preset's values were left alone.
+func fitToSize(c *fit.Config, base fit.Config) {
+	lower := func(value *int, preset, most int) {
+		if *value == preset {
+			*value = min(*value, max(1, most))
+		}
+	}
+	codes, steps := c.Quantizer.Codes, c.Train.Steps
+	mix, preset := &c.Quantizer.Mix, base.Quantizer.Mix
+	lower(&mix.Rank, preset.Rank, codes)
+	lower(&mix.TopK, preset.TopK, codes)
+	lower(&mix.Groups, preset.Groups, codes)
+	lower(&c.Train.Schedule.Warmup, base.Train.Schedule.Warmup, steps/10)
+	lower(&c.Train.Evaluate, base.Train.Evaluate, steps/6)
+	lower(&c.Train.Log, base.Train.Log, steps/40)
+}
+
+// describeModel says in a line what a configuration builds for vectors of
+// dimension input.
+func describeModel(c fit.Config, input int) string {
+	q := c.Quantizer
+	text := fmt.Sprintf("%s, %d levels x %d codes", q.Method, q.Levels, q.Codes)
+	if q.Levels == 1 {
+		text = fmt.Sprintf("%s, %d codes", q.Method, q.Codes)
+	}
+	if q.Parts > 1 {
+		text += fmt.Sprintf(" x %d parts", q.Parts)
+	}
+	dim := c.Model.Dim
+	if dim == 0 {
+		dim = input
+	}
+	widths := []string{strconv.Itoa(input)}
+	for _, w := range c.Model.Hidden {
+		widths = append(widths, strconv.Itoa(w))
+	}
+	if len(c.Model.Hidden) == 0 && dim == input {
+		return text + fmt.Sprintf(" on the %d-d vectors themselves", input)
+	}
+	return text + ", network " + strings.Join(append(widths, strconv.Itoa(dim)), "-")
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/gritvq/gritvq/internal/progress"
+)
+
+// streams is where a command writes: results to out, progress and remarks to
+// err.
+type streams struct {
+	out, err io.Writer
+	terminal bool   // err is a terminal
+	command  string // the command line, for reports
+}
+
+func systemStreams() *streams {
+	return &streams{out: os.Stdout, err: os.Stderr, terminal: progress.IsTerminal(os.Stderr)}
+}
+
+// remark prints one line to err.
+func (s *streams) remark(format string, args ...any) {
+	fmt.Fprintf(s.err, format+"\n", args...)
+}
+
+// line starts a progress line for total steps.
+func (s *streams) line(total int) *progress.Line {
+	return progress.New(s.err, int64(total), s.terminal)
+}
+
+// writeJSON prints v as one indented JSON object to out.
+func (s *streams) writeJSON(v any) error {
+	encoder := json.NewEncoder(s.out)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return fmt.Errorf("writing the result: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+)
+
+// trainOptions is the command line of train.
+type trainOptions struct {
+	settings settings
+	input    string
+	output   string
+	held     string // --val
+	codebook string // --init-codebook
+	backend  string
+	workers  int
+	resume   bool
+	force    bool
+	drop     bool
+	json     bool
+}
+
+func newTrainCommand(s *streams, run func(context.Context, *streams, trainOptions) error) *cobra.Command {
+	var o trainOptions
+	cmd := &cobra.Command{
+		Use:   "train VECTORS -o DIR",
+		Short: "Train a tokenizer on a file of vectors",
+		Long: `Trains a tokenizer on the rows of a .npy, .npz, .parquet, .fvecs or .bvecs file,
+or of a built-in set (synthetic:manifold, synthetic:mixture), and writes it to a
+directory with a report. Part of the rows is held out to score it. Settings come
+from the preset, then the config file, then flags, then --set. A run that was
+interrupted or killed continues with --resume as if nothing had happened.`,
+		Example: `  gritvq train vectors.npy -o tok
+  gritvq train vectors.npy -o tok --codes 1024 --levels 2 --steps 5000
+  gritvq train synthetic:manifold -o tok --method ste --hidden none --set train.optimizer.rate=0.002`,
+		Args: arguments("VECTORS"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.input = args[0]
+			o.settings.flags = cmd.Flags()
+			if err := requireOutput(o.output, "tok"); err != nil {
+				return err
+			}
+			return run(cmd.Context(), s, o)
+		},
+	}
+	outputFlag(cmd, &o.output, "directory of the tokenizer")
+	o.settings.addFlags(cmd.Flags())
+	f := cmd.Flags()
+	f.StringVar(&o.held, "val", "", "file of held-out vectors, instead of --split")
+	f.StringVar(&o.codebook, "init-codebook", "", "start from these codes: an array [codes*levels, dim], level after level, in\nthe units of the vectors (without a network) or of the latents")
+	f.BoolVar(&o.resume, "resume", false, "continue an interrupted run")
+	f.BoolVar(&o.force, "force", false, "replace what is in the directory")
+	f.BoolVar(&o.drop, "drop-nonfinite", false, "leave out rows with NaN or Inf")
+	f.IntVar(&o.workers, "workers", 0, "threads to use (default all cores)")
+	f.BoolVar(&o.json, "json", false, "print the result as one JSON object")
+	engineFlag(cmd, &o.backend)
+	return cmd
+}

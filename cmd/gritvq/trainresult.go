@@ -1,0 +1,118 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/gritvq/gritvq/bundle"
+	"github.com/gritvq/gritvq/report"
+	"github.com/gritvq/gritvq/tokenizer"
+)
+
+// trainResult is what train --json prints.
+type trainResult struct {
+	Bundle  string            `json:"bundle"`
+	Report  string            `json:"report"`
+	Steps   int               `json:"steps"`
+	Seconds float64           `json:"seconds"`
+	Data    bundle.Data       `json:"data"`
+	Held    *tokenizer.Scores `json:"held"` // null without held-out rows
+	Train   *tokenizer.Scores `json:"train"`
+}
+
+// showTrained prints the scores of a finished run.
+func showTrained(s *streams, o trainOptions, m bundle.Manifest) error {
+	page := filepath.Join(o.output, bundle.ReportFile)
+	if o.json {
+		return s.writeJSON(trainResult{Bundle: o.output, Report: page, Steps: m.Training.Steps, Seconds: m.Training.Seconds,
+			Data: m.Data, Held: m.Metrics.Held, Train: m.Metrics.Train})
+	}
+	if err := scoresTable(presentScores(m.Metrics)...).Text(s.out); err != nil {
+		return err
+	}
+	if levels := m.Metrics.Train; levels != nil && len(levels.Utilization.Levels) > 1 {
+		fmt.Fprintln(s.out)
+		if err := positionTable(presentScores(m.Metrics)...).Text(s.out); err != nil {
+			return err
+		}
+	}
+	steps := fmt.Sprintf("%d steps", m.Training.Steps)
+	if m.Training.Resumed > 0 {
+		steps = fmt.Sprintf("steps %d to %d", m.Training.Resumed+1, m.Training.Steps)
+	}
+	fmt.Fprintf(s.out, "\ntime:   %s for %s\nreport: %s\n", report.Duration(time.Duration(m.Training.Seconds*float64(time.Second))), steps, page)
+	return nil
+}
+
+// namedScores is a column of a score table.
+type namedScores struct {
+	name   string
+	scores *tokenizer.Scores
+}
+
+// scoreRows are the lines of a score table.
+var scoreRows = []struct {
+	name  string
+	value func(s *tokenizer.Scores) string
+}{
+	{"relative error", func(s *tokenizer.Scores) string { return report.Number(s.RelativeError, 4) }},
+	{"mean squared error", func(s *tokenizer.Scores) string { return report.Number(s.MSE, 4) }},
+	{"cosine", func(s *tokenizer.Scores) string { return report.Number(s.Cosine, 4) }},
+	{"utilization", func(s *tokenizer.Scores) string { return report.Percent(s.Utilization.Mean, 1) }},
+	{"perplexity", func(s *tokenizer.Scores) string { return report.Number(s.Perplexity.Mean, 4) }},
+	{"tokens per code", func(s *tokenizer.Scores) string { return report.Number(s.TokensPerCode, 3) }},
+	{"bits per vector", func(s *tokenizer.Scores) string { return report.Number(s.BitsPerVector, 4) }},
+	{"vectors", func(s *tokenizer.Scores) string { return report.Count(s.Vectors) }},
+}
+
+// scoresTable compares sets of scores side by side.
+func scoresTable(columns ...namedScores) report.Table {
+	t := report.Table{Columns: []report.Column{{Name: "score"}}}
+	for _, c := range columns {
+		t.Columns = append(t.Columns, report.Column{Name: c.name, Align: report.Right})
+	}
+	for _, row := range scoreRows {
+		cells := report.Cells(row.name)
+		for _, c := range columns {
+			cells = append(cells, report.Cell{Text: row.value(c.scores)})
+		}
+		t.Rows = append(t.Rows, cells)
+	}
+	return t
+}
+
+func presentScores(m bundle.Metrics) []namedScores {
+	var columns []namedScores
+	if m.Held != nil {
+		columns = append(columns, namedScores{"held out", m.Held})
+	}
+	if m.Train != nil {
+		columns = append(columns, namedScores{"trained on", m.Train})
+	}
+	return columns
+}
+
+// positionTable shows utilization and perplexity of every code position.
+func positionTable(columns ...namedScores) report.Table {
+	t := report.Table{Columns: []report.Column{{Name: "level"}}}
+	for _, c := range columns {
+		suffix := ""
+		if len(columns) > 1 {
+			suffix = ", " + c.name
+		}
+		t.Columns = append(t.Columns,
+			report.Column{Name: "utilization" + suffix, Align: report.Right}, report.Column{Name: "perplexity" + suffix, Align: report.Right})
+	}
+	for position := range columns[0].scores.Utilization.Levels {
+		cells := report.Cells(strconv.Itoa(position))
+		for _, c := range columns {
+			cells = append(cells,
+				report.Cell{Text: report.Percent(c.scores.Utilization.Levels[position], 1)},
+				report.Cell{Text: report.Number(c.scores.Perplexity.Levels[position], 4)})
+		}
+		t.Rows = append(t.Rows, cells)
+	}
+	return t
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/gritvq/gritvq/bundle"
+	"github.com/gritvq/gritvq/config"
+	"github.com/gritvq/gritvq/fit"
+	"github.com/gritvq/gritvq/tokenizer"
+)
+
+// runTrain trains a tokenizer and writes its bundle and report. Nothing is
+// touched in the output directory before the input proved usable.
+func runTrain(ctx context.Context, s *streams, o trainOptions) error {
+	c, err := o.settings.config()
+	if err != nil {
+		return err
+	}
+	if o.held != "" && o.settings.flags.Changed("split") {
+		return usagef("--split and --val exclude each other: the held-out rows are those of %s", o.held)
+	}
+	if o.workers > 0 {
+		runtime.GOMAXPROCS(o.workers)
+	}
+	state, err := bundle.StateOf(o.output)
+	if err != nil {
+		return err
+	}
+	switch {
+	case state == bundle.Finished && o.resume && !o.force:
+		return showFinished(s, o, c)
+	case state == bundle.Finished && !o.force:
+		return fmt.Errorf("%s holds a finished tokenizer; choose another directory, or --force to replace it", o.output)
+	case state == bundle.Unfinished && !o.resume && !o.force:
+		return fmt.Errorf("%s holds an unfinished run; --resume continues it, --force starts over", o.output)
+	}
+	e := &experiment{config: c, dir: o.output, resume: o.resume && !o.force}
+	source, stats, dropped, err := openSource(ctx, s, o.input, o.held, o.drop, c)
+	if err != nil {
+		return err
+	}
+	defer closeSource(source)
+	e.source, e.fingerprint = source, stats.Fingerprint
+	if _, err := tokenizer.New(c.Model, c.Quantizer, source.Vectors.Dim()); err != nil {
+		return usageError{err}
+	}
+	if o.codebook != "" {
+		if err := e.importCodebook(ctx, s, o.codebook); err != nil {
+			return err
+		}
+	}
+	if e.backend, err = openEngine(o.backend); err != nil {
+		return err
+	}
+	discard, err := claim(o.output, o.force)
+	if err != nil {
+		return err
+	}
+	s.remark("training %s on %d rows of %s, %d held out", describeModel(c, source.Vectors.Dim()), source.Train.Len(), o.input, source.Held.Len())
+	watch := newTrainProgress(s, c.Train.Steps)
+	result, err := e.run(ctx, s, watch.observer())
+	watch.done()
+	if err != nil {
+		if !errors.Is(err, fit.ErrInterrupted) {
+			discard()
+		}
+		return err
+	}
+	manifest := bundle.Manifest{
+		CreatedBy: "gritvq " + version(), Created: time.Now().UTC().Truncate(time.Second), Command: s.command,
+		Data: bundle.Data{Name: baseName(o.input), Fingerprint: e.fingerprint, Held: heldName(o.held), Rows: source.Vectors.Len(),
+			TrainRows: source.Train.Len(), HeldRows: source.Held.Len(), Dropped: dropped},
+		Training: bundle.Training{Steps: c.Train.Steps, Resumed: result.firstStep, Seconds: result.duration.Seconds(), Backend: o.backend},
+		Metrics:  bundle.Metrics{Held: result.held, Train: result.train},
+	}
+	if err := e.store(ctx, manifest, result); err != nil {
+		discard()
+		return err
+	}
+	return showTrained(s, o, manifest)
+}
+
+func heldName(path string) string {
+	if path == "" {
+		return ""
+	}
+	return baseName(path)
+}
+
+// claim prepares the output directory. The returned function undoes it after a
+// failure, unless there is a checkpoint to resume from.
+func claim(dir string, force bool) (discard func(), err error) {
+	_, missing := os.Stat(dir)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("cannot create %s: %w", dir, err)
+	}
+	discard = func() {
+		if _, err := os.Stat(filepath.Join(dir, fit.CheckpointFile)); err != nil {
+			bundle.Clear(dir)
+		} else {
+			bundle.Sweep(dir)
+		}
+		if missing != nil {
+			os.Remove(dir) // only if empty
+		}
+	}
+	if force {
+		return discard, bundle.Clear(dir)
+	}
+	return discard, bundle.Sweep(dir)
+}
+
+// store writes the report and the bundle, then drops the checkpoint.
+func (e *experiment) store(ctx context.Context, manifest bundle.Manifest, result *outcome) error {
+	m := result.runtime.Tokenizer()
+	manifest.Input, manifest.Layout = m.Input, bundle.LayoutOf(m.Quantizer.Layout())
+	b := &bundle.Bundle{Manifest: manifest, Config: e.config, Tokenizer: m, Weights: result.weights, Codebooks: result.runtime.Codebooks()}
+	for position := range b.Codebooks {
+		histogram := result.usage.Histogram(position)
+		counts := make([]int64, len(histogram))
+		for i, n := range histogram {
+			counts[i] = int64(n)
+		}
+		b.Usage = append(b.Usage, counts)
+	}
+	page, err := e.report(ctx, b, result)
+	if err != nil {
+		return fmt.Errorf("making the report: %w", err)
+	}
+	if err := page.WriteFile(filepath.Join(e.dir, bundle.ReportFile)); err != nil {
+		return err
+	}
+	if err := bundle.Write(e.dir, b); err != nil {
+		return err
+	}
+	if err := os.Remove(filepath.Join(e.dir, fit.CheckpointFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("removing the checkpoint: %w", err)
+	}
+	return nil
+}
+
+// showFinished answers --resume where nothing is left to do.
+func showFinished(s *streams, o trainOptions, c fit.Config) error {
+	b, err := bundle.Load(o.output)
+	if err != nil {
+		return err
+	}
+	hash, err := config.Hash(c)
+	if err != nil {
+		return err
+	}
+	if hash != b.Manifest.ConfigHash {
+		return fmt.Errorf("%s was finished with other settings; choose another directory, or --force to replace it", o.output)
+	}
+	s.remark("%s is already finished", o.output)
+	return showTrained(s, o, b.Manifest)
+}

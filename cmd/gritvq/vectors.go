@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/gritvq/gritvq/data"
+)
+
+// openVectors opens a file of vectors. Files that need a converted copy show its
+// progress. With drop, rows with NaN or Inf are left out and counted.
+func openVectors(ctx context.Context, s *streams, path string, drop bool) (v *data.Vectors, dropped int, err error) {
+	line := s.line(0)
+	v, err = data.Open(ctx, path, data.Options{Progress: func(done, total int) {
+		line.Update(int64(done), fmt.Sprintf("of %d rows converted", total))
+	}})
+	line.Done()
+	if err != nil || !drop {
+		return v, 0, err
+	}
+	view, dropped, err := v.DropNonFinite(ctx)
+	v.Close()
+	if err != nil {
+		return nil, 0, err
+	}
+	if dropped > 0 {
+		s.remark("left out %d of %d rows of %s with NaN or Inf", dropped, view.Len()+dropped, path)
+	}
+	return view, dropped, nil
+}
+
+// checkFinite reports the first row of a block [n,dim] with NaN or Inf; start is
+// the block's first row.
+func checkFinite(path string, block []float32, dim, start int) error {
+	for i, x := range block {
+		if x-x != 0 {
+			return fmt.Errorf("row %d of %s holds NaN or Inf; clean the file or pass --drop-nonfinite", start+i/dim, path)
+		}
+	}
+	return nil
+}
+
+// checkDimension compares a file with a tokenizer.
+func checkDimension(v *data.Vectors, want int) error {
+	if v.Dim() != want {
+		return fmt.Errorf("%s has %d dimensions, the tokenizer was trained on %d", v.Path(), v.Dim(), want)
+	}
+	return nil
+}
+
+// baseName is a data set's name without its directory.
+func baseName(path string) string {
+	if strings.HasPrefix(path, "synthetic:") {
+		return path
+	}
+	return filepath.Base(path)
+}
+
+// scan summarises vectors with a progress line.
+func scan(ctx context.Context, s *streams, v *data.Vectors) (data.Stats, error) {
+	line := s.line(v.Len())
+	defer line.Done()
+	return v.Scan(ctx, func(done, _ int) { line.Update(int64(done), "rows read") })
+}

@@ -18,6 +18,26 @@ type codebook struct {
 	dim    int
 }
 
+// start implements [level].
+func (b codebook) start(rest Sample, rng *rand.Rand) (weights.Set, *weights.Array, error) {
+	codes, counts, err := b.config.startCodes(rest, rng)
+	if err != nil {
+		return nil, nil, err
+	}
+	vars, err := b.init(codes, counts, max(rest.meanNorm(), 1e-3), rng)
+	if err != nil {
+		return nil, nil, err
+	}
+	// Some transforms start away from the raw codes.
+	usable := weights.New(codes.Shape...)
+	for i, x := range b.config.Mix.Usable(vars, codes) {
+		usable.Data[i] = float32(x)
+	}
+	return vars, usable, nil
+}
+
+func (b codebook) vocab() int { return b.config.Codes }
+
 // init returns the variables for codes [K,d] that drew counts latents each.
 func (b codebook) init(codes *weights.Array, counts []int, gain float64, rng *rand.Rand) (weights.Set, error) {
 	set, err := b.config.Mix.Init(codes, gain, rng)
@@ -45,9 +65,18 @@ func (b codebook) usable(ctx *Context) *Node {
 	return b.config.Mix.Apply(ctx.Vars, ctx.Vars.Get("codes"))
 }
 
-// assign finds the nearest usable code of each residual [N,d] and gathers it so
-// that gradients reach the codebook's parameters.
-func (b codebook) assign(ctx *Context, residual *Node) (index, hard *Node) {
+// assign implements [level]: the nearest usable code of each residual, gathered
+// so that gradients reach the codebook's parameters.
+func (b codebook) assign(ctx *Context, residual *Node) assigned {
+	index, hard := b.nearest(ctx, residual)
+	a := assigned{index: index, hard: hard, loss: b.losses(ctx, residual, hard, index)}
+	if ctx.Training && b.config.Learn == "ema" {
+		a.updates = b.average(ctx, residual, index)
+	}
+	return a
+}
+
+func (b codebook) nearest(ctx *Context, residual *Node) (index, hard *Node) {
 	if !ctx.Training || !b.caches() {
 		codes := b.usable(ctx)
 		index = Nearest(residual, codes)
@@ -67,10 +96,10 @@ func (b codebook) losses(ctx *Context, residual, hard, index *Node) *Node {
 	w := b.config.Loss
 	loss := ScalarZero(residual.Graph(), residual.DType())
 	if w.Codebook > 0 {
-		loss = Add(loss, MulScalar(meanSquare(Sub(hard, StopGradient(residual))), w.Codebook))
+		loss = Add(loss, MulScalar(ctx.meanSquare(Sub(hard, StopGradient(residual))), w.Codebook))
 	}
 	if w.Commitment > 0 {
-		loss = Add(loss, MulScalar(meanSquare(Sub(residual, StopGradient(hard))), w.Commitment))
+		loss = Add(loss, MulScalar(ctx.meanSquare(Sub(residual, StopGradient(hard))), w.Commitment))
 	}
 	if w.Usage > 0 {
 		loss = Add(loss, MulScalar(b.underuse(ctx, residual, hard, index), w.Usage))
@@ -82,8 +111,6 @@ func (b codebook) losses(ctx *Context, residual, hard, index *Node) *Node {
 	}
 	return loss
 }
-
-func meanSquare(x *Node) *Node { return ReduceAllMean(Square(x)) }
 
 // refresh returns the new cache of C', with gradients to the parameters behind
 // it: collected gradients reach them this way.
@@ -106,6 +133,11 @@ func (b codebook) project(ctx *Context, values map[string]*Node) {
 		values[path] = clipped
 		values[ctx.Vars.Path("state/feature_u")] = next
 	}
+}
+
+// rewire implements [level].
+func (b codebook) rewire(vars weights.Set) error {
+	return b.config.Mix.Refresh(vars, vars["codes"])
 }
 
 // place moves codes onto targets; see [transform.Config.Place].

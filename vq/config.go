@@ -66,28 +66,10 @@ type Resets struct {
 	Until     float64 `yaml:"until" doc:"Fraction of training after which codes are left in peace."`
 }
 
-// Methods lists the quantizers with one line each.
-var Methods = map[string]string{
-	"grit": "radius surrogate and integrated codebook transform (GRIT-VQ)",
-	"ste":  "straight-through VQ-VAE with codebook and commitment losses",
-	"ema":  "VQ-VAE with codes as running averages of their latents",
-}
-
-// MethodNames lists the methods alphabetically.
-func MethodNames() []string {
-	names := make([]string, 0, len(Methods))
-	for name := range Methods {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
-// Defaults returns a method at its best known practice: k-means start and
-// resets for every method, so that comparisons are fair.
-func Defaults(method string) (Config, error) {
-	c := Config{
-		Method: method, Codes: 256, Levels: 4, Parts: 1,
+// commonDefaults are the settings methods start from.
+func commonDefaults() Config {
+	return Config{
+		Codes: 256, Levels: 4, Parts: 1,
 		Start:   Start{From: "kmeans", Warmup: 0.2},
 		Learn:   "gradient",
 		Average: Average{Decay: 0.99, Epsilon: 1e-5, Every: 8},
@@ -97,23 +79,13 @@ func Defaults(method string) (Config, error) {
 		Cache:   Cache{Period: 1, Gradient: "live"},
 		Resets:  Resets{Every: 100, Threshold: 0.1, Window: 10, Until: 0.8},
 	}
-	switch method {
-	case "grit":
-		gritDefaults(&c)
-	case "ste":
-		steDefaults(&c)
-	case "ema":
-		emaDefaults(&c)
-	default:
-		return c, fmt.Errorf("unknown method %q, use one of %s", method, strings.Join(MethodNames(), ", "))
-	}
-	return c, nil
 }
 
 // Validate reports the first setting that cannot work for latents of dimension
 // dim.
 func (c Config) Validate(dim int) error {
-	if _, ok := Methods[c.Method]; !ok {
+	m, ok := methods[c.Method]
+	if !ok {
 		return fmt.Errorf("quantizer.method: unknown method %q, use one of %s", c.Method, strings.Join(MethodNames(), ", "))
 	}
 	switch {
@@ -165,8 +137,11 @@ func (c Config) Validate(dim int) error {
 	for part := range c.Parts {
 		start, end := Layout{Dim: dim, Parts: c.Parts}.Bounds(part)
 		if err := c.Mix.Validate(c.Codes, end-start); err != nil {
-			return fmt.Errorf("quantizer.%w", err)
+			return fmt.Errorf("quantizer.transform.%w", err)
 		}
+	}
+	if m.check != nil {
+		return m.check(c, dim)
 	}
 	return nil
 }

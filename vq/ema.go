@@ -19,6 +19,11 @@ func EMA() Config {
 	return c
 }
 
+var emaMethod = method{
+	summary:  "VQ-VAE with codes as running averages of their latents",
+	defaults: emaDefaults,
+}
+
 func emaDefaults(c *Config) {
 	c.Learn = "ema"
 	c.Loss.Commitment = 0.25
@@ -56,7 +61,7 @@ func restartAverages(set weights.Set, rows []int, targets []float32) {
 func (b codebook) average(ctx *Context, residual, index *Node) map[string]*Node {
 	decay, epsilon, k := b.config.Average.Decay, b.config.Average.Epsilon, b.config.Codes
 	n, m := ctx.Vars.Get("state/counts"), ctx.Vars.Get("state/sums")
-	counts, sums := countsAndSums(index, StopGradient(residual), k)
+	counts, sums := ctx.countsAndSums(index, StopGradient(residual), k)
 	n = Add(MulScalar(n, decay), MulScalar(counts, 1-decay))
 	m = Add(MulScalar(m, decay), MulScalar(sums, 1-decay))
 	updates := map[string]*Node{

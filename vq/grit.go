@@ -14,6 +14,12 @@ func GRIT(r radius.Config, t transform.Config) Config {
 	return c
 }
 
+var gritMethod = method{
+	summary:   "radius surrogate and integrated codebook transform (GRIT-VQ)",
+	defaults:  gritDefaults,
+	estimator: func(c Config) estimator { return radial{c.Radius, c.Codes} },
+}
+
 func gritDefaults(c *Config) {
 	c.Mix = transform.Default()
 	c.Mix.Joint = true

@@ -23,6 +23,9 @@ func StartFrom(q Quantizer, codes []*weights.Array) (Quantizer, error) {
 	if !ok {
 		return nil, fmt.Errorf("a codebook can be imported for one part only, the quantizer has %d", q.Layout().Parts)
 	}
+	if _, ok := r.book.(codebook); !ok {
+		return nil, fmt.Errorf("method %s has no codebook to import into", r.config.Method)
+	}
 	if len(codes) != r.books() {
 		return nil, fmt.Errorf("%d codebooks were given, the quantizer has %d", len(codes), r.books())
 	}
@@ -41,7 +44,7 @@ func (q imported) Init(sample Sample, rng *rand.Rand) (weights.Set, error) {
 		return nil, err
 	}
 	for l, codes := range q.codes {
-		vars, err := q.book.init(codes.Clone(), nil, max(Sample{Rows: codes.Data, N: codes.Shape[0], Dim: q.dim}.meanNorm(), 1e-3), rng)
+		vars, err := q.book.(codebook).init(codes.Clone(), nil, max(Sample{Rows: codes.Data, N: codes.Shape[0], Dim: q.dim}.meanNorm(), 1e-3), rng)
 		if err != nil {
 			return nil, fmt.Errorf("importing level %d: %w", l, err)
 		}

@@ -49,11 +49,15 @@ func scores(z, codes *Node) *Node {
 func Take(codes, index *Node) *Node { return Gather(codes, ExpandAxes(index, -1)) }
 
 // countsAndSums returns how often each of k codes was chosen [k] and the sum of
-// the latents that chose it [k,d].
-func countsAndSums(index, z *Node, k int) (counts, sums *Node) {
+// the latents that chose it [k,d], over the rows in use.
+func (c *Context) countsAndSums(index, z *Node, k int) (counts, sums *Node) {
 	g, dtype, dims := z.Graph(), z.DType(), z.Shape().Dimensions
 	at := ExpandAxes(index, -1)
 	ones := Ones(g, shapes.Make(dtype, dims[0], 1))
+	if c.Mask != nil {
+		ones = ExpandAxes(ConvertDType(c.Mask, dtype), -1)
+		z = Mul(z, ones)
+	}
 	counts = Scatter(at, ones, shapes.Make(dtype, k, 1), false, false)
 	sums = Scatter(at, z, shapes.Make(dtype, k, dims[1]), false, false)
 	return Reshape(counts, k), sums

@@ -109,7 +109,7 @@ func TestTakeAddsUpGradientsOfRepeatedCodes(t *testing.T) {
 func TestCountsAndSums(t *testing.T) {
 	in := gradtest.Inputs{"z": {Shape: []int{3, 2}, Data: []float64{1, 2, 3, 4, 5, 6}}}
 	values := gradtest.Eval[float64](t, in, func(in map[string]*graph.Node) []*graph.Node {
-		counts, sums := countsAndSums(graph.Const(in["z"].Graph(), []int32{1, 3, 1}), in["z"], 4)
+		counts, sums := (&Context{}).countsAndSums(graph.Const(in["z"].Graph(), []int32{1, 3, 1}), in["z"], 4)
 		return []*graph.Node{counts, sums}
 	})
 	bits(t, "counts", values[0], []float64{0, 2, 0, 1})

@@ -49,6 +49,15 @@ func (p *Product) Init(sample Sample, rng *rand.Rand) (weights.Set, error) {
 	return set, nil
 }
 
+// addStat adds a share of value to a named statistic.
+func addStat(stats map[string]*Node, name string, value *Node, share float64) {
+	value = MulScalar(value, share)
+	if sum, ok := stats[name]; ok {
+		value = Add(sum, value)
+	}
+	stats[name] = value
+}
+
 func partPath(i int) string { return fmt.Sprintf("part%d", i) }
 
 // Prepare implements [Quantizer].
@@ -77,11 +86,7 @@ func (p *Product) Build(ctx *Context, z *Node) Output {
 			out.Loss = Add(out.Loss, loss)
 		}
 		for name, value := range o.Stats {
-			value = MulScalar(value, share)
-			if sum, ok := out.Stats[name]; ok {
-				value = Add(sum, value)
-			}
-			out.Stats[name] = value
+			addStat(out.Stats, name, value, share)
 		}
 	}
 	out.Hard, out.Soft, out.Index = Concatenate(hard, -1), Concatenate(soft, -1), Concatenate(index, -1)
@@ -110,6 +115,9 @@ func (p *Product) Lookup(ctx *Context, index *Node) *Node {
 
 // Layout implements [Quantizer].
 func (p *Product) Layout() Layout { return p.layout }
+
+// Searchable implements [Quantizer].
+func (p *Product) Searchable() bool { return p.parts[0].Searchable() }
 
 // Frozen implements [Quantizer].
 func (p *Product) Frozen(group weights.Group) bool { return p.parts[0].Frozen(group) }

@@ -16,16 +16,19 @@ import (
 type Residual struct {
 	config    Config
 	dim       int
-	book      codebook
+	book      level
 	estimator estimator
+	chooses   bool
 }
 
 func newResidual(c Config, dim int) *Residual {
-	q := &Residual{config: c, dim: dim, book: codebook{config: c, dim: dim}}
-	if c.Method == "grit" {
-		q.estimator = radial{c.Radius}
-	} else {
-		q.estimator = straightThrough{}
+	m := methods[c.Method]
+	q := &Residual{config: c, dim: dim, book: codebook{config: c, dim: dim}, estimator: straightThrough{}, chooses: m.chooses}
+	if m.level != nil {
+		q.book = m.level(c, dim)
+	}
+	if m.estimator != nil {
+		q.estimator = m.estimator(c)
 	}
 	return q
 }
@@ -56,30 +59,17 @@ func (q *Residual) Init(sample Sample, rng *rand.Rand) (weights.Set, error) {
 	if sample.Dim != q.dim {
 		return nil, fmt.Errorf("the start sample has dimension %d, the quantizer %d", sample.Dim, q.dim)
 	}
-	set := q.config.Radius.Init(q.dim, q.config.Codes)
-	if q.config.Method != "grit" {
-		set = weights.Set{}
-	}
+	set := q.estimator.start(q.dim)
 	rest := Sample{Rows: append([]float32(nil), sample.Rows...), N: sample.N, Dim: sample.Dim}
 	if q.config.Mix.RowNorm == "latent" {
 		rest.normalise()
 	}
 	for l := range q.books() {
-		codes, counts, err := q.config.startCodes(rest, rng)
-		if err != nil {
-			return nil, fmt.Errorf("starting level %d: %w", l, err)
-		}
-		vars, err := q.book.init(codes, counts, max(rest.meanNorm(), 1e-3), rng)
+		vars, usable, err := q.book.start(rest, rng)
 		if err != nil {
 			return nil, fmt.Errorf("starting level %d: %w", l, err)
 		}
 		set.Merge(q.levelPath(l), vars)
-		// What is left over is that of the usable codes, which some transforms
-		// start away from the raw ones.
-		usable := weights.New(codes.Shape...)
-		for i, x := range q.config.Mix.Usable(vars, codes) {
-			usable.Data[i] = float32(x)
-		}
 		if err := rest.subtractNearest(usable); err != nil {
 			return nil, fmt.Errorf("starting level %d: %w", l, err)
 		}
@@ -104,39 +94,57 @@ func (q *Residual) Build(ctx *Context, z *Node) Output {
 	indices := make([]*Node, q.config.Levels)
 	for l := range q.config.Levels {
 		level := q.level(ctx, l)
-		index, hard := q.book.assign(level, residual)
-		loss := q.book.losses(level, residual, hard, index)
-		if ctx.Training && q.config.Learn == "ema" {
-			mergeUpdates(out.Updates, q.gate(ctx, l, level, q.book.average(level, residual, index)))
+		a := q.book.assign(level, residual)
+		if ctx.Training {
+			mergeUpdates(out.Updates, q.gate(ctx, l, a.updates))
 		}
 		if ctx.Active != nil {
 			on := Reshape(Slice(ctx.Active, AxisRange(l, l+1)))
-			hard, loss = Mul(hard, on), Mul(loss, on)
+			a.hard, a.loss = Mul(a.hard, on), Mul(a.loss, on)
+			if a.soft != nil {
+				a.soft = Mul(a.soft, on)
+			}
 		}
 		out.Residuals = append(out.Residuals, residual)
-		indices[l] = ExpandAxes(index, -1)
+		indices[l] = ExpandAxes(a.index, -1)
 		if l == 0 {
-			first, out.Hard, out.Loss = index, hard, loss
+			first, out.Hard, out.Soft, out.Loss = a.index, a.hard, a.soft, a.loss
 		} else {
-			out.Hard, out.Loss = Add(out.Hard, hard), Add(out.Loss, loss)
+			out.Hard, out.Loss = Add(out.Hard, a.hard), Add(out.Loss, a.loss)
+			if a.soft != nil {
+				out.Soft = Add(out.Soft, a.soft)
+			}
 		}
-		residual = Sub(residual, StopGradient(hard))
+		for name, value := range a.stats {
+			addStat(out.Stats, name, value, 1/float64(q.config.Levels))
+		}
+		if a.soft != nil {
+			// The surrogate stays attached: what it already passes on of z is
+			// taken off the next level's share, so the levels' gradients add up
+			// to one, not to their number.
+			residual = Sub(residual, a.soft)
+		} else {
+			residual = Sub(residual, StopGradient(a.hard))
+		}
 	}
 	out.Index = Concatenate(indices, -1)
-	out.Soft = q.estimator.connect(ctx, z, out.Hard, first)
-	updates, stats := q.estimator.observe(ctx, z, out.Hard, first)
-	if ctx.Training {
-		mergeUpdates(out.Updates, updates)
+	if out.Soft == nil {
+		out.Soft = q.estimator.connect(ctx, z, out.Hard, first)
+		updates, stats := q.estimator.observe(ctx, z, out.Hard, first)
+		if ctx.Training {
+			mergeUpdates(out.Updates, updates)
+		}
+		for name, value := range stats {
+			out.Stats[name] = value
+		}
 	}
-	for name, value := range stats {
-		out.Stats[name] = value
-	}
-	out.Stats["gap"] = ReduceAllMean(Sqrt(ReduceSum(Square(StopGradient(residual)), -1)))
+	gap := StopGradient(Sub(z, out.Hard))
+	out.Stats["gap"] = ctx.meanOver(Sqrt(ReduceSum(Square(gap), -1)))
 	return out
 }
 
 // gate keeps the running averages of a dropped level.
-func (q *Residual) gate(ctx *Context, l int, level *Context, updates map[string]*Node) map[string]*Node {
+func (q *Residual) gate(ctx *Context, l int, updates map[string]*Node) map[string]*Node {
 	if ctx.Active == nil {
 		return updates
 	}
@@ -180,10 +188,13 @@ func (q *Residual) Lookup(ctx *Context, index *Node) *Node {
 func (q *Residual) Layout() Layout {
 	vocab := make([]int, q.config.Levels)
 	for l := range vocab {
-		vocab[l] = q.config.Codes
+		vocab[l] = q.book.vocab()
 	}
 	return Layout{Dim: q.dim, Parts: 1, Levels: q.config.Levels, Vocab: vocab}
 }
+
+// Searchable implements [Quantizer].
+func (q *Residual) Searchable() bool { return !q.chooses }
 
 // Frozen implements [Quantizer].
 func (q *Residual) Frozen(group weights.Group) bool {
@@ -210,7 +221,7 @@ func (q *Residual) Project(ctx *Context, values map[string]*Node) {
 func (q *Residual) Rewire(set weights.Set) error {
 	for l := range q.books() {
 		vars := set.Sub(q.levelPath(l))
-		if err := q.config.Mix.Refresh(vars, vars["codes"]); err != nil {
+		if err := q.book.rewire(vars); err != nil {
 			return fmt.Errorf("level %d: %w", l, err)
 		}
 		set.Merge(q.levelPath(l), vars)

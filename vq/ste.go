@@ -8,6 +8,11 @@ func STE() Config {
 	return c
 }
 
+var steMethod = method{
+	summary:  "straight-through VQ-VAE with codebook and commitment losses",
+	defaults: steDefaults,
+}
+
 func steDefaults(c *Config) {
 	c.Loss.Codebook, c.Loss.Commitment = 1, 0.25
 }

@@ -8,16 +8,20 @@ import . "github.com/gomlx/gomlx/core/graph"
 // to the batch's mean squared gap. It scores all codes at once: [N,K] memory.
 func (b codebook) underuse(ctx *Context, residual, hard, index *Node) *Node {
 	k := b.config.Codes
-	n := residual.Shape().Dimensions[0]
-	counts, _ := countsAndSums(index, StopGradient(residual), k)
-	share := MulScalar(counts, 1/float64(n))
+	counts, _ := ctx.countsAndSums(index, StopGradient(residual), k)
+	rows := MaxScalar(ReduceAllSum(counts), 1)
+	share := Div(counts, rows)
 
-	gap := StopGradient(ReduceAllMean(ReduceSum(Square(Sub(hard, residual)), -1)))
+	gap := StopGradient(ctx.meanOver(ReduceSum(Square(Sub(hard, residual)), -1)))
 	temperature := MulScalar(MaxScalar(gap, 1e-12), b.config.Loss.Softness)
 	codes := b.scored(ctx)
 	half := MulScalar(ReduceSum(Square(codes), -1), 0.5)
 	score := Sub(ExpandAxes(half, 0), DotGeneral(residual, []int{1}, nil, codes, []int{1}, nil))
-	soft := ReduceMean(Softmax(Div(MulScalar(score, -2), temperature), -1), 0) // [K]
+	each := Softmax(Div(MulScalar(score, -2), temperature), -1) // [N,K]
+	if ctx.Mask != nil {
+		each = Mul(each, ExpandAxes(ConvertDType(ctx.Mask, each.DType()), -1))
+	}
+	soft := Div(ReduceSum(each, 0), rows) // [K]
 
 	p := Add(soft, StopGradient(Sub(share, soft)))
 	threshold := b.config.Loss.Threshold / float64(k)

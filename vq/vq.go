@@ -26,6 +26,11 @@ type Context struct {
 	// Active [levels] holds 1 for the levels in use this step and 0 for those
 	// dropped (quantizer dropout); nil means all.
 	Active *graph.Node
+	// Mask [N] holds 1 for rows in use and 0 for padding, which touches neither
+	// losses nor statistics; nil means all.
+	Mask *graph.Node
+	// Random is the step's noise; nil at inference.
+	Random *Random
 }
 
 // in returns the context with variables resolved below a sub-path.
@@ -67,6 +72,10 @@ type Quantizer interface {
 	Lookup(ctx *Context, index *graph.Node) *graph.Node
 	// Layout describes the code positions.
 	Layout() Layout
+	// Searchable says whether a latent's codes are the nearest usable ones in
+	// Euclidean distance, level by level, so that they can be found outside the
+	// graph.
+	Searchable() bool
 	// Frozen says whether a parameter group is kept out of the optimizer.
 	Frozen(group weights.Group) bool
 	// Refresh rebuilds what is cached between steps: new values by path.

@@ -130,7 +130,10 @@ func trainCharts(records []fit.Record, standardize string) []report.Part {
 			gradients.Series = append(gradients.Series, *s)
 		}
 	}
-	return append(parts, gradients)
+	if len(gradients.Series) > 0 {
+		parts = append(parts, gradients)
+	}
+	return parts
 }
 
 func add(s *report.Series, x, y float64) { s.X, s.Y = append(s.X, x), append(s.Y, y) }

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gritvq/gritvq/bundle"
+	"github.com/gritvq/gritvq/fit"
+)
+
+// killArguments train a tokenizer with everything that has state: warm-up,
+// resets, averaged weights, a cached codebook, dropped levels, early stopping.
+func killArguments(vectors, dir string) []string {
+	return []string{"train", vectors, "-o", dir, "--codes", "32", "--levels", "2", "--hidden", "32", "--dim", "8", "--steps", "600", "--batch", "64",
+		"--set", "quantizer.cache.period=4", "--set", "quantizer.dropout=0.3", "--set", "train.average=0.99", "--set", "quantizer.start.from=random",
+		"--set", "quantizer.resets.every=20", "--set", "train.checkpoint=10", "--set", "train.log=10", "--set", "train.evaluate=50", "--set", "train.patience=50"}
+}
+
+// runToEnd runs gritvq and fails the test unless it succeeds.
+func runToEnd(t *testing.T, args []string) {
+	t.Helper()
+	if output, err := exec.Command("gritvq", args...).CombinedOutput(); err != nil {
+		t.Fatalf("gritvq %s: %v\n%s", strings.Join(args, " "), err, output)
+	}
+}
+
+// signalWhen starts gritvq and sends it a signal as soon as the moment has come.
+// It reports whether the process was still there.
+func signalWhen(t *testing.T, args []string, signal os.Signal, moment func() bool) (output string, state *os.ProcessState) {
+	t.Helper()
+	var text bytes.Buffer
+	cmd := exec.Command("gritvq", args...)
+	cmd.Stdout, cmd.Stderr = &text, &text
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	ended := make(chan struct{})
+	go func() {
+		cmd.Wait()
+		close(ended)
+	}()
+	for !moment() {
+		select {
+		case <-ended:
+			return text.String(), cmd.ProcessState
+		case <-ctx.Done():
+			cmd.Process.Kill()
+			<-ended
+			t.Fatalf("the moment to kill never came:\n%s", text.String())
+		default:
+		}
+	}
+	cmd.Process.Signal(signal)
+	<-ended
+	return text.String(), cmd.ProcessState
+}
+
+func exists(path string) func() bool {
+	return func() bool {
+		_, err := os.Stat(path)
+		return err == nil
+	}
+}
+
+// logged waits for a number of records beyond those that are there.
+func logged(dir string, more int) func() bool {
+	count := func() int {
+		content, _ := os.ReadFile(filepath.Join(dir, bundle.LogFile))
+		return bytes.Count(content, []byte("\n"))
+	}
+	start := count()
+	return func() bool { return count() >= start+more }
+}
+
+// writingCheckpoint is while the temporary file of a checkpoint is there.
+func writingCheckpoint(dir string) func() bool {
+	return func() bool {
+		found, _ := filepath.Glob(filepath.Join(dir, "."+fit.CheckpointFile+".*.tmp"))
+		return len(found) > 0
+	}
+}
+
+func TestKilledRunsEndAsUninterruptedOnes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills a process several times")
+	}
+	base := t.TempDir()
+	vectors := filepath.Join(base, "x.npy")
+	if err := writeVectors([]string{vectors, "2000", "16"}); err != nil {
+		t.Fatal(err)
+	}
+	whole, broken := filepath.Join(base, "whole"), filepath.Join(base, "broken")
+	runToEnd(t, killArguments(vectors, whole))
+
+	resume := append(killArguments(vectors, broken), "--resume")
+	duringWrite := false
+	for i, moment := range []func() func() bool{
+		func() func() bool { return exists(filepath.Join(broken, bundle.LogFile)) },
+		func() func() bool { return exists(filepath.Join(broken, fit.CheckpointFile)) },
+		func() func() bool { return logged(broken, 4) },
+		func() func() bool {
+			end := time.Now().Add(150 * time.Millisecond)
+			return func() bool { return time.Now().After(end) }
+		},
+		nil, // during the write of a checkpoint, below
+	} {
+		if moment != nil {
+			output, state := signalWhen(t, resume, syscall.SIGKILL, moment())
+			if state.Success() {
+				t.Fatalf("the run ended before it could be killed for the %dth time:\n%s", i+1, output)
+			}
+			continue
+		}
+		// A write takes less than a millisecond, so the signal may come late:
+		// the file it leaves behind is the proof, and otherwise the next one
+		// is tried.
+		for attempt := 0; attempt < 20 && !duringWrite; attempt++ {
+			if _, state := signalWhen(t, resume, syscall.SIGKILL, writingCheckpoint(broken)); state.Success() {
+				break
+			}
+			duringWrite = writingCheckpoint(broken)()
+		}
+	}
+	if !duringWrite {
+		t.Error("no kill hit a checkpoint while it was written")
+	}
+	runToEnd(t, resume)
+	for _, name := range []string{bundle.ModelFile, bundle.LogFile, bundle.ConfigFile} {
+		want, err := os.ReadFile(filepath.Join(whole, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(filepath.Join(broken, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s differs from that of the uninterrupted run", name)
+		}
+	}
+	entries, err := os.ReadDir(broken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".tmp") || e.Name() == fit.CheckpointFile {
+			t.Errorf("%s was left behind", e.Name())
+		}
+	}
+}
+
+func TestCtrlCSavesAndCanBeResumed(t *testing.T) {
+	base := t.TempDir()
+	vectors := filepath.Join(base, "x.npy")
+	if err := writeVectors([]string{vectors, "2000", "16"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, signal := range []os.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		dir := filepath.Join(base, fmt.Sprint("tok", signal))
+		args := append(killArguments(vectors, dir), "--set", "train.checkpoint=100000")
+		output, state := signalWhen(t, args, signal, logged(dir, 3))
+		if state.ExitCode() != exitInterrupted {
+			t.Fatalf("exit code %d after %v, want %d:\n%s", state.ExitCode(), signal, exitInterrupted, output)
+		}
+		if !strings.Contains(output, "gritvq: interrupted at step ") || !strings.Contains(output, "of 600; repeat the command with --resume to continue") {
+			t.Errorf("the message does not say how to go on:\n%s", output)
+		}
+		if !exists(filepath.Join(dir, fit.CheckpointFile))() {
+			t.Error("nothing was saved")
+		}
+		runToEnd(t, append(args, "--resume"))
+		b, err := bundle.Load(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b.Manifest.Training.Resumed < 30 {
+			t.Errorf("went on from step %d, although 30 were done", b.Manifest.Training.Resumed)
+		}
+	}
+}
+
+func TestCtrlCWhileEncodingLeavesNothing(t *testing.T) {
+	base := t.TempDir()
+	dir, codes := filepath.Join(base, "tok"), filepath.Join(base, "codes.npy")
+	runToEnd(t, []string{"train", "synthetic:mixture?rows=500", "-o", dir, "--codes", "8", "--levels", "1", "--hidden", "256,256", "--steps", "3", "--batch", "16"})
+	partial := func() bool {
+		found, _ := filepath.Glob(filepath.Join(base, ".codes.npy.*.tmp"))
+		return len(found) > 0
+	}
+	output, state := signalWhen(t, []string{"encode", dir, "synthetic:mixture?rows=5000000", "-o", codes}, syscall.SIGINT, partial)
+	if state.ExitCode() != exitInterrupted || output != "gritvq: interrupted\n" {
+		t.Errorf("exit code %d and %q", state.ExitCode(), output)
+	}
+	if partial() || exists(codes)() {
+		t.Error("half a file was left behind")
+	}
+}

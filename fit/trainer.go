@@ -14,6 +14,7 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
 	"github.com/gritvq/gritvq/data"
+	"github.com/gritvq/gritvq/internal/heapguard"
 	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
@@ -89,6 +90,7 @@ type state struct {
 // New prepares a run in dir. fingerprint identifies the data. With resume, a
 // checkpoint in dir is continued if there is one.
 func New(backend compute.Backend, config Config, source Source, fingerprint, dir string, resume bool, observe Observer) (*Trainer, error) {
+	heapguard.Ensure()
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
@@ -266,7 +268,12 @@ func (t *Trainer) one(ctx context.Context, batch []float32) error {
 	var codes []int32
 	mask := t.activeMask(levels)
 	defer mask.FinalizeAll()
-	report, err := t.call(t.trainExec(), x, &codes, mask)
+	noise, err := graph.RNGStateFromSeed(int64(weights.Rand(t.config.Seed, fmt.Sprintf("noise %d", step)).Uint64() >> 1))
+	if err != nil {
+		return err
+	}
+	defer noise.FinalizeAll()
+	report, err := t.call(t.trainExec(), x, &codes, mask, noise)
 	if err != nil {
 		return err
 	}
@@ -367,7 +374,7 @@ func (t *Trainer) trainExec() *model.Exec {
 	if t.train == nil {
 		t.train = model.MustNewExec(t.backend, t.store, func(_ *model.Scope, in []*graph.Node) []*graph.Node {
 			v := weights.FromStore(t.store, in[0].Graph())
-			next, report, index := t.trainStep(v, t.model.Loss, t.parameters, in[0], in[1], in[2])
+			next, report, index := t.trainStep(v, t.model.Loss, t.parameters, in[0], in[1], in[2], in[3])
 			weights.Assign(t.store, next)
 			return []*graph.Node{report, index}
 		})
@@ -382,7 +389,7 @@ func (t *Trainer) warmExec() *model.Exec {
 			unquantized := func(ctx *vq.Context, x *graph.Node) (*graph.Node, vq.Output) {
 				return t.model.Unquantized(ctx.Vars, x), vq.Output{}
 			}
-			next, report, _ := t.trainStep(v, unquantized, t.parameters, in[0], in[1], nil)
+			next, report, _ := t.trainStep(v, unquantized, t.parameters, in[0], in[1], nil, nil)
 			weights.Assign(t.store, next)
 			return []*graph.Node{report}
 		})

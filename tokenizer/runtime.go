@@ -9,6 +9,7 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
 	"github.com/gritvq/gritvq/index"
+	"github.com/gritvq/gritvq/internal/heapguard"
 	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
 )
@@ -26,12 +27,14 @@ type Runtime struct {
 	search    *index.Product
 	encode    *model.Exec
 	decode    *model.Exec
+	choose    *model.Exec // latents to codes, for quantizers that are not searchable
 	store     *model.Store
 }
 
 // Usable computes the codebooks C' of every code position from the variables of
 // a trained tokenizer.
 func Usable(backend compute.Backend, t *Tokenizer, set weights.Set) ([]*weights.Array, error) {
+	heapguard.Ensure()
 	store := model.NewStore()
 	defer store.Finalize()
 	if err := weights.Install(store, set); err != nil {
@@ -92,6 +95,7 @@ func NewEncoder(backend compute.Backend, t *Tokenizer, set weights.Set) (*Runtim
 }
 
 func (r *Runtime) compile(backend compute.Backend, set weights.Set) (err error) {
+	heapguard.Ensure()
 	store := model.NewStore()
 	r.store = store
 	if err := weights.Install(store, set); err != nil {
@@ -102,8 +106,14 @@ func (r *Runtime) compile(backend compute.Backend, set weights.Set) (err error) 
 	}); err != nil {
 		return err
 	}
-	r.decode, err = model.NewExec(backend, store, func(_ *model.Scope, z *graph.Node) *graph.Node {
+	if r.decode, err = model.NewExec(backend, store, func(_ *model.Scope, z *graph.Node) *graph.Node {
 		return r.tokenizer.Decode(weights.FromStore(store, z.Graph()), z)
+	}); err != nil {
+		return err
+	}
+	r.choose, err = model.NewExec(backend, store, func(_ *model.Scope, z *graph.Node) *graph.Node {
+		ctx := &vq.Context{Vars: weights.FromStore(store, z.Graph()).In("quantizer")}
+		return graph.ConvertDType(r.tokenizer.Quantizer.Build(ctx, z).Index, z.DType()) // exact: below 2^24
 	})
 	return err
 }
@@ -113,6 +123,7 @@ func (r *Runtime) compile(backend compute.Backend, set weights.Set) (err error) 
 func (r *Runtime) Close() {
 	r.encode.Finalize()
 	r.decode.Finalize()
+	r.choose.Finalize()
 	r.store.Finalize()
 }
 
@@ -153,18 +164,36 @@ func (r *Runtime) Encode(ctx context.Context, x []float32, n int, o Options) ([]
 	if err != nil {
 		return nil, err
 	}
-	return r.Assign(z, n, o), nil
+	return r.Assign(ctx, z, n, o)
 }
 
-// Assign finds the codes of n latents [n,d].
-func (r *Runtime) Assign(z []float32, n int, o Options) []uint32 {
+// Assign finds the codes of n latents [n,d]. A beam needs a quantizer whose
+// codes are the nearest ones; others choose their codes one way only.
+func (r *Runtime) Assign(ctx context.Context, z []float32, n int, o Options) ([]uint32, error) {
+	layout := r.tokenizer.Quantizer.Layout()
 	levels := o.Levels
 	if levels == 0 {
-		levels = r.tokenizer.Quantizer.Layout().Levels
+		levels = layout.Levels
 	}
-	codes := make([]uint32, n*r.Positions(o))
-	r.search.Encode(z, n, levels, max(1, o.Beam), codes, o.Workers)
-	return codes
+	codes := make([]uint32, n*layout.Parts*levels)
+	if r.tokenizer.Quantizer.Searchable() {
+		r.search.Encode(z, n, levels, max(1, o.Beam), codes, o.Workers)
+		return codes, nil
+	}
+	if o.Beam > 1 {
+		return nil, fmt.Errorf("this quantizer does not search for nearest codes, so a beam of %d cannot improve on its choice; leave --beam out", o.Beam)
+	}
+	all, err := r.run(ctx, r.choose, z, n, layout.Dim, layout.Positions())
+	if err != nil {
+		return nil, err
+	}
+	for row := range n { // leading levels of each part
+		for position := range layout.Parts * levels {
+			at := position/levels*layout.Levels + position%levels
+			codes[row*layout.Parts*levels+position] = uint32(all[row*layout.Positions()+at])
+		}
+	}
+	return codes, nil
 }
 
 // Decode maps codes [n,positions] to vectors [n,input]; positions may belong to

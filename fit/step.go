@@ -35,11 +35,14 @@ type objective func(ctx *vq.Context, x *Node) (reconstruction *Node, out vq.Outp
 //
 // A loss or gradient that is not finite skips the step: every parameter,
 // moment and running average keeps its value.
-func (t *Trainer) trainStep(v weights.Vars, build objective, parameters []string, x, scalars, active *Node) (next map[string]*Node, report, index *Node) {
+func (t *Trainer) trainStep(v weights.Vars, build objective, parameters []string, x, scalars, active, random *Node) (next map[string]*Node, report, index *Node) {
 	p, progress := readPace(scalars)
 	ctx := &vq.Context{Vars: v, Training: true, Progress: progress}
 	if t.config.Quantizer.Dropout > 0 {
 		ctx.Active = active
+	}
+	if random != nil {
+		ctx.Random = vq.NewRandom(random)
 	}
 	reconstruction, out := build(ctx, x)
 	zero := ScalarZero(x.Graph(), x.DType())

@@ -11,7 +11,7 @@ import (
 
 // Config describes a quantizer. Start from [Defaults] of a method.
 type Config struct {
-	Method  string           `yaml:"method" enum:"grit|ste|ema" doc:"Quantizer: grit (radius surrogate + integrated transform), ste (VQ-VAE) or ema (VQ-VAE with averaged codes)."`
+	Method  string           `yaml:"method" enum:"grit|ste|ema|gumbel|nsvq|diveq|sf-diveq|simvq|fsq|lfq|hypervq|rotation|ibq|rqvae|kmeans-ste|kmeans|pq|opq|rq|lsh" doc:"Quantizer; gritvq methods lists them with one line each."`
 	Codes   int              `yaml:"codes" doc:"Codes per level (K)."`
 	Levels  int              `yaml:"levels" doc:"Residual levels: each codes what the ones before left over."`
 	Parts   int              `yaml:"parts" doc:"Product quantization: slices of the vector quantized side by side."`
@@ -25,6 +25,24 @@ type Config struct {
 	Mix     transform.Config `yaml:"transform" doc:"GRIT's integrated transform of the codebook, E' = M E W."`
 	Cache   Cache            `yaml:"cache" doc:"Reuse of the transformed codebook between steps."`
 	Resets  Resets           `yaml:"resets" doc:"Dead codes are moved onto recent latents."`
+	Noise   float64          `yaml:"noise" doc:"diveq, sf-diveq: standard deviation of the noise on the quantization direction (0 is the detach variant)."`
+	Grid    []int            `yaml:"grid" doc:"fsq: values of each dimension (empty: the published grid for the number of codes)."`
+	Gumbel  Gumbel           `yaml:"gumbel" doc:"gumbel, hypervq: the sampled soft choice."`
+	Entropy Entropy          `yaml:"entropy" doc:"lfq, ibq: sharp choices for each latent, even use over the batch."`
+	Curve   float64          `yaml:"curvature" doc:"hypervq: curvature of the Poincare ball."`
+}
+
+// Gumbel configures a sampled soft choice among codes.
+type Gumbel struct {
+	Start float64 `yaml:"start" doc:"Temperature at the start; it falls geometrically."`
+	End   float64 `yaml:"end" doc:"Temperature at the end."`
+	Prior float64 `yaml:"prior" doc:"Weight of the divergence of the choice from uniform."`
+}
+
+// Entropy configures the entropy loss of lookup-free quantizers.
+type Entropy struct {
+	Weight      float64 `yaml:"weight" doc:"Weight of mean H(p) - H(mean p)."`
+	Temperature float64 `yaml:"temperature" doc:"Of the soft choice it is measured on."`
 }
 
 // Start says where codes begin.
@@ -78,6 +96,10 @@ func commonDefaults() Config {
 		Mix:     untransformed(),
 		Cache:   Cache{Period: 1, Gradient: "live"},
 		Resets:  Resets{Every: 100, Threshold: 0.1, Window: 10, Until: 0.8},
+		Noise:   1e-3,
+		Gumbel:  Gumbel{Start: 1, End: 0.1, Prior: 5e-4},
+		Entropy: Entropy{Weight: 0.1, Temperature: 0.01},
+		Curve:   1,
 	}
 }
 

@@ -3,12 +3,14 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/gritvq/gritvq/bundle"
 	"github.com/gritvq/gritvq/fit"
+	"github.com/gritvq/gritvq/internal/atomicfile"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/vq"
 	"github.com/spf13/cobra"
@@ -20,6 +22,7 @@ type demoOptions struct {
 	data   string
 	steps  int
 	codes  int
+	svg    string
 	json   bool
 }
 
@@ -44,6 +47,7 @@ page with the curves.`,
 	f.StringVar(&o.data, "data", "synthetic:manifold", "vectors to train on")
 	f.IntVar(&o.steps, "steps", 2000, "training steps of each method")
 	f.IntVar(&o.codes, "codes", 1024, "codes")
+	f.StringVar(&o.svg, "svg", "", "also write the chart of held-out errors to this file")
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 	return cmd
 }
@@ -95,6 +99,12 @@ func runDemo(ctx context.Context, s *streams, o demoOptions) error {
 	page := filepath.Join(o.output, "index.html")
 	if err := demoPage(s, o, results).WriteFile(page); err != nil {
 		return err
+	}
+	if o.svg != "" {
+		chart := demoCharts(results)[0]
+		if err := atomicfile.Write(o.svg, func(w io.Writer) error { return report.WriteSVG(w, chart) }); err != nil {
+			return err
+		}
 	}
 	if o.json {
 		return s.writeJSON(struct {

@@ -12,6 +12,16 @@ func demoPage(s *streams, o demoOptions, results []comparison) *report.Page {
 	page := report.New("GRIT and its rivals", fmt.Sprintf("Tokenizers of %s with %s codes, %s steps each on the same machine.", o.data, report.Count(o.codes), report.Count(o.steps)))
 	page.Facts(demoFacts(results))
 	page.Section("Comparison", "", demoTable(results))
+	charts := demoCharts(results)
+	page.Section("Training", "Every run saw the same batches.", charts[0], charts[1], charts[2], charts[3])
+	page.Section("Reproduce", "", report.Code{Text: s.command})
+	page.Footer(fmt.Sprintf("gritvq %s, %s.", version(), time.Now().UTC().Format("2 January 2006")))
+	return page
+}
+
+// demoCharts draws held-out error, codes in use, perplexity and use by rank of
+// all runs.
+func demoCharts(results []comparison) [4]report.Chart {
 	held := report.LineChart{Title: "Held-out error", Caption: "Relative error with hard codes; lower is better.", XLabel: "step", YLabel: "relative error", LogY: true}
 	use := report.LineChart{Title: "Codes in use", Caption: "A line that falls and does not recover is a collapsing codebook.", XLabel: "step", YLabel: "share of codes used (%)"}
 	perplexity := report.LineChart{Title: "Perplexity", Caption: "The number of equally used codes with the same entropy.", XLabel: "step", YLabel: "codes"}
@@ -32,10 +42,7 @@ func demoPage(s *streams, o demoOptions, results []comparison) *report.Page {
 		held.Series, use.Series, perplexity.Series = append(held.Series, errors), append(use.Series, used), append(perplexity.Series, spread)
 		rank.Series = append(rank.Series, report.RankSeries(r.Name, r.usage))
 	}
-	page.Section("Training", "Every run saw the same batches.", held, use, perplexity, rank)
-	page.Section("Reproduce", "", report.Code{Text: s.command})
-	page.Footer(fmt.Sprintf("gritvq %s, %s.", version(), time.Now().UTC().Format("2 January 2006")))
-	return page
+	return [4]report.Chart{held, use, perplexity, rank}
 }
 
 func demoFacts(results []comparison) []report.Fact {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gomlx/compute"
 	_ "github.com/gomlx/compute/gobackend" // the embedded engine
+	"github.com/gritvq/gritvq/internal/heapguard"
 	"github.com/spf13/cobra"
 )
 
@@ -41,6 +42,7 @@ func openEngine(value string) (compute.Backend, error) {
 	default:
 		return nil, usagef("unknown backend %q: use go or xla[:plugin]", value)
 	}
+	heapguard.Ensure()
 	backend, err := compute.NewWithConfig(value)
 	if err != nil {
 		return nil, fmt.Errorf("starting the engine %s: %w; gritvq doctor says what is missing", value, err)

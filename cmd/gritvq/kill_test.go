@@ -135,6 +135,9 @@ func TestKilledRunsEndAsUninterruptedOnes(t *testing.T) {
 		t.Error("no kill hit a checkpoint while it was written")
 	}
 	runToEnd(t, resume)
+	if b, err := bundle.Load(broken); err != nil || b.Manifest.Training.Resumed == 0 {
+		t.Errorf("the last session did not go on from a checkpoint (%v)", err)
+	}
 	for _, name := range []string{bundle.ModelFile, bundle.LogFile, bundle.ConfigFile} {
 		want, err := os.ReadFile(filepath.Join(whole, name))
 		if err != nil {

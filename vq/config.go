@@ -1,6 +1,7 @@
 package vq
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,7 +25,7 @@ type Config struct {
 	Radius  radius.Config    `yaml:"radius" doc:"GRIT's radius surrogate."`
 	Mix     transform.Config `yaml:"transform" doc:"GRIT's integrated transform of the codebook, E' = M E W."`
 	Cache   Cache            `yaml:"cache" doc:"Reuse of the transformed codebook between steps."`
-	Resets  Resets           `yaml:"resets" doc:"Dead codes are moved onto recent latents."`
+	Resets  Resets           `yaml:"resets" doc:"Dead codes are moved onto recent latents or beside used codes."`
 	Noise   float64          `yaml:"noise" doc:"diveq, sf-diveq: standard deviation of the noise on the quantization direction (0 is the detach variant)."`
 	Grid    []int            `yaml:"grid" doc:"fsq: values of each dimension (empty: the published grid for the number of codes)."`
 	Gumbel  Gumbel           `yaml:"gumbel" doc:"gumbel, hypervq: the sampled soft choice."`
@@ -82,6 +83,7 @@ type Resets struct {
 	Threshold float64 `yaml:"threshold" doc:"A code is dead when it drew less than this share of 1/K of the window's tokens."`
 	Window    int     `yaml:"window" doc:"Least tokens a code position must have seen since its last scan, per code."`
 	Until     float64 `yaml:"until" doc:"Fraction of training after which codes are left in peace."`
+	Donor     string  `yaml:"donor" enum:"latents|used" doc:"What a dead code becomes: a latent of the current batch, or a copy of a used code, drawn by usage, plus tiny noise."`
 }
 
 // commonDefaults are the settings methods start from.
@@ -95,7 +97,7 @@ func commonDefaults() Config {
 		Radius:  radius.Default(),
 		Mix:     untransformed(),
 		Cache:   Cache{Period: 1, Gradient: "live"},
-		Resets:  Resets{Every: 100, Threshold: 0.1, Window: 10, Until: 0.8},
+		Resets:  Resets{Every: 100, Threshold: 0.1, Window: 10, Until: 0.8, Donor: "latents"},
 		Noise:   1e-3,
 		Gumbel:  Gumbel{Start: 1, End: 0.1, Prior: 5e-4},
 		Entropy: Entropy{Weight: 0.1, Temperature: 0.01},
@@ -139,6 +141,7 @@ func (c Config) Validate(dim int) error {
 		{"start.from", c.Start.From, []string{"kmeans", "data", "random"}},
 		{"learn", c.Learn, []string{"gradient", "ema", "frozen"}},
 		{"cache.gradient", c.Cache.Gradient, []string{"live", "accumulate"}},
+		{"resets.donor", cmp.Or(c.Resets.Donor, "latents"), []string{"latents", "used"}},
 	} {
 		if !slices.Contains(choice.allowed, choice.value) {
 			return fmt.Errorf("quantizer.%s: unknown value %q, use one of %s", choice.key, choice.value, strings.Join(choice.allowed, ", "))

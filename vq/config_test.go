@@ -21,6 +21,7 @@ func TestValidateNamesTheField(t *testing.T) {
 		"quantizer.cache.period":        func(c *Config) { c.Cache.Period = 0 },
 		"quantizer.cache.gradient":      func(c *Config) { c.Cache.Gradient = "later" },
 		"quantizer.resets":              func(c *Config) { c.Resets.Every = -1 },
+		"quantizer.resets.donor":        func(c *Config) { c.Resets.Donor = "neighbours" },
 		"quantizer.shared":              func(c *Config) { c.Shared, c.Learn = true, "ema" },
 		"row_norm":                      func(c *Config) { c.Mix.RowNorm = "latent" },
 		"rank":                          func(c *Config) { c.Mix.Rank = 0 },
@@ -52,8 +53,8 @@ func TestDefaultsOfEveryMethodAreValid(t *testing.T) {
 	if err := mustDefaults(t, "grit").Paper().Validate(32); err != nil {
 		t.Errorf("the paper's letter: %v", err)
 	}
-	_, err := Defaults("fsq")
-	mentions(t, err, "fsq", "ema, grit, ste")
+	_, err := Defaults("vae")
+	mentions(t, err, "vae", "ema", "grit", "ste")
 }
 
 func mustDefaults(t *testing.T, method string) Config {

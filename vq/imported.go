@@ -14,6 +14,12 @@ type imported struct {
 	codes []*weights.Array
 }
 
+// importable is a level whose variables can be made for given codes: a
+// [codebook] or what builds on one.
+type importable interface {
+	init(codes *weights.Array, counts []int, gain float64, rng *rand.Rand) (weights.Set, error)
+}
+
 // StartFrom returns q with other first codes: codes [K,d] for every level, in
 // place of those the configuration would place on latents. Everything derived
 // from the codes follows them. It fails for a product of parts and on codes of
@@ -23,7 +29,7 @@ func StartFrom(q Quantizer, codes []*weights.Array) (Quantizer, error) {
 	if !ok {
 		return nil, fmt.Errorf("a codebook can be imported for one part only, the quantizer has %d", q.Layout().Parts)
 	}
-	if _, ok := r.book.(codebook); !ok {
+	if _, ok := r.book.(importable); !ok {
 		return nil, fmt.Errorf("method %s has no codebook to import into", r.config.Method)
 	}
 	if len(codes) != r.books() {
@@ -44,7 +50,7 @@ func (q imported) Init(sample Sample, rng *rand.Rand) (weights.Set, error) {
 		return nil, err
 	}
 	for l, codes := range q.codes {
-		vars, err := q.book.(codebook).init(codes.Clone(), nil, max(Sample{Rows: codes.Data, N: codes.Shape[0], Dim: q.dim}.meanNorm(), 1e-3), rng)
+		vars, err := q.book.(importable).init(codes.Clone(), nil, max(Sample{Rows: codes.Data, N: codes.Shape[0], Dim: q.dim}.meanNorm(), 1e-3), rng)
 		if err != nil {
 			return nil, fmt.Errorf("importing level %d: %w", l, err)
 		}

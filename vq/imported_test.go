@@ -19,6 +19,11 @@ func TestStartFromGivenCodes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if _, ok := q.(*Residual).book.(importable); !ok {
+			_, err := StartFrom(q, nil)
+			mentions(t, err, method, "no codebook")
+			continue
+		}
 		books := []*weights.Array{weights.Normal(weights.Rand(1, "a"), 1, 4, 3), weights.Normal(weights.Rand(2, "b"), 1, 4, 3)}
 		started, err := StartFrom(q, books)
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // maybeReset scans for dead codes when a scan is due and moves them onto what
-// the current batch leaves for their level.
+// the current batch leaves for their level, or beside used codes.
 func (t *Trainer) maybeReset(x *tensors.Tensor, r *Record) error {
 	c := t.config.Quantizer.Resets
 	if c.Every == 0 || t.state.Step%c.Every != 0 || float64(t.state.Step) > c.Until*float64(t.config.Train.Steps) {
@@ -28,7 +28,7 @@ func (t *Trainer) maybeReset(x *tensors.Tensor, r *Record) error {
 	if len(books) == 0 {
 		return nil
 	}
-	residuals, err := t.currentResiduals(x)
+	donate, source, err := t.donors(x)
 	if err != nil {
 		return fmt.Errorf("resetting dead codes: %w", err)
 	}
@@ -39,13 +39,10 @@ func (t *Trainer) maybeReset(x *tensors.Tensor, r *Record) error {
 	var touched []vq.Touched
 	moved := 0
 	for _, book := range books {
-		batch := residuals[book.positions[0]].Shape[0]
-		sources := batch * len(book.positions) // every level of a shared codebook
-		rows := min(len(book.codes), sources)
 		rng := weights.Rand(t.config.Seed, fmt.Sprintf("reset %d %d", t.state.Step, book.positions[0]))
-		var targets []float32
-		for _, source := range rng.Perm(sources)[:rows] {
-			targets = append(targets, residuals[book.positions[source/batch]].Row(source%batch)...)
+		targets, rows := donate(book, rng)
+		if rows == 0 {
+			continue
 		}
 		if len(book.codes) > rows { // any of them, or high codes would wait for ever
 			rng.Shuffle(len(book.codes), func(i, j int) { book.codes[i], book.codes[j] = book.codes[j], book.codes[i] })
@@ -60,12 +57,15 @@ func (t *Trainer) maybeReset(x *tensors.Tensor, r *Record) error {
 			t.window.forget(position)
 		}
 	}
+	if moved == 0 {
+		return nil
+	}
 	if err := t.replace(set, touched); err != nil {
 		return err
 	}
 	t.state.Resets += moved
 	r.Reset = moved
-	t.event("%d dead codes moved onto current latents", moved)
+	t.event("%d dead codes moved onto %s", moved, source)
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -196,19 +197,20 @@ func TestLoadSaysWhatIsWrong(t *testing.T) {
 		spoil func(*testing.T, string)
 		want  string
 	}{
-		"truncated model":    {edit(ModelFile, cut), "model.safetensors is truncated: it has"},
-		"damaged model":      {edit(ModelFile, flip), "model.safetensors is damaged: its checksum"},
-		"damaged config":     {edit(ConfigFile, flip), "config.yaml is damaged"},
-		"missing model":      {drop(ModelFile), "model.safetensors is missing"},
-		"truncated manifest": {edit(ManifestFile, cut), "manifest.json is damaged: it is no JSON object"},
-		"empty manifest":     {edit(ManifestFile, func([]byte) []byte { return nil }), "manifest.json is damaged"},
-		"newer schema":       {edit(ManifestFile, replace(`"schema": 1`, `"schema": 2`)), "has schema 2, made by gritvq test, and this gritvq reads up to schema 1; upgrade gritvq"},
-		"no schema":          {edit(ManifestFile, replace(`"schema"`, `"scheme"`)), "states no schema version"},
-		"another kind":       {edit(ManifestFile, replace(`"vectors"`, `"images"`)), `kind "images" is unknown`},
-		"edited config":      {edit(ManifestFile, replace(`"codes": 3`, `"codes": 4`)), "does not match config_hash"},
-		"unknown key":        {edit(ManifestFile, replace(`"codes": 3`, `"codse": 3`)), `did you mean "quantizer.codes"`},
-		"edited layout":      {edit(ManifestFile, replace(`"parts": 2`, `"parts": 1`)), "layout"},
-		"unfinished":         {drop(ManifestFile), "is unfinished; repeat the train command with --resume"},
+		"truncated model":     {edit(ModelFile, cut), "model.safetensors is truncated: it has"},
+		"damaged model":       {edit(ModelFile, flip), "model.safetensors is damaged: its checksum"},
+		"damaged config":      {edit(ConfigFile, flip), "config.yaml is damaged"},
+		"missing model":       {drop(ModelFile), "model.safetensors is missing"},
+		"truncated manifest":  {edit(ManifestFile, cut), "manifest.json is damaged: it is no JSON object"},
+		"empty manifest":      {edit(ManifestFile, func([]byte) []byte { return nil }), "manifest.json is damaged"},
+		"newer schema":        {edit(ManifestFile, replace(`"schema": 1`, `"schema": 2`)), "has schema 2, made by gritvq test, and this gritvq reads up to schema 1; upgrade gritvq"},
+		"no schema":           {edit(ManifestFile, replace(`"schema"`, `"scheme"`)), "states no schema version"},
+		"another kind":        {edit(ManifestFile, replace(`"vectors"`, `"images"`)), `kind "images" is unknown`},
+		"edited config":       {edit(ManifestFile, replace(`"codes": 3`, `"codes": 4`)), "config is not that of config.yaml"},
+		"unknown key":         {edit(ManifestFile, replace(`"codes": 3`, `"codse": 3`)), `did you mean "quantizer.codes"`},
+		"config of no method": {edit(ManifestFile, replace(`"method": "ste"`, `"method": "sts"`)), "unknown method"},
+		"edited layout":       {edit(ManifestFile, replace(`"parts": 2`, `"parts": 1`)), "layout"},
+		"unfinished":          {drop(ManifestFile), "is unfinished; repeat the train command with --resume"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, _ := written(t)
@@ -241,6 +243,44 @@ func TestModelFileWithForeignTensorsIsRefused(t *testing.T) {
 		if err := b.readModel(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s gave %v", name, err)
 		}
+	}
+}
+
+func TestOlderConfigurationsStillLoad(t *testing.T) {
+	dir, b := written(t)
+	// A bundle made before train.patience and its default existed.
+	for name, line := range map[string]string{ManifestFile: `"patience": 0,`, ConfigFile: "patience: 0\n"} {
+		path := filepath.Join(dir, name)
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		older := bytes.Replace(content, []byte(line), nil, 1)
+		if len(older) == len(content) {
+			t.Fatalf("%s does not hold %q", name, line)
+		}
+		if err := os.WriteFile(path, older, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now, err := describe(dir, ConfigFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, _ := b.Manifest.file(ConfigFile)
+	path := filepath.Join(dir, ManifestFile)
+	content, _ := os.ReadFile(path)
+	content = bytes.Replace(content, []byte(old.SHA256), []byte(now.SHA256), 1)
+	content = bytes.Replace(content, fmt.Appendf(nil, `"size": %d`, old.Size), fmt.Appendf(nil, `"size": %d`, now.Size), 1)
+	if err := os.WriteFile(path, content, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Config.Quantizer.Codes != 3 || got.Config.Train.Patience != 0 {
+		t.Errorf("got %+v", got.Config)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -111,11 +112,31 @@ func Load(dir string) (*Bundle, error) {
 			return nil, err
 		}
 	}
+	if err := compareConfig(filepath.Join(dir, ConfigFile), c); err != nil {
+		return nil, fmt.Errorf("%s is damaged: %w; copy the bundle again or train anew", path, err)
+	}
 	b := &Bundle{Manifest: *m, Config: c}
 	if err := b.readModel(filepath.Join(dir, ModelFile)); err != nil {
 		return nil, fmt.Errorf("%s is damaged: %w; copy the bundle again or train anew", dir, err)
 	}
 	return b, nil
+}
+
+// compareConfig checks the manifest's configuration against config.yaml, whose
+// checksum holds.
+func compareConfig(path string, c fit.Config) error {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	stored, err := decodeConfig(content)
+	if err != nil {
+		return err
+	}
+	if !reflect.DeepEqual(stored, c) {
+		return fmt.Errorf("its config is not that of %s", ConfigFile)
+	}
+	return nil
 }
 
 // verify compares a file with the manifest's entry.

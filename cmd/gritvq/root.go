@@ -32,29 +32,39 @@ func (e usageError) Unwrap() error { return e.error }
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 // execute runs one command line and returns the exit code.
-func execute(args []string, s *streams) (code int) {
+func execute(args []string, s *streams) int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	defer watchSignals(cancel)()
 	warnWithoutSIMD(s)
+	s.command = commandLine(args)
 	debugging := false
 	root := newRootCommand(s)
 	root.PersistentFlags().BoolVar(&debugging, "debug", false, "print stack traces of failures")
 	root.SetArgs(args)
-	s.command = commandLine(args)
-	defer func() {
-		if p := recover(); p != nil {
-			code = explain(s, fmt.Errorf("internal failure: %v", p), debugging)
-			if debugging {
-				s.remark("%s", debug.Stack())
-			}
-		}
-	}()
-	err := root.ExecuteContext(ctx)
-	if err != nil && ctx.Err() != nil && !errors.Is(err, fit.ErrInterrupted) && errors.Is(err, context.Canceled) {
+	err := withoutPanic(func() error { return root.ExecuteContext(ctx) })
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil && !errors.Is(err, fit.ErrInterrupted) {
 		err = fit.ErrInterrupted
 	}
 	return explain(s, err, debugging)
+}
+
+// panicError is a panic of engine or program code, with its trace.
+type panicError struct {
+	cause any
+	stack []byte
+}
+
+func (e *panicError) Error() string { return fmt.Sprintf("internal failure: %v", e.cause) }
+
+// withoutPanic turns a panic into an error: graph code reports misuse that way.
+func withoutPanic(run func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &panicError{p, debug.Stack()}
+		}
+	}()
+	return run()
 }
 
 // explain prints an error as one sentence and returns the exit code. Engine
@@ -64,10 +74,15 @@ func explain(s *streams, err error, debugging bool) int {
 		return exitOK
 	}
 	text := err.Error()
-	if debugging {
+	panicked, isPanic := errors.AsType[*panicError](err)
+	first, _, more := strings.Cut(text, "\n")
+	switch {
+	case debugging && isPanic:
+		text += "\n" + string(panicked.stack)
+	case debugging:
 		text = fmt.Sprintf("%+v", err)
-	} else if first, _, more := strings.Cut(text, "\n"); more {
-		text = strings.TrimRight(first, ":; ") + " (--debug shows more)"
+	case more || isPanic:
+		text = strings.TrimRight(first, ":; ") + " (--debug shows where)"
 	}
 	s.remark("gritvq: %s", text)
 	if _, usage := errors.AsType[usageError](err); usage {

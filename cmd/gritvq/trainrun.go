@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"time"
 
 	"github.com/gritvq/gritvq/bundle"
-	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/fit"
 	"github.com/gritvq/gritvq/tokenizer"
 )
@@ -151,11 +151,7 @@ func showFinished(s *streams, o trainOptions, c fit.Config) error {
 	if err != nil {
 		return err
 	}
-	hash, err := config.Hash(c)
-	if err != nil {
-		return err
-	}
-	if hash != b.Manifest.ConfigHash {
+	if !reflect.DeepEqual(b.Config, c) {
 		return fmt.Errorf("%s was finished with other settings; choose another directory, or --force to replace it", o.output)
 	}
 	s.remark("%s is already finished", o.output)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 )
 
 // KMeansInit chooses the first centres of KMeans.
@@ -31,6 +32,12 @@ type KMeansOptions struct {
 	Tolerance  float64    // stop when the error falls by less than this fraction; 0 means 1e-4, negative never
 	Workers    int        // goroutines; <= 0 means GOMAXPROCS
 	Init       KMeansInit // how to choose the first centres
+	// Start [k,d], if not nil, holds the first centres, in place of Init.
+	Start []float32
+	// Watch, if not nil, is called after every assignment with the number of
+	// updates done and the sum of squared distances of the rows from their
+	// centres.
+	Watch func(updates int, total float64)
 }
 
 // KMeans clusters the rows of x [n,d] around k centres by Lloyd's iteration.
@@ -60,13 +67,19 @@ func KMeans(ctx context.Context, x []float32, n, d, k int, opt KMeansOptions) (c
 	if opt.Tolerance == 0 {
 		opt.Tolerance = 1e-4
 	}
-	start := &seeding{
-		x: x, n: n, d: d, k: k, workers: opt.Workers,
-		rng: rand.New(rand.NewPCG(opt.Seed, 0x6b6d65616e73)),
-	}
-	centers, err = start.centers(ctx, opt.Init)
-	if err != nil {
-		return nil, nil, err
+	if opt.Start != nil {
+		if err := checkMatrix("k-means start", opt.Start, k, d); err != nil {
+			return nil, nil, err
+		}
+		centers = slices.Clone(opt.Start)
+	} else {
+		start := &seeding{
+			x: x, n: n, d: d, k: k, workers: opt.Workers,
+			rng: rand.New(rand.NewPCG(opt.Seed, 0x6b6d65616e73)),
+		}
+		if centers, err = start.centers(ctx, opt.Init); err != nil {
+			return nil, nil, err
+		}
 	}
 	l := &lloyd{
 		x: x, n: n, d: d, k: k, workers: opt.Workers, centers: centers,
@@ -80,6 +93,9 @@ func KMeans(ctx context.Context, x []float32, n, d, k int, opt KMeansOptions) (c
 		after, err := l.assign()
 		if err != nil {
 			return nil, nil, err
+		}
+		if opt.Watch != nil {
+			opt.Watch(i, after)
 		}
 		settled := i > 0 && before-after <= opt.Tolerance*before && !l.mustReseed()
 		if i == opt.Iterations || after == 0 || settled {

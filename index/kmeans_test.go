@@ -163,3 +163,40 @@ func TestKMeansErrors(t *testing.T) {
 		}
 	}
 }
+
+// Five updates continued from their centres for five more are ten, and the
+// errors reported on the way never rise.
+func TestKMeansContinuesFromGivenCentres(t *testing.T) {
+	const n, d, k = 2000, 4, 32
+	x := normals(5, n*d)
+	var totals []float64
+	cluster := func(iterations int, start []float32) []float32 {
+		centers, _, err := KMeans(t.Context(), x, n, d, k, KMeansOptions{Seed: 3, Iterations: iterations, Tolerance: -1, Start: start,
+			Watch: func(updates int, total float64) { totals = append(totals, total) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return centers
+	}
+	straight := cluster(10, nil)
+	if len(totals) != 11 {
+		t.Fatalf("%d errors were reported of 10 updates, want 11", len(totals))
+	}
+	for i := 1; i < len(totals); i++ {
+		if totals[i] > totals[i-1] {
+			t.Errorf("update %d raised the error from %v to %v", i, totals[i-1], totals[i])
+		}
+	}
+	first := cluster(5, nil)
+	kept := slices.Clone(first)
+	if !slices.Equal(cluster(5, first), straight) {
+		t.Error("centres of 5 + 5 updates are not those of 10")
+	}
+	if !slices.Equal(first, kept) {
+		t.Error("the given centres were changed")
+	}
+	_, _, err := KMeans(t.Context(), x, n, d, k, KMeansOptions{Start: first[1:]})
+	if err == nil || !strings.Contains(err.Error(), "k-means start") {
+		t.Errorf("too few centres: %v", err)
+	}
+}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -159,6 +160,9 @@ func (c contender) compete(ctx context.Context, s *streams, o demoOptions) (comp
 	watch := newTrainProgress(s, config.Train.Steps)
 	result, err := e.run(ctx, s, watch.observer())
 	watch.done()
+	if errors.Is(err, fit.ErrInterrupted) {
+		return comparison{}, fit.ErrInterrupted // there is nothing to resume
+	}
 	if err != nil {
 		return comparison{}, err
 	}

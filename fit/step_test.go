@@ -277,3 +277,29 @@ func TestStepsLeaveNothingBehind(t *testing.T) {
 		t.Errorf("%d goroutines became %d", goroutines, n)
 	}
 }
+
+// Parameters trained once a refresh count their own updates: Adam's first step
+// has the length of the rate in every element, however many batches it waited
+// for.
+func TestDeferredParametersCountTheirOwnUpdates(t *testing.T) {
+	c := tiny(t, "grit")
+	c.Quantizer.Cache = vq.Cache{Period: 6, Gradient: "accumulate"}
+	c.Train.Optimizer = Optimizer{Name: "adam", Rate: 0.01, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-12}
+	c.Train.Schedule, c.Train.Rates.Feature = Schedule{Kind: "constant"}, 1
+	trainer := start(t, c, open(t, tinySet), t.TempDir(), false, Observer{})
+	for i := range 7 { // the seventh begins with the refresh
+		if err := step(t, trainer, i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := read(t, trainer)[levelPath(0, "feature/w")]
+	for i, x := range w.Data {
+		start := 0.0
+		if i%(w.Shape[1]+1) == 0 {
+			start = 1 // W begins as the identity
+		}
+		if moved := math.Abs(float64(x) - start); math.Abs(moved-0.01) > 1e-4 {
+			t.Errorf("element %d of W moved by %g, want 0.01", i, moved)
+		}
+	}
+}

@@ -22,6 +22,7 @@ type Residual struct {
 }
 
 func newResidual(c Config, dim int) *Residual {
+	c.Mix.Joint = c.Learn != "frozen" // one setting decides who moves the codes
 	m := methods[c.Method]
 	q := &Residual{config: c, dim: dim, book: codebook{config: c, dim: dim}, estimator: straightThrough{}, chooses: m.chooses}
 	if m.level != nil {

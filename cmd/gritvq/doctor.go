@@ -79,9 +79,9 @@ func diagnose() diagnosis {
 	}
 	switch {
 	case !d.EngineXLA:
-		d.Advice = append(d.Advice, "for GPUs, build the XLA engine in: GOEXPERIMENT=simd go build -tags xla ./cmd/gritvq (needs a C compiler)")
+		d.Advice = append(d.Advice, "for GPUs, build the XLA engine in (needs a C compiler): "+buildXLA)
 	case len(d.Plugins) == 0:
-		d.Advice = append(d.Advice, "XLA needs a PJRT plugin: install JAX for your GPU (pip install \"jax[cuda12]\") and use --backend xla:/path/to/xla_cuda_plugin.so, or put pjrt_c_api_*_plugin.so into a directory named by PJRT_PLUGIN_LIBRARY_PATH")
+		d.Advice = append(d.Advice, "XLA needs a PJRT plugin: "+getPlugin)
 	}
 	return d
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -25,19 +26,9 @@ func openEngine(value string) (compute.Backend, error) {
 			return nil, usagef("--backend go takes no options; --workers bounds its threads")
 		}
 	case "xla":
-		if !xlaBuiltIn {
-			return nil, usagef("this gritvq was built without XLA; build it with: GOEXPERIMENT=simd go build -tags xla ./cmd/gritvq")
-		}
-		plugin, options, _ := strings.Cut(rest, ",")
-		if strings.ContainsRune(plugin, filepath.Separator) {
-			absolute, err := filepath.Abs(plugin)
-			if err != nil {
-				return nil, usagef("--backend %s: %w", value, err)
-			}
-			value = "xla:" + absolute
-			if options != "" {
-				value += "," + options
-			}
+		var err error
+		if value, err = xlaConfig(rest); err != nil {
+			return nil, err
 		}
 	default:
 		return nil, usagef("unknown backend %q: use go or xla[:plugin]", value)
@@ -48,4 +39,35 @@ func openEngine(value string) (compute.Backend, error) {
 		return nil, fmt.Errorf("starting the engine %s: %w; gritvq doctor says what is missing", value, err)
 	}
 	return backend, nil
+}
+
+// How to get what XLA needs.
+const (
+	buildXLA  = "GOEXPERIMENT=simd go build -tags xla ./cmd/gritvq"
+	getPlugin = "install JAX for your GPU (pip install \"jax[cuda12]\") and pass --backend xla:/path/to/xla_cuda_plugin.so, or name a directory of pjrt_c_api_*_plugin.so files in PJRT_PLUGIN_LIBRARY_PATH"
+)
+
+// xlaConfig turns "PLUGIN,OPTIONS", PLUGIN being a name, a path or nothing, into
+// the engine's configuration.
+func xlaConfig(rest string) (string, error) {
+	if !xlaBuiltIn {
+		return "", usagef("this gritvq was built without XLA; build it with: %s", buildXLA)
+	}
+	plugin, options, _ := strings.Cut(rest, ",")
+	if strings.ContainsRune(plugin, filepath.Separator) {
+		absolute, err := filepath.Abs(plugin)
+		if err == nil {
+			_, err = os.Stat(absolute)
+		}
+		if err != nil {
+			return "", fmt.Errorf("cannot use the PJRT plugin: %w", err)
+		}
+		plugin = absolute
+	} else if len(xlaPlugins()) == 0 {
+		return "", fmt.Errorf("no PJRT plugin was found for XLA: %s", getPlugin)
+	}
+	if options != "" {
+		plugin += "," + options
+	}
+	return "xla:" + plugin, nil
 }

@@ -1,0 +1,140 @@
+package vq
+
+import (
+	"github.com/gomlx/compute/dtypes"
+
+	. "github.com/gomlx/gomlx/core/graph"
+)
+
+// streamedElements and leastBlock set how many codes a [choice] scores at once:
+// as many as make scores [N,B] of streamedElements, and never fewer than
+// leastBlock, which bounds the size of the graph.
+const (
+	streamedElements = 1 << 20
+	leastBlock       = 1024
+)
+
+// scoring maps latents [N,d] and a block of every per-code parameter [B,…] to
+// the block's scores [N,B]. It is called once a block and pass, must be
+// differentiable in its inputs, and draws the same noise every time (random is
+// nil for a choice without noise).
+type scoring func(latents *Node, codes []*Node, random *Random) *Node
+
+// choice is a softmax over all codes that never holds an [N,K] array: scores are
+// built a block of codes at a time, and built again in the backward pass, noise
+// included.
+type choice struct {
+	score   scoring
+	latents *Node   // [N,d]
+	codes   []*Node // per-code parameters [K,…]
+	states  []*Node // random state of each block; nil without noise
+	block   int     // codes at once
+}
+
+// newChoice returns the choice among the K codes with the given parameters
+// [K,…], with noise from random (nil: none).
+func newChoice(score scoring, latents *Node, codes []*Node, random *Random) choice {
+	c := choice{score: score, latents: latents, codes: codes}
+	return c.inBlocks(max(leastBlock, streamedElements/latents.Shape().Dimensions[0]), random)
+}
+
+// inBlocks returns the choice with another number of codes scored at once.
+func (c choice) inBlocks(block int, random *Random) choice {
+	c.block, c.states = min(block, c.size()), nil
+	if random != nil {
+		for range c.blocks() {
+			c.states = append(c.states, random.split())
+		}
+	}
+	return c
+}
+
+// split takes a state off for noise that is drawn repeatedly.
+func (r *Random) split() *Node {
+	var own *Node
+	r.state, own = RNGStateSplit(r.state)
+	return own
+}
+
+func (c choice) size() int   { return c.codes[0].Shape().Dimensions[0] }
+func (c choice) blocks() int { return (c.size() + c.block - 1) / c.block }
+
+// rowsOf returns the rows of x [K,…] that belong to block b.
+func (c choice) rowsOf(x *Node, b int) *Node {
+	if c.blocks() == 1 {
+		return x
+	}
+	return Slice(x, AxisRange(b*c.block, min((b+1)*c.block, c.size())))
+}
+
+// scores builds block b after everything in after is done: the engine must
+// neither run blocks side by side nor keep those of the forward pass for the
+// backward pass. It returns the nodes to differentiate by as well.
+func (c choice) scores(b int, after *Node) (score, latents *Node, codes []*Node) {
+	wait := func(x *Node) *Node {
+		if after == nil {
+			return x
+		}
+		return SchedulingBarrier(x, after)
+	}
+	latents = wait(Identity(StopGradient(c.latents)))
+	for _, parameter := range c.codes {
+		codes = append(codes, Identity(StopGradient(c.rowsOf(parameter, b))))
+	}
+	var random *Random
+	if c.states != nil {
+		random = NewRandom(wait(c.states[b]))
+	}
+	return c.score(latents, codes, random), latents, codes
+}
+
+// best is the index [N] (int32) of the highest score; ties go to the lowest
+// index. No gradient flows.
+func (c choice) best() *Node {
+	var top, index *Node
+	for b := range c.blocks() {
+		score, _, _ := c.scores(b, top)
+		top, index = c.higher(top, index, score, b)
+	}
+	return index
+}
+
+// higher merges the best of block b into the best so far.
+func (c choice) higher(top, index, score *Node, b int) (newTop, newIndex *Node) {
+	highest := ReduceMax(score, -1)
+	at := AddScalar(ArgMax(score, -1, dtypes.Int32), float64(b*c.block))
+	if top == nil {
+		return highest, at
+	}
+	better := GreaterThan(highest, top) // strictly: the earlier block keeps ties
+	return Max(highest, top), Where(better, at, index)
+}
+
+// summary is what a softmax p [N,K] over all codes amounts to. Gradients of
+// mean, information and share reach the latents and per-code parameters.
+type summary struct {
+	index       *Node // [N] int32: the code of the highest score
+	mean        *Node // [N,d']: Σ p·values; values receive no gradient from it
+	information *Node // [N]: Σ p·log p, the negative entropy
+	share       *Node // [K]: Σ rows·p over the batch
+}
+
+// straightThrough is hard [N,d'] with the gradient of the mean choice beside its
+// own: one-hot forward, soft backward.
+func (s summary) straightThrough(hard *Node) *Node {
+	return Add(hard, Sub(s.mean, StopGradient(s.mean)))
+}
+
+// softmax summarises the choice: mean over values [K,d'] unless nil, share with
+// the weights rows [N] unless nil.
+func (c choice) softmax(values, rows *Node) summary {
+	p := softmaxPass{choice: c}
+	if values != nil {
+		p.values = StopGradient(values)
+	}
+	if rows != nil {
+		p.rows = ExpandAxes(StopGradient(ConvertDType(rows, c.latents.DType())), -1)
+	}
+	p.forward()
+	return p.attach()
+}

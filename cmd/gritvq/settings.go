@@ -11,26 +11,33 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// settings are the flags of train and config that make a configuration.
+// settings are the flags of train, config and compare that make a configuration.
 type settings struct {
-	flags  *pflag.FlagSet
-	preset string
-	file   string
-	method string
-	codes  int
-	levels int
-	parts  int
-	dim    int
-	hidden string
-	steps  int
-	batch  int
-	split  float64
-	seed   uint64
-	sets   []string
+	flags *pflag.FlagSet
+	// defaults, if not nil, changes the preset before anything else does.
+	defaults func(*fit.Config)
+	preset   string
+	file     string
+	method   string
+	codes    int
+	levels   int
+	parts    int
+	dim      int
+	hidden   string
+	steps    int
+	batch    int
+	split    float64
+	seed     uint64
+	sets     []string
 }
 
 func (o *settings) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.method, "method", "grit", "quantizer, see: gritvq methods")
+	o.addSharedFlags(f)
+}
+
+// addSharedFlags adds the flags that do not depend on the method.
+func (o *settings) addSharedFlags(f *pflag.FlagSet) {
 	f.IntVar(&o.codes, "codes", 256, "codes per level")
 	f.IntVar(&o.levels, "levels", 4, "residual levels, each coding what the ones before left over")
 	f.IntVar(&o.parts, "parts", 1, "slices of the vector quantized side by side")
@@ -48,21 +55,39 @@ func (o *settings) addFlags(f *pflag.FlagSet) {
 // config assembles the configuration: preset < file < flags < --set. Every
 // error is one of usage.
 func (o *settings) config() (fit.Config, error) {
-	var document []byte
-	if o.file != "" {
-		var err error
-		if document, err = os.ReadFile(o.file); err != nil {
-			return fit.Config{}, usagef("cannot read the configuration: %w", err)
-		}
+	document, err := o.document()
+	if err != nil {
+		return fit.Config{}, err
 	}
 	// The method decides the preset's values, and any layer may name it.
 	layered, err := o.layer("grit", document)
 	if err != nil {
 		return fit.Config{}, err
 	}
-	method := layered.Quantizer.Method
-	if layered, err = o.layer(method, document); err != nil {
+	return o.configOf(layered.Quantizer.Method, document, nil)
+}
+
+// document reads the configuration file, if there is one.
+func (o *settings) document() ([]byte, error) {
+	if o.file == "" {
+		return nil, nil
+	}
+	document, err := os.ReadFile(o.file)
+	if err != nil {
+		return nil, usagef("cannot read the configuration: %w", err)
+	}
+	return document, nil
+}
+
+// configOf assembles the configuration of a method; finish, if not nil, has the
+// last word.
+func (o *settings) configOf(method string, document []byte, finish func(*fit.Config)) (fit.Config, error) {
+	layered, err := o.layer(method, document)
+	if err != nil {
 		return fit.Config{}, err
+	}
+	if finish != nil {
+		finish(&layered)
 	}
 	base, err := fit.Preset(o.preset, method)
 	if err != nil {
@@ -80,6 +105,9 @@ func (o *settings) layer(method string, document []byte) (fit.Config, error) {
 	c, err := fit.Preset(o.preset, method)
 	if err != nil {
 		return c, usageError{err}
+	}
+	if o.defaults != nil {
+		o.defaults(&c)
 	}
 	if document != nil {
 		if err := config.Decode(document, &c); err != nil {

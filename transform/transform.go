@@ -74,7 +74,7 @@ type Config struct {
 	RowNorm      string  `yaml:"row_norm" doc:"normalisation of the usable codes: none, unit rows with normalised latents, or unit rows with a learned gain" enum:"none|latent|gain"`
 	SpectralClip float64 `yaml:"spectral_clip" doc:"bound on the spectral norm of W, 0 for none"`
 	FeatureMap   bool    `yaml:"feature_map" doc:"whether there is a W"`
-	Joint        bool    `yaml:"joint" doc:"whether the raw codes are trained too (protocol B)"`
+	Joint        bool    `yaml:"-"` // the raw codes are trained too (protocol B); follows from how codes learn
 }
 
 // Default is the transform that does best on real data: identity plus low rank,

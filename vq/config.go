@@ -147,6 +147,19 @@ func (c Config) Validate(dim int) error {
 			return fmt.Errorf("quantizer.%s: unknown value %q, use one of %s", choice.key, choice.value, strings.Join(choice.allowed, ", "))
 		}
 	}
+	attends := strings.HasPrefix(string(c.Mix.Kind), string(transform.KindAttention))
+	if c.Learn == "frozen" && attends && c.Resets.Every > 0 {
+		return fmt.Errorf("quantizer.resets.every: frozen codes under attention cannot be moved; set it to 0")
+	}
+	if c.Cache.Period > 1 && c.Cache.Gradient == "accumulate" && c.Loss.Entropy > 0 {
+		return fmt.Errorf("quantizer.loss.attention_entropy: its gradient would be lost between refreshes; use cache.gradient: live")
+	}
+	if w := c.Loss; min(w.Codebook, w.Commitment, w.Usage, w.Threshold, w.Entropy) < 0 {
+		return fmt.Errorf("quantizer.loss: weights must not be negative")
+	}
+	if c.Resets.Until < 0 || c.Resets.Until > 1 {
+		return fmt.Errorf("quantizer.resets.until: %g must be between 0 and 1", c.Resets.Until)
+	}
 	if c.Shared && c.Levels > 1 && c.Learn == "ema" {
 		return fmt.Errorf("quantizer.shared: running averages need a codebook a level; use learn: gradient")
 	}

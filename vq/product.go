@@ -78,7 +78,7 @@ func (p *Product) Build(ctx *Context, z *Node) Output {
 		hard, soft, index = append(hard, o.Hard), append(soft, o.Soft), append(index, o.Index)
 		out.Residuals = append(out.Residuals, o.Residuals...)
 		mergeUpdates(out.Updates, o.Updates)
-		share := 1 / float64(len(p.parts))
+		share := float64(q.dim) / float64(p.layout.Dim)
 		loss := MulScalar(o.Loss, share) // means over elements stay means
 		if i == 0 {
 			out.Loss = loss

@@ -13,6 +13,7 @@ import (
 	_ "github.com/gomlx/compute/gobackend" // the embedded engine under test
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/gritvq/gritvq/internal/heapguard"
 )
 
 // Inputs are named arrays: the values a graph function is evaluated at.
@@ -47,7 +48,10 @@ func Engine(tb testing.TB) compute.Backend {
 	return b
 }
 
-var engine = sync.OnceValues(func() (compute.Backend, error) { return compute.NewWithConfig("go") })
+var engine = sync.OnceValues(func() (compute.Backend, error) {
+	heapguard.Ensure()
+	return compute.NewWithConfig("go")
+})
 
 // Float is an element type the embedded engine differentiates.
 type Float interface{ float32 | float64 }

@@ -41,10 +41,8 @@ page with the curves.`,
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), s, o) },
 	}
-	outputFlag(cmd, &o.output, "directory of the page")
-	cmd.Flags().Lookup("output").DefValue = "demo"
-	cmd.Flags().Lookup("output").Value.Set("demo")
 	f := cmd.Flags()
+	f.StringVarP(&o.output, "output", "o", "demo", "directory of the page")
 	f.StringVar(&o.data, "data", "synthetic:manifold", "vectors to train on")
 	f.IntVar(&o.steps, "steps", 2000, "training steps of each method")
 	f.IntVar(&o.codes, "codes", 1024, "codes")

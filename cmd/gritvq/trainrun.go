@@ -100,11 +100,11 @@ func claim(dir string, force bool) (discard func(), err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("cannot create %s: %w", dir, err)
 	}
-	discard = func() {
+	discard = func() { // its own failures add nothing to the one being reported
 		if _, err := os.Stat(filepath.Join(dir, fit.CheckpointFile)); err != nil {
-			bundle.Clear(dir)
+			_ = bundle.Clear(dir)
 		} else {
-			bundle.Sweep(dir)
+			_ = bundle.Sweep(dir)
 		}
 		if missing != nil {
 			os.Remove(dir) // only if empty

@@ -3,6 +3,8 @@ export GOTOOLCHAIN := go1.27.3
 export GOEXPERIMENT := simd
 
 GO ?= go
+# The system's own interpreter: Debian's torch and faiss live there.
+PYTHON ?= /usr/bin/python3
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 
@@ -36,8 +38,8 @@ bench: ## the Go benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
 bench-peers: ## compare speed with PyTorch and FAISS, in one table
-	@if ! python3 -c 'import torch, faiss' 2>/dev/null; then \
+	@if ! $(PYTHON) -c 'import torch, faiss' 2>/dev/null; then \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	    apt-get install -y --no-install-recommends python3-torch python3-faiss libopenblas0-pthread; \
+	    apt-get update -q && apt-get install -y --no-install-recommends python3-torch python3-faiss libopenblas0-pthread; \
 	  else echo "install PyTorch and FAISS first, on Debian: apt-get install python3-torch python3-faiss libopenblas0-pthread"; exit 1; fi; fi
-	$(GO) run ./bench
+	$(GO) run ./bench -python $(PYTHON)

@@ -32,6 +32,12 @@ type level interface {
 	place(vars weights.Set, rows []int, targets []float32, mode transform.PlaceMode) ([]Touched, error)
 }
 
+// graded is a level that starts differently by its place in the stack.
+type graded interface {
+	// at returns the level for l levels before it.
+	at(l int) level
+}
+
 // assigned is a coded batch of one position.
 type assigned struct {
 	index *Node // [N] int32

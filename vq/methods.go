@@ -29,9 +29,14 @@ var errFixedCodes = errors.New("this method's codes cannot be moved; set quantiz
 
 // methods holds every quantizer by its command-line name.
 var methods = map[string]method{
-	"grit": gritMethod,
-	"ste":  steMethod,
-	"ema":  emaMethod,
+	"simvq":      simvqMethod,
+	"fsq":        fsqMethod,
+	"lfq":        lfqMethod,
+	"rqvae":      rqvaeMethod,
+	"kmeans-ste": kmeansSTEMethod,
+	"grit":       gritMethod,
+	"ste":        steMethod,
+	"ema":        emaMethod,
 }
 
 // MethodNames lists the methods alphabetically.

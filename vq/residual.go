@@ -66,11 +66,18 @@ func (q *Residual) Init(sample Sample, rng *rand.Rand) (weights.Set, error) {
 		rest.normalise()
 	}
 	for l := range q.books() {
-		vars, usable, err := q.book.start(rest, rng)
+		book := q.book
+		if g, ok := book.(graded); ok {
+			book = g.at(l)
+		}
+		vars, usable, err := book.start(rest, rng)
 		if err != nil {
 			return nil, fmt.Errorf("starting level %d: %w", l, err)
 		}
 		set.Merge(q.levelPath(l), vars)
+		if l == q.books()-1 {
+			break
+		}
 		if err := rest.subtractNearest(usable); err != nil {
 			return nil, fmt.Errorf("starting level %d: %w", l, err)
 		}

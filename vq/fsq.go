@@ -1,0 +1,186 @@
+package vq
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/gritvq/gritvq/weights"
+
+	. "github.com/gomlx/gomlx/core/graph"
+)
+
+// FSQ composes finite scalar quantization: no codebook, every coordinate is
+// bounded and rounded to one of a few values,
+//
+//	h = (L-1)(1+ε)/2,  b = tanh(y + atanh(o/h))·h - o,  q = round(b) / ⌊L/2⌋
+//
+// with o = 1/2 for an even number of values L and 0 otherwise; rounding passes
+// gradients straight through. A latent is mapped to the grid's dimensions and
+// back by learned affine maps where the two differ. The vocabulary is the
+// product of the grid, whatever Codes asked for (see [Config].Grid).
+//
+// Residual levels: where latents have the grid's dimension, level l divides by
+// (L-1)^l, the step that level l-1 left over, as published for residual FSQ.
+// Where they are projected, every level has its own projections, started on the
+// principal components of what the levels before left: the same scale would
+// spend all levels on the first one's few directions.
+func FSQ() Config {
+	c, _ := Defaults("fsq")
+	return c
+}
+
+var fsqMethod = method{
+	summary:  "finite scalar quantization: bounded coordinates rounded to a grid, no codebook",
+	defaults: fsqDefaults,
+	level:    func(c Config, dim int) level { return newFSQ(c, dim) },
+	check:    checkFSQ,
+	chooses:  true,
+}
+
+func fsqDefaults(c *Config) { implicitDefaults(c) }
+
+// implicitDefaults suit codes that are computed, not stored: nothing to cluster
+// and nothing to reset.
+func implicitDefaults(c *Config) {
+	c.Start.From = "data"
+	c.Start.Sample = 16384 // two moments are estimated, not codes
+	c.Resets.Every = 0
+}
+
+// maxImplicit bounds implicit vocabularies: codes stay exact as float32.
+const maxImplicit = 1 << 24
+
+func checkFSQ(c Config, _ int) error {
+	for _, values := range c.Grid {
+		if values < 2 {
+			return fmt.Errorf("quantizer.grid: %d values in a dimension are too few, use at least 2", values)
+		}
+	}
+	size := 1
+	for _, values := range fsqGrid(c) {
+		if size *= values; size > maxImplicit {
+			return fmt.Errorf("quantizer.grid: %v has more than %d points, use fewer values", c.Grid, maxImplicit)
+		}
+	}
+	if c.Loss.Commitment > 0 {
+		return fmt.Errorf("quantizer.loss.commitment: fsq's rounding needs no commitment, set it to 0")
+	}
+	return checkImplicit(c)
+}
+
+// checkImplicit reports settings that speak of stored codes.
+func checkImplicit(c Config) error {
+	switch {
+	case c.Resets.Every > 0:
+		return fmt.Errorf("quantizer.resets.every: %s has no stored codes to move, set it to 0", c.Method)
+	case c.Start.From == "kmeans":
+		return fmt.Errorf("quantizer.start.from: %s has no stored codes to cluster, use data or random", c.Method)
+	case c.Learn != "gradient":
+		return fmt.Errorf("quantizer.learn: %s learns its projections by gradient only, not %s", c.Method, c.Learn)
+	case c.Shared && c.Levels > 1:
+		return fmt.Errorf("quantizer.shared: %s has no codebook to share between levels, set it to false", c.Method)
+	case c.Cache.Period > 1:
+		return fmt.Errorf("quantizer.cache.period: %s has no transformed codebook to reuse, set it to 1", c.Method)
+	case c.Loss.Codebook > 0 || c.Loss.Usage > 0:
+		return fmt.Errorf("quantizer.loss: %s has no stored codes to pull, set codebook and usage to 0", c.Method)
+	}
+	return nil
+}
+
+func fsqGrid(c Config) radix {
+	if len(c.Grid) > 0 {
+		return c.Grid
+	}
+	return gridFor(c.Codes)
+}
+
+// fsqEpsilon widens the bound so that the outermost values are reached.
+const fsqEpsilon = 1e-3
+
+// fsqSpread is the deviation at which Gaussian coordinates are coded with the
+// least error by grids of 5 to 8 values.
+const fsqSpread = 0.7
+
+// fsq is one level of finite scalar quantization.
+type fsq struct {
+	unchanging
+	projection
+	grid              radix
+	from              string
+	depth             int       // levels before this one
+	half, shift       []float64 // ⌊L/2⌋, atanh(o/h)
+	amplitude, offset []float64 // h, o
+}
+
+func newFSQ(c Config, dim int) fsq {
+	f := fsq{grid: fsqGrid(c), from: c.Start.From}
+	f.projection = projection{dim: dim, width: len(f.grid)}
+	for _, values := range f.grid {
+		h, o := float64(values-1)*(1+fsqEpsilon)/2, 0.0
+		if values%2 == 0 {
+			o = 0.5
+		}
+		f.half, f.shift = append(f.half, float64(values/2)), append(f.shift, math.Atanh(o/h))
+		f.amplitude, f.offset = append(f.amplitude, h), append(f.offset, o)
+	}
+	return f
+}
+
+// at implements [graded].
+func (f fsq) at(l int) level {
+	f.depth = l
+	return f
+}
+
+func (f fsq) vocab() int { return f.grid.size() }
+
+// start implements [level].
+func (f fsq) start(rest Sample, rng *rand.Rand) (weights.Set, *weights.Array, error) {
+	c := coder{spread: fsqSpread, round: f.round}
+	for i, values := range f.grid {
+		c.center = append(c.center, -f.shift[i]) // the middle of an even number of values, too
+		c.scale = append(c.scale, math.Pow(float64(values-1), -float64(f.depth)))
+	}
+	vars, err := f.projection.start(f.from, rest, c, rng)
+	if err != nil {
+		return nil, nil, err
+	}
+	points := weights.New(f.vocab(), len(f.grid))
+	for code := range f.vocab() {
+		for i, digit := range f.grid.digits(code) {
+			points.Row(code)[i] = float32(float64(digit)/f.half[i] - 1)
+		}
+	}
+	return vars, f.decode(vars, points), nil
+}
+
+// round is the code's coordinates on the host, in place.
+func (f fsq) round(y []float64) {
+	for i := range y {
+		y[i] = math.RoundToEven(math.Tanh(y[i]+f.shift[i])*f.amplitude[i]-f.offset[i]) / f.half[i]
+	}
+}
+
+// assign implements [level].
+func (f fsq) assign(ctx *Context, residual *Node) assigned {
+	y := f.into(ctx, residual)
+	bounded := Sub(Mul(Tanh(Add(y, constantRow(y, f.shift))), constantRow(y, f.amplitude)), constantRow(y, f.offset))
+	rounded := Round(StopGradient(bounded))
+	half := constantRow(y, f.half)
+	index := f.grid.code(Add(rounded, half))
+	through := Div(straightThrough{}.connect(ctx, bounded, rounded, nil), half)
+	hard := Take(f.usable(ctx), index)
+	return assigned{
+		index: index, hard: StopGradient(hard), loss: ScalarZero(y.Graph(), y.DType()),
+		// The gradient of the computed point, the value of the tabled one.
+		soft: straightThrough{}.connect(ctx, f.back(ctx, through), hard, nil),
+	}
+}
+
+// usable implements [level].
+func (f fsq) usable(ctx *Context) *Node {
+	anchor := f.anchor(ctx)
+	half := constantRow(anchor, f.half)
+	return f.back(ctx, Div(Sub(f.grid.table(anchor.Graph(), anchor.DType()), half), half))
+}

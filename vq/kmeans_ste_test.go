@@ -1,0 +1,91 @@
+package vq
+
+import (
+	"testing"
+
+	"github.com/gomlx/gomlx/core/graph"
+
+	"github.com/gritvq/gritvq/internal/gradtest"
+)
+
+func lossOf(t *testing.T, f fixture) float64 {
+	t.Helper()
+	return f.eval32(t, func(ctx *Context, z *graph.Node) []*graph.Node { return []*graph.Node{f.q.Build(ctx, z).Loss} })[0][0]
+}
+
+// Every part starts as k-means of its own slice, the decoder's gradient passes
+// straight through, codes get none, and the encoder is pulled to its codes.
+func TestKMeansSTEFormula(t *testing.T) {
+	const n, d = 30, 4
+	c := KMeansSTE()
+	if c.Parts != 4 || c.Levels != 1 {
+		t.Fatalf("%d parts of %d levels", c.Parts, c.Levels)
+	}
+	c.Codes, c.Parts = 3, 2
+	f := newFixture(t, c, d, n)
+	weight := random(newRand(3), n, d)
+	got, single, in := gradients(t, f, weight, 1), gradients32(t, f, weight), f.inputs()
+	want, loss := append([]float64(nil), weight.Data...), 0.0
+	for r := range n {
+		for part, path := range []string{"part0/level0/codes", "part1/level0/codes"} {
+			codes := matrix{in[path].Data, 2}
+			slice := f.z.Data[r*d+2*part : r*d+2*part+2]
+			for j, x := range codes.row(nearest(slice, codes)) {
+				gap := slice[j] - x
+				loss += 0.25 * gap * gap / (n * d)
+				want[r*d+2*part+j] += 0.25 * 2 * gap / (n * d)
+			}
+			if g := got[path]; dot(g, g) != 0 {
+				t.Errorf("%s receives a gradient", path)
+			}
+		}
+	}
+	gradtest.Close(t, "latents", got["z"], want, 1e-9)
+	gradtest.Close(t, "latents in float32", single["z"], want, 1e-3)
+	gradtest.Close(t, "loss", []float64{lossOf(t, f)}, []float64{loss}, 1e-5)
+}
+
+// On a batch that keeps coming, codes settle where k-means has them: at the mean
+// of the latents that choose them.
+func TestKMeansSTECodesSettleAtMeans(t *testing.T) {
+	c := KMeansSTE()
+	c.Codes, c.Parts, c.Average.Decay = 3, 2, 0.5
+	f := newFixture(t, c, 4, 40) // codes start a little off their means
+	for range 60 {
+		paths := []string{}
+		values := f.eval32(t, func(ctx *Context, z *graph.Node) []*graph.Node {
+			out := f.q.Build(ctx, z)
+			var nodes []*graph.Node
+			for path, value := range out.Updates {
+				paths, nodes = append(paths, path), append(nodes, value)
+			}
+			return append(nodes, out.Loss)
+		})
+		for i, path := range paths {
+			for j, x := range values[i] {
+				f.set[path].Data[j] = float32(x)
+			}
+		}
+	}
+	in := f.inputs()
+	for part, path := range []string{"part0/level0/codes", "part1/level0/codes"} {
+		codes := matrix{in[path].Data, 2}
+		means, counts := matrix{make([]float64, 6), 2}, make([]float64, 3)
+		for r := range 40 {
+			slice := f.z.Data[r*4+2*part : r*4+2*part+2]
+			at := nearest(slice, codes)
+			counts[at]++
+			for j, x := range slice {
+				means.row(at)[j] += x
+			}
+		}
+		for i, n := range counts {
+			if n == 0 {
+				t.Fatalf("%s: code %d is not used", path, i)
+			}
+			means.row(i)[0] /= n
+			means.row(i)[1] /= n
+		}
+		gradtest.Close(t, path, codes.data, means.data, 1e-3)
+	}
+}

@@ -1,0 +1,177 @@
+package vq
+
+import (
+	"fmt"
+	"math"
+	mathbits "math/bits"
+	"math/rand/v2"
+
+	"github.com/gritvq/gritvq/weights"
+
+	. "github.com/gomlx/gomlx/core/graph"
+)
+
+// LFQ composes lookup-free quantization: K = 2^D codes are the signs of D
+// coordinates, straight-through, with a commitment to the signs (β = 0.25) and
+// an entropy loss mean H(p(·|y)) - H(mean p) that makes choices sharp and codes
+// evenly used. A latent is mapped to the D coordinates and back by learned
+// affine maps where its dimension differs; losses are measured on coordinates.
+//
+// Residual levels: where latents have D dimensions, level l codes ±2^-l, as
+// published for residual LFQ; where they are projected, every level has its own
+// projections, started on the principal components of what is left.
+func LFQ() Config {
+	c, _ := Defaults("lfq")
+	return c
+}
+
+var lfqMethod = method{
+	summary:  "lookup-free quantization: signs of log2 K coordinates with an entropy loss",
+	defaults: lfqDefaults,
+	level:    func(c Config, dim int) level { return newLFQ(c, dim) },
+	check:    checkLFQ,
+	chooses:  true,
+}
+
+func lfqDefaults(c *Config) {
+	implicitDefaults(c)
+	c.Loss.Commitment = 0.25
+}
+
+func checkLFQ(c Config, _ int) error {
+	switch {
+	case mathbits.OnesCount(uint(c.Codes)) != 1:
+		return fmt.Errorf("quantizer.codes: lfq codes are signs, so that %d must be a power of two, such as %d", c.Codes, 1<<mathbits.Len(uint(c.Codes)))
+	case c.Codes > maxImplicit:
+		return fmt.Errorf("quantizer.codes: %d is too many for lfq, use at most %d", c.Codes, maxImplicit)
+	case c.Entropy.Weight < 0 || !(c.Entropy.Temperature > 0):
+		return fmt.Errorf("quantizer.entropy: need weight >= 0 and temperature > 0")
+	}
+	return checkImplicit(c)
+}
+
+// lfq is one level of lookup-free quantization.
+type lfq struct {
+	unchanging
+	projection
+	config Config
+	grid   radix // all twos
+	depth  int   // levels before this one
+}
+
+func newLFQ(c Config, dim int) lfq {
+	q := lfq{config: c}
+	for range mathbits.Len(uint(c.Codes)) - 1 {
+		q.grid = append(q.grid, 2)
+	}
+	q.projection = projection{dim: dim, width: len(q.grid)}
+	return q
+}
+
+// at implements [graded].
+func (q lfq) at(l int) level {
+	q.depth = l
+	return q
+}
+
+func (q lfq) vocab() int { return q.config.Codes }
+
+// start implements [level].
+func (q lfq) start(rest Sample, rng *rand.Rand) (weights.Set, *weights.Array, error) {
+	c := coder{center: make([]float64, q.width), spread: 1, round: func(y []float64) {
+		for i := range y {
+			y[i] = sign(y[i])
+		}
+	}}
+	for range q.grid {
+		c.scale = append(c.scale, math.Pow(2, -float64(q.depth)))
+	}
+	vars, err := q.projection.start(q.config.Start.From, rest, c, rng)
+	if err != nil {
+		return nil, nil, err
+	}
+	points := weights.New(q.vocab(), q.width)
+	for code := range q.vocab() {
+		for i, digit := range q.grid.digits(code) {
+			points.Row(code)[i] = float32(2*digit - 1)
+		}
+	}
+	return vars, q.decode(vars, points), nil
+}
+
+// sign is +1 for positive numbers and -1 otherwise.
+func sign(x float64) float64 {
+	if x > 0 {
+		return 1
+	}
+	return -1
+}
+
+// assign implements [level].
+func (q lfq) assign(ctx *Context, residual *Node) assigned {
+	y := q.into(ctx, residual)
+	positive := ConvertDType(GreaterThan(StopGradient(y), ZerosLike(y)), y.DType())
+	signs := AddScalar(MulScalar(positive, 2), -1)
+	index := q.grid.code(positive)
+	through := straightThrough{}.connect(ctx, y, signs, nil)
+	hard := Take(q.usable(ctx), index)
+
+	loss := ScalarZero(y.Graph(), y.DType())
+	if w := q.config.Loss.Commitment; w > 0 {
+		loss = Add(loss, MulScalar(ctx.meanSquare(Sub(y, signs)), w))
+	}
+	if e := q.config.Entropy; e.Weight > 0 {
+		logits := MulScalar(y, 4/e.Temperature) // log p(+)/p(-): |y+1|² - |y-1|² = 4y
+		loss = Add(loss, MulScalar(Sub(ctx.meanOver(signEntropy(logits)), meanCodeEntropy(ctx, logits)), e.Weight))
+	}
+	return assigned{
+		index: index, hard: StopGradient(hard), loss: loss,
+		// The gradient of the computed point, the value of the tabled one.
+		soft: straightThrough{}.connect(ctx, q.back(ctx, through), hard, nil),
+	}
+}
+
+// usable implements [level].
+func (q lfq) usable(ctx *Context) *Node {
+	anchor := q.anchor(ctx)
+	digits := q.grid.table(anchor.Graph(), anchor.DType())
+	return q.back(ctx, AddScalar(MulScalar(digits, 2), -1))
+}
+
+// signEntropy is H(p(·|y)) [N] of independent signs with the given logits [N,D]:
+// the entropy over all 2^D codes is the sum of the signs' own.
+func signEntropy(logits *Node) *Node {
+	size := Abs(logits)
+	// H(σ(x)) = log(1+e^-|x|) + |x| σ(-|x|), without cancellation.
+	return ReduceSum(Add(Log1P(Exp(Neg(size))), Mul(size, Sigmoid(Neg(size)))), -1)
+}
+
+// leastShare keeps the logarithm of a code that nothing chooses finite.
+const leastShare = 1e-30
+
+// meanCodeEntropy is H of the mean over rows of p(·|y), a scalar. A code's
+// probability is that of its low signs times that of its high signs, so the mean
+// over rows is one product of two [N,√K] matrices: no [N,K] array exists.
+func meanCodeEntropy(ctx *Context, logits *Node) *Node {
+	rows, width := logits.Shape().Dimensions[0], logits.Shape().Dimensions[1]
+	weight := MulScalar(OnesLike(Slice(logits, AxisRange(), AxisRange(0, 1))), 1/float64(rows))
+	if ctx.Mask != nil {
+		mask := ConvertDType(ctx.Mask, logits.DType())
+		weight = ExpandAxes(Div(mask, MaxScalar(ReduceAllSum(mask), 1)), -1)
+	}
+	low := signProducts(logits, 0, width/2, OnesLike(weight))
+	high := signProducts(logits, width/2, width, weight)
+	mean := DotGeneral(high, []int{0}, nil, low, []int{0}, nil) // [2^high, 2^low]
+	return Neg(ReduceAllSum(Mul(mean, Log(MaxScalar(mean, leastShare)))))
+}
+
+// signProducts is the probability of every combination of signs from..to of each
+// row, times weight [N,1]: [N, 2^(to-from)], the first sign the fastest.
+func signProducts(logits *Node, from, to int, weight *Node) *Node {
+	products := weight
+	for i := from; i < to; i++ {
+		x := Slice(logits, AxisRange(), AxisRange(i, i+1))
+		products = Concatenate([]*Node{Mul(products, Sigmoid(Neg(x))), Mul(products, Sigmoid(x))}, -1)
+	}
+	return products
+}

@@ -1,0 +1,150 @@
+package vq
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/gritvq/gritvq/weights"
+
+	. "github.com/gomlx/gomlx/core/graph"
+)
+
+// SimVQ composes SimVQ: a frozen Gaussian codebook E under one learned affine
+// map, C' = E Wᵀ + b, so that every step moves all codes. Codes are chosen and
+// decoded from C', straight-through, with VQ-VAE's two losses (β = 0.25 on the
+// encoder's term).
+//
+// From data the map starts so that C' is the best Gaussian codebook for Gaussian
+// latents: their mean, and their covariance less what K codes must leave over
+// (reverse water-filling). Codes as wide as the latents would mostly lie farther
+// out than any latent is near. From random it starts at the letter, W = I and
+// b = 0.
+func SimVQ() Config {
+	c, _ := Defaults("simvq")
+	return c
+}
+
+var simvqMethod = method{
+	summary:  "frozen Gaussian codes under one learned linear map (SimVQ)",
+	defaults: simvqDefaults,
+	level:    func(c Config, dim int) level { return simvq{config: c, dim: dim} },
+	check:    checkSimVQ,
+}
+
+func simvqDefaults(c *Config) {
+	c.Learn = "frozen"
+	c.Start.From = "data"
+	c.Start.Sample = 16384 // two moments are estimated, not codes
+	c.Resets.Every = 0
+	c.Loss.Codebook, c.Loss.Commitment = 1, 0.25
+}
+
+func checkSimVQ(c Config, _ int) error {
+	switch {
+	case c.Learn == "ema":
+		return fmt.Errorf("quantizer.learn: simvq keeps its raw codes frozen, use frozen (or gradient to train them too)")
+	case c.Start.From == "kmeans":
+		return fmt.Errorf("quantizer.start.from: simvq's raw codes are Gaussian, not clustered; use data or random")
+	case c.Resets.Every > 0:
+		return fmt.Errorf("quantizer.resets.every: simvq's raw codes are frozen, set it to 0")
+	case c.Cache.Period > 1:
+		return fmt.Errorf("quantizer.cache.period: simvq rebuilds its codebook every step, set it to 1")
+	case c.Loss.Usage > 0:
+		return fmt.Errorf("quantizer.loss.usage: simvq has no usage regulariser, set it to 0")
+	}
+	return nil
+}
+
+// simvq is one code position: frozen "codes" E [K,d], "feature/w" W [d,d] and
+// "feature/bias" b [d].
+type simvq struct {
+	unchanging
+	config Config
+	dim    int
+}
+
+func (s simvq) vocab() int { return s.config.Codes }
+
+// init returns the variables for given codes, used as they are at first.
+func (s simvq) init(codes *weights.Array, _ []int, _ float64, _ *rand.Rand) (weights.Set, error) {
+	return weights.Set{"codes": codes, "feature/w": weights.Eye(s.dim), "feature/bias": weights.New(s.dim)}, nil
+}
+
+// start implements [level].
+func (s simvq) start(rest Sample, rng *rand.Rand) (weights.Set, *weights.Array, error) {
+	codes := weights.Normal(rng, 1/math.Sqrt(float64(s.dim)), s.config.Codes, s.dim)
+	vars, err := s.init(codes, nil, 1, rng)
+	if err != nil || s.config.Start.From == "random" {
+		return vars, codes, err
+	}
+	stats, err := principal(rest)
+	if err != nil {
+		return nil, nil, err
+	}
+	// E has covariance I/d: W = √d V S Vᵀ gives E Wᵀ the deviations S along V.
+	w, bias := vars["feature/w"], vars["feature/bias"]
+	deviations := codedDeviations(stats.deviation, math.Log2(float64(s.config.Codes)))
+	for i := range s.dim {
+		bias.Data[i] = float32(stats.mean[i])
+		for j := range s.dim {
+			sum := 0.0
+			for k, deviation := range deviations {
+				sum += stats.directions[k][i] * deviation * stats.directions[k][j]
+			}
+			w.Row(i)[j] = float32(math.Sqrt(float64(s.dim)) * sum)
+		}
+	}
+	usable := weights.New(s.config.Codes, s.dim)
+	for n := range s.config.Codes {
+		for i := range s.dim {
+			sum := bias.Data[i]
+			for j, x := range codes.Row(n) {
+				sum += x * w.Row(i)[j]
+			}
+			usable.Row(n)[i] = sum
+		}
+	}
+	return vars, usable, nil
+}
+
+// usable is C' [K,d].
+func (s simvq) usable(ctx *Context) *Node {
+	mapped := DotGeneral(ctx.Vars.Get("codes"), []int{1}, nil, ctx.Vars.Get("feature/w"), []int{1}, nil)
+	return Add(mapped, ExpandAxes(ctx.Vars.Get("feature/bias"), 0))
+}
+
+// assign implements [level].
+func (s simvq) assign(ctx *Context, residual *Node) assigned {
+	codes := s.usable(ctx)
+	index := Nearest(residual, codes)
+	hard := Take(codes, index)
+	book := codebook{config: s.config, dim: s.dim}
+	return assigned{index: index, hard: hard, loss: book.losses(ctx, residual, hard, index)}
+}
+
+// codedDeviations is what a Gaussian code of the given bits should vary by along
+// components of the given deviations: √max(0, σ²-θ), with the distortion θ that
+// spends the bits, Σ ½ log₂ max(1, σ²/θ).
+func codedDeviations(deviations []float64, bits float64) []float64 {
+	spent := func(distortion float64) float64 {
+		sum := 0.0
+		for _, s := range deviations {
+			sum += max(0, 0.5*math.Log2(s*s/distortion))
+		}
+		return sum
+	}
+	low, high := 0.0, deviations[0]*deviations[0]
+	for range 100 {
+		if middle := (low + high) / 2; middle > 0 && spent(middle) <= bits {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	coded := make([]float64, len(deviations))
+	for i, s := range deviations {
+		coded[i] = math.Sqrt(max(0, s*s-high))
+	}
+	return coded
+}

@@ -24,7 +24,7 @@ type Config struct {
 
 // Train configures the run.
 type Train struct {
-	Steps     int       `yaml:"steps" doc:"Training steps."`
+	Steps     int       `yaml:"steps" doc:"Training steps; of classical methods, iterations of each k-means."`
 	Batch     int       `yaml:"batch" doc:"Vectors a step."`
 	Split     float64   `yaml:"split" doc:"Share of the rows trained on; the rest is held out (ignored when a held-out file is given)."`
 	Optimizer Optimizer `yaml:"optimizer" doc:"How gradients become steps."`
@@ -80,12 +80,16 @@ func Default(method string) (Config, error) {
 		// longer strides than the network.
 		rates = Rates{Codes: 3, Mixer: 3, Feature: 3, Radius: 0.1}
 	}
+	network, steps := tokenizer.Default(), 3000
+	if vq.Classical(method) {
+		network.Dim, network.Hidden, steps = 0, nil, 25
+	}
 	return Config{
 		Seed:      1,
-		Model:     tokenizer.Default(),
+		Model:     network,
 		Quantizer: q,
 		Train: Train{
-			Steps: 3000, Batch: 1024, Split: 0.9,
+			Steps: steps, Batch: 1024, Split: 0.9,
 			Optimizer: Optimizer{Name: "adamw", Rate: 1e-3, Decay: 0.3, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Momentum: 0.9, Accumulator: 0.1},
 			Rates:     rates,
 			Schedule:  Schedule{Kind: "cosine", Warmup: 100},

@@ -22,7 +22,7 @@ const (
 // start places the codes on latents of the network as it is now, and begins the
 // optimizer anew, so that all parameters count their steps from here.
 func (t *Trainer) start(ctx context.Context) error {
-	latents, n, err := t.sampleLatents(ctx)
+	latents, n, err := t.sampleLatents(ctx, t.startRows())
 	if err != nil {
 		return fmt.Errorf("placing the first codes: %w", err)
 	}
@@ -50,14 +50,19 @@ func (t *Trainer) start(ctx context.Context) error {
 	return nil
 }
 
-// sampleLatents encodes a seeded sample of the training rows.
-func (t *Trainer) sampleLatents(ctx context.Context) ([]float32, int, error) {
+// startRows is the number of latents the first codes are placed on.
+func (t *Trainer) startRows() int {
 	q := t.config.Quantizer
-	n := q.Start.Sample
-	if n == 0 {
-		n = min(max(startPerCode*q.Codes, startLeast), startMost)
-		n = max(q.Codes, min(n, startBytes/(4*t.model.Dim())))
+	if q.Start.Sample > 0 {
+		return q.Start.Sample
 	}
+	n := min(max(startPerCode*q.Codes, startLeast), startMost)
+	return max(q.Codes, min(n, startBytes/(4*t.model.Dim())))
+}
+
+// sampleLatents encodes a seeded sample of n training rows, or all if there are
+// fewer, and returns the latents and their number.
+func (t *Trainer) sampleLatents(ctx context.Context, n int) ([]float32, int, error) {
 	n = min(n, t.source.Train.Len())
 	order := data.NewPermutation(t.source.Train.Len(), t.config.Seed^0x9e3779b97f4a7c15)
 	encoder, err := t.encoder()

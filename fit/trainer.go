@@ -98,6 +98,9 @@ func New(backend compute.Backend, config Config, source Source, fingerprint, dir
 	if err != nil {
 		return nil, err
 	}
+	if vq.Classical(config.Quantizer.Method) && !m.Identity() {
+		return nil, fmt.Errorf("model: %s is fitted to the vectors themselves, without a network; use --hidden none", config.Quantizer.Method)
+	}
 	if source.Train.Len() < config.Quantizer.Codes {
 		return nil, fmt.Errorf("%d training rows are fewer than the %d codes of a level; use --codes %d or less, or more data",
 			source.Train.Len(), config.Quantizer.Codes, source.Train.Len())
@@ -197,9 +200,13 @@ func hasPrefix(p, prefix string) bool {
 	return len(p) > len(prefix) && p[:len(prefix)] == prefix && p[len(prefix)] == '/'
 }
 
-// Run trains to the end and returns the variables to export. It stops early
-// with [ErrInterrupted] when ctx ends, after saving.
+// Run trains to the end (classical methods are fitted at once) and returns the
+// variables to export. It stops early with [ErrInterrupted] when ctx ends, after
+// saving.
 func (t *Trainer) Run(ctx context.Context) (weights.Set, error) {
+	if vq.Classical(t.config.Quantizer.Method) {
+		return t.fitClassical(ctx)
+	}
 	steps := t.config.Train.Steps
 	feed := data.NewPrefetcher(ctx, t.source.Vectors, t.sampler, int64(t.state.Step), int64(steps), 2)
 	defer feed.Close()

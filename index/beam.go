@@ -28,16 +28,50 @@ type candidate struct {
 }
 
 // improveByBeam replaces the greedy codes of each row where a beam search of
-// the given width finds codes of smaller squared error.
+// the given width finds codes of smaller squared error. The survivors of the
+// last level are compared in float64.
+func (q *Residual) improveByBeam(e *encoding, width int) {
+	alive := q.searchBeam(e, width)
+	for i := range e.rows {
+		q.chooseBest(e, i, e.beam.paths[i*alive*e.levels:(i+1)*alive*e.levels])
+	}
+}
+
+// Survivors writes to out [n,beam,levels] the encodings by all levels that a
+// beam search of the rows of x [n,d] ends with, by rising error (up to
+// rounding); where there are fewer than beam, the last is repeated. It is what
+// codebooks of a further level are fitted for. workers <= 0 means GOMAXPROCS.
+// It panics if beam is not positive or a slice is too short.
+func (q *Residual) Survivors(x []float32, n, beam int, out []uint32, workers int) {
+	levels := len(q.levels)
+	if beam < 1 {
+		panic("index: Survivors of an empty beam")
+	}
+	checkLengths("Residual.Survivors", len(x), n*q.d, len(out), n*beam*levels, n)
+	forBlocks(n, encodeRows(beam), workers, func(from, to int) {
+		e := takeEncoding(to-from, q.d, levels)
+		defer e.release()
+		copy(e.x, x[from*q.d:to*q.d])
+		alive := q.searchBeam(e, beam)
+		for i := from; i < to; i++ {
+			for b := range beam {
+				path := (i-from)*alive + min(b, alive-1)
+				copy(out[(i*beam+b)*levels:(i*beam+b+1)*levels], e.beam.paths[path*levels:])
+			}
+		}
+	})
+}
+
+// searchBeam leaves in e.beam.paths [rows,alive,levels] the encodings that a beam
+// of the given width ends with, and returns their number for each row.
 //
 // Each level scores every code against every hypothesis' residual r with the
 // kernel whose results are the same to the bit everywhere: with r and c
 // centred on the codebook's mean, the error of the continuation is
 // |r|^2 + 2 (|c|^2/2 - <r,c>). Working on residuals, not on tables of products
 // between codebooks, keeps the cancellation in that sum small and needs no
-// memory that grows with the square of the codebooks. The survivors of the
-// last level are compared in float64.
-func (q *Residual) improveByBeam(e *encoding, width int) {
+// memory that grows with the square of the codebooks.
+func (q *Residual) searchBeam(e *encoding, width int) int {
 	m := &e.beam
 	d, levels := q.d, e.levels
 	m.residual = resized(m.residual, e.rows*width*d)
@@ -73,9 +107,7 @@ func (q *Residual) improveByBeam(e *encoding, width int) {
 		m.paths, m.longer = m.longer, m.paths
 		alive = grown
 	}
-	for i := range e.rows {
-		q.chooseBest(e, i, m.paths[i*alive*levels:(i+1)*alive*levels])
-	}
+	return alive
 }
 
 // pickContinuations fills m.picks with the grown best continuations of each

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -234,6 +235,57 @@ func TestEncodeNonFiniteRow(t *testing.T) {
 		q.Encode([]float32{float32(math.NaN()), 0, float32(math.Inf(1)), 1}, 2, 2, beam, codes, 1)
 		if !slices.Equal(codes, []uint32{0, 0, 0, 0}) {
 			t.Errorf("beam %d: codes %v, want zeros", beam, codes)
+		}
+	}
+}
+
+// A beam wider than all encodings keeps them all, in the order of their errors;
+// a narrower one keeps the best of one level.
+func TestSurvivors(t *testing.T) {
+	const n, d, k = 30, 3, 4
+	first, err := NewCodes(normals(1, k*d), k, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := NewCodes(normals(2, k*d), k, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := normals(3, n*d)
+	for _, c := range []struct {
+		levels         []*Codes
+		beam, distinct int
+	}{{[]*Codes{first}, 3, 3}, {[]*Codes{first}, 6, 4}, {[]*Codes{first, second}, 20, 16}} {
+		q, err := NewResidual(c.levels...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		levels := len(c.levels)
+		out := make([]uint32, n*c.beam*levels)
+		q.Survivors(x, n, c.beam, out, 3)
+		for i := range n {
+			row, seen, last := x[i*d:(i+1)*d], map[string]bool{}, -1.0
+			var errors []float64
+			for b := range c.beam {
+				path := out[(i*c.beam+b)*levels : (i*c.beam+b+1)*levels]
+				gap := q.squaredError(row, path, make([]float32, d))
+				if gap < last-1e-5 {
+					t.Fatalf("row %d: survivor %d has error %g after %g", i, b, gap, last)
+				}
+				last = gap
+				seen[fmt.Sprint(path)] = true
+				errors = append(errors, gap)
+			}
+			if len(seen) != c.distinct {
+				t.Fatalf("row %d: %d survivors differ, want %d", i, len(seen), c.distinct)
+			}
+			if c.levels[len(c.levels)-1] == first { // no code left out is nearer than one kept
+				for code := range uint32(k) {
+					if gap := q.squaredError(row, []uint32{code}, make([]float32, d)); !seen[fmt.Sprint([]uint32{code})] && gap < errors[c.distinct-1]-1e-5 {
+						t.Fatalf("row %d: code %d is nearer than a survivor", i, code)
+					}
+				}
+			}
 		}
 	}
 }

@@ -136,7 +136,7 @@ func (r *Runtime) Codebooks() []*weights.Array { return r.codebooks }
 // Options bounds an encoding.
 type Options struct {
 	Levels  int // leading levels to use; 0 means all
-	Beam    int // beam width; 0 or 1 is greedy
+	Beam    int // partial encodings kept from level to level; 1 is greedy, 0 the method's own choice
 	Workers int // host threads; 0 means all
 }
 
@@ -177,7 +177,11 @@ func (r *Runtime) Assign(ctx context.Context, z []float32, n int, o Options) ([]
 	}
 	codes := make([]uint32, n*layout.Parts*levels)
 	if r.tokenizer.Quantizer.Searchable() {
-		r.search.Encode(z, n, levels, max(1, o.Beam), codes, o.Workers)
+		beam := o.Beam
+		if beam == 0 {
+			beam = r.tokenizer.beam
+		}
+		r.search.Encode(z, n, levels, max(1, beam), codes, o.Workers)
 		return codes, nil
 	}
 	if o.Beam > 1 {

@@ -47,13 +47,16 @@ func (c Config) Validate() error {
 }
 
 // Tokenizer is the model: x [N,input] -> z [N,d] -> codes -> ẑ -> x̂. Variables:
-// "state/mean", "state/scale" [input], "encoder/…", "decoder/…", "quantizer/…".
+// "state/mean", "state/scale" [input], "encoder/…", "decoder/…", "quantizer/…",
+// and "state/rotation" [d,d] around quantizers of rotated latents.
 type Tokenizer struct {
 	Config    Config
 	Input     int // dimension of the vectors
 	Quantizer vq.Quantizer
 
 	encoder, decoder nn.MLP
+	rotated          bool
+	beam             int // kept when encoding, unless asked otherwise
 }
 
 // New composes a tokenizer for vectors of dimension input.
@@ -64,7 +67,7 @@ func New(c Config, q vq.Config, input int) (*Tokenizer, error) {
 	if input < 1 {
 		return nil, fmt.Errorf("vectors need at least one dimension, got %d", input)
 	}
-	t := &Tokenizer{Config: c, Input: input}
+	t := &Tokenizer{Config: c, Input: input, rotated: q.Rotated(), beam: q.Beam()}
 	dim := c.Dim
 	if dim == 0 {
 		dim = input
@@ -94,6 +97,9 @@ func (t *Tokenizer) InitNetwork(seed uint64, mean, variance []float64) weights.S
 	set.Merge("encoder", t.encoder.Init(weights.Rand(seed, "encoder")))
 	set.Merge("decoder", t.decoder.Init(weights.Rand(seed, "decoder")))
 	set["state/mean"], set["state/scale"] = standardization(t.Config.Standardize, mean, variance)
+	if t.rotated {
+		set["state/rotation"] = weights.Eye(t.Dim())
+	}
 	return set
 }
 
@@ -110,12 +116,24 @@ func (t *Tokenizer) Encode(v weights.Vars, x *graph.Node) *graph.Node {
 }
 
 func (t *Tokenizer) latents(v weights.Vars, standard *graph.Node) *graph.Node {
-	return t.encoder.Build(v.In("encoder"), standard)
+	z := t.encoder.Build(v.In("encoder"), standard)
+	if t.rotated {
+		z = graph.DotGeneral(z, []int{1}, nil, v.Get("state/rotation"), []int{0}, nil)
+	}
+	return z
+}
+
+// reconstruct maps quantized latents [N,d] to standardized vectors [N,input].
+func (t *Tokenizer) reconstruct(v weights.Vars, z *graph.Node) *graph.Node {
+	if t.rotated { // the transpose of a rotation turns back
+		z = graph.DotGeneral(z, []int{1}, nil, v.Get("state/rotation"), []int{1}, nil)
+	}
+	return t.decoder.Build(v.In("decoder"), z)
 }
 
 // Decode maps quantized latents [N,d] to vectors [N,input].
 func (t *Tokenizer) Decode(v weights.Vars, z *graph.Node) *graph.Node {
-	y := t.decoder.Build(v.In("decoder"), z)
+	y := t.reconstruct(v, z)
 	mean, scale := graph.ExpandAxes(v.Get("state/mean"), 0), graph.ExpandAxes(v.Get("state/scale"), 0)
 	return graph.Add(graph.Mul(y, scale), mean)
 }
@@ -127,7 +145,7 @@ func (t *Tokenizer) Loss(ctx *vq.Context, x *graph.Node) (reconstruction *graph.
 	inner := *ctx
 	inner.Vars = ctx.Vars.In("quantizer")
 	out = t.Quantizer.Build(&inner, t.latents(ctx.Vars, standard))
-	y := t.decoder.Build(ctx.Vars.In("decoder"), out.Soft)
+	y := t.reconstruct(ctx.Vars, out.Soft)
 	return graph.ReduceAllMean(graph.Square(graph.Sub(y, standard))), out
 }
 
@@ -135,6 +153,6 @@ func (t *Tokenizer) Loss(ctx *vq.Context, x *graph.Node) (reconstruction *graph.
 // network up before codes are placed.
 func (t *Tokenizer) Unquantized(v weights.Vars, x *graph.Node) *graph.Node {
 	standard := t.standardize(v, x)
-	y := t.decoder.Build(v.In("decoder"), t.latents(v, standard))
+	y := t.reconstruct(v, t.latents(v, standard))
 	return graph.ReduceAllMean(graph.Square(graph.Sub(y, standard)))
 }

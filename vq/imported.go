@@ -29,7 +29,7 @@ func StartFrom(q Quantizer, codes []*weights.Array) (Quantizer, error) {
 	if !ok {
 		return nil, fmt.Errorf("a codebook can be imported for one part only, the quantizer has %d", q.Layout().Parts)
 	}
-	if _, ok := r.book.(importable); !ok {
+	if _, ok := r.book.(importable); !ok || r.classical != nil {
 		return nil, fmt.Errorf("method %s has no codebook to import into", r.config.Method)
 	}
 	if len(codes) != r.books() {

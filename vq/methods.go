@@ -23,6 +23,18 @@ type method struct {
 	// chooses says that codes are not the nearest ones in Euclidean distance,
 	// so that only the graph can assign them.
 	chooses bool
+	// classical fits the codes of a stack on the host, in place of training
+	// steps; nil for methods that are trained.
+	classical fitter
+	// independent says that every level codes the latents themselves, not what
+	// the levels before left over.
+	independent bool
+	// product says that the method's codes lie side by side, not in levels.
+	product bool
+	// rotated says that codes are for latents in a learned rotation.
+	rotated bool
+	// beam is the number of partial encodings kept by default; 0 is greedy.
+	beam int
 }
 
 var errFixedCodes = errors.New("this method's codes cannot be moved; set quantizer.resets.every to 0")
@@ -37,6 +49,11 @@ var methods = map[string]method{
 	"grit":       gritMethod,
 	"ste":        steMethod,
 	"ema":        emaMethod,
+	"kmeans":     kmeansMethod,
+	"pq":         pqMethod,
+	"opq":        opqMethod,
+	"rq":         rqMethod,
+	"lsh":        lshMethod,
 }
 
 // MethodNames lists the methods alphabetically.

@@ -1,6 +1,7 @@
 package vq
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 
@@ -19,12 +20,16 @@ type Residual struct {
 	book      level
 	estimator estimator
 	chooses   bool
+	// independent levels code z, not what the levels before left over.
+	independent bool
+	classical   fitter
 }
 
 func newResidual(c Config, dim int) *Residual {
 	c.Mix.Joint = c.Learn != "frozen" // one setting decides who moves the codes
 	m := methods[c.Method]
-	q := &Residual{config: c, dim: dim, book: codebook{config: c, dim: dim}, estimator: straightThrough{}, chooses: m.chooses}
+	q := &Residual{config: c, dim: dim, book: codebook{config: c, dim: dim}, estimator: straightThrough{}, chooses: m.chooses,
+		independent: m.independent, classical: m.classical}
 	if m.level != nil {
 		q.book = m.level(c, dim)
 	}
@@ -43,8 +48,10 @@ func (q *Residual) levelPath(l int) string {
 	if q.config.Shared {
 		l = 0
 	}
-	return fmt.Sprintf("level%d", l)
+	return levelName(l)
 }
+
+func levelName(l int) string { return fmt.Sprintf("level%d", l) }
 
 // books is the number of distinct codebooks.
 func (q *Residual) books() int {
@@ -59,6 +66,10 @@ func (q *Residual) books() int {
 func (q *Residual) Init(sample Sample, rng *rand.Rand) (weights.Set, error) {
 	if sample.Dim != q.dim {
 		return nil, fmt.Errorf("the start sample has dimension %d, the quantizer %d", sample.Dim, q.dim)
+	}
+	if q.classical != nil {
+		f := &fitting{ctx: context.Background(), iterations: classicalIterations}
+		return q.classical(f, q.config, sample, rng)
 	}
 	set := q.estimator.start(q.dim)
 	rest := Sample{Rows: append([]float32(nil), sample.Rows...), N: sample.N, Dim: sample.Dim}
@@ -133,6 +144,9 @@ func (q *Residual) Build(ctx *Context, z *Node) Output {
 			residual = Sub(residual, a.soft)
 		} else {
 			residual = Sub(residual, StopGradient(a.hard))
+		}
+		if q.independent {
+			residual = z
 		}
 	}
 	out.Index = Concatenate(indices, -1)

@@ -1,0 +1,199 @@
+package vq
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/gritvq/gritvq/index"
+	"github.com/gritvq/gritvq/weights"
+)
+
+// Classical methods are fitted on the host, from a sample of the vectors, and
+// take no training steps: k-means, its product and residual forms, and hashing.
+
+// classicalIterations are the updates of each k-means, as in FAISS.
+const classicalIterations = 25
+
+// sampledStart is the number of codes beyond which k-means starts from random
+// rows: choosing them far apart would take longer than the clustering.
+const sampledStart = 4096
+
+// fitter fits the codes of one stack to a sample of what it will code.
+type fitter func(f *fitting, c Config, sample Sample, rng *rand.Rand) (weights.Set, error)
+
+// FitOptions tunes [Fit]. The zero value is a sensible choice.
+type FitOptions struct {
+	Seed       uint64
+	Iterations int // updates of each k-means, rounds of the rotation; 0 means 25
+	// Watch, if not nil, is told how much of the work is done and the mean
+	// squared error of the sample, over all elements, with the codes so far.
+	Watch func(done, total int, meanSquare float64)
+}
+
+// Fitted is a classical quantizer learned from a sample.
+type Fitted struct {
+	Variables weights.Set // as [Quantizer] Init names them
+	// Rotation [d,d] is orthogonal: the codes are for z·Rotation, and what they
+	// decode to is turned back by its transpose. Nil unless [Config.Rotated].
+	Rotation *weights.Array
+}
+
+// Classical says whether a method is fitted by [Fit] instead of trained.
+func Classical(method string) bool { return methods[method].classical != nil }
+
+// Rotated says whether the method's codes are for vectors in a learned rotation,
+// which the model around the quantizer applies.
+func (c Config) Rotated() bool { return methods[c.Method].rotated }
+
+// Beam is the number of partial encodings the method keeps from level to level
+// when nothing else is asked for; 1 is greedy.
+func (c Config) Beam() int { return max(1, methods[c.Method].beam) }
+
+// Arrange gives the quantizer so many codes a vector, in the way that is natural
+// to the method: side by side for product quantizers, residual levels for all
+// others. The bits of a vector are positions times log2 of Codes.
+func (c *Config) Arrange(positions int) {
+	c.Levels, c.Parts = positions, 1
+	if methods[c.Method].product {
+		c.Levels, c.Parts = 1, positions
+	}
+}
+
+// Fit learns a classical quantizer from a sample of vectors [N,d], which it does
+// not change. Equal samples, settings and seeds give equal codes. It fails for
+// methods that are trained, settings that do not validate, an empty sample or
+// numbers that are not finite, and when ctx ends.
+func Fit(ctx context.Context, c Config, sample Sample, o FitOptions) (Fitted, error) {
+	m := methods[c.Method]
+	if err := c.Validate(sample.Dim); err != nil {
+		return Fitted{}, err
+	}
+	if m.classical == nil {
+		return Fitted{}, fmt.Errorf("method %s learns by training steps and cannot be fitted at once", c.Method)
+	}
+	if sample.N < 1 {
+		return Fitted{}, fmt.Errorf("no vectors to fit %s to", c.Method)
+	}
+	f := &fitting{ctx: ctx, iterations: o.Iterations, watch: o.Watch, elements: float64(sample.N) * float64(sample.Dim)}
+	if f.iterations <= 0 {
+		f.iterations = classicalIterations
+	}
+	f.total = c.Parts * c.Levels * f.iterations
+	rng := weights.Rand(o.Seed, "classical codes")
+	out := Fitted{}
+	if m.rotated {
+		f.total += f.iterations
+		rotation, first, err := f.learnRotation(c, sample, rng)
+		if err != nil {
+			return Fitted{}, err
+		}
+		out.Rotation, f.first = rotation, first
+		sample = sample.rotate(rotation)
+	}
+	var err error
+	out.Variables, err = f.parts(c, sample, rng)
+	return out, err
+}
+
+// fitting is one run of [Fit]: what it may cost and how far it is.
+type fitting struct {
+	ctx        context.Context
+	iterations int
+	watch      func(done, total int, meanSquare float64)
+	done       int
+	total      int
+	elements   float64     // of the sample
+	outside    float64     // squared error of the parts that are not being fitted
+	inside     float64     // and of the one that is
+	first      [][]float32 // first codes [K,d'] of every part's first level, if known
+}
+
+// parts fits the slices of the vector one after the other.
+func (f *fitting) parts(c Config, sample Sample, rng *rand.Rand) (weights.Set, error) {
+	layout := Layout{Dim: sample.Dim, Parts: c.Parts}
+	fit, set := methods[c.Method].classical, weights.Set{}
+	energy := sample.energies(layout)
+	for _, e := range energy {
+		f.outside += e
+	}
+	for part := range c.Parts {
+		f.outside -= energy[part]
+		slice := sample.Slice(layout.Bounds(part))
+		vars, err := fit(f, c, slice, rng)
+		if err != nil && c.Parts > 1 {
+			return nil, fmt.Errorf("part %d: %w", part, err)
+		}
+		if err != nil || c.Parts == 1 {
+			return vars, err
+		}
+		set.Merge(partPath(part), vars)
+		f.outside += f.inside
+		if len(f.first) > 0 {
+			f.first = f.first[1:]
+		}
+	}
+	return set, nil
+}
+
+// energies is the sum of squares of every part of the sample.
+func (s Sample) energies(layout Layout) []float64 {
+	sums := make([]float64, layout.Parts)
+	for part := range sums {
+		start, end := layout.Bounds(part)
+		for i := range s.N {
+			for _, x := range s.Rows[i*s.Dim+start : i*s.Dim+end] {
+				sums[part] += float64(x) * float64(x)
+			}
+		}
+	}
+	return sums
+}
+
+// kmeans clusters rows [n,d] around k centres, from the given ones unless start
+// is nil.
+func (f *fitting) kmeans(rest Sample, k int, start []float32, seed uint64) ([]float32, error) {
+	o := index.KMeansOptions{Seed: seed, Iterations: f.iterations, Start: start}
+	if k > sampledStart {
+		o.Init = index.InitSample
+	}
+	before := f.done
+	o.Watch = func(updates int, total float64) {
+		f.done = before + updates
+		f.report(total)
+	}
+	centers, _, err := index.KMeans(f.ctx, rest.Rows, rest.N, rest.Dim, k, o)
+	f.done = before + f.iterations
+	return centers, err
+}
+
+// report tells the watcher where the fit stands, given the squared error of the
+// part being fitted.
+func (f *fitting) report(inside float64) {
+	f.inside = inside
+	if f.watch != nil && f.elements > 0 {
+		f.watch(f.done, f.total, (f.outside+inside)/f.elements)
+	}
+}
+
+// classicalDefaults are shared by methods that take no training steps.
+func classicalDefaults(c *Config) {
+	c.Learn = "frozen"
+	c.Start.Warmup = 0
+	c.Resets.Every = 0
+}
+
+// checkClassical refuses what host-fitted methods do not do.
+func checkClassical(c Config, _ int) error {
+	switch {
+	case c.Shared && c.Levels > 1:
+		return fmt.Errorf("quantizer.shared: %s fits a codebook a level; use method ste or grit", c.Method)
+	case c.Learn != "frozen":
+		return fmt.Errorf("quantizer.learn: %s is fitted once and does not learn by %s; use frozen", c.Method, c.Learn)
+	case c.Resets.Every > 0:
+		return fmt.Errorf("quantizer.resets.every: %s takes no training steps, set it to 0", c.Method)
+	case c.Cache.Period > 1:
+		return fmt.Errorf("quantizer.cache.period: %s takes no training steps, set it to 1", c.Method)
+	}
+	return nil
+}

@@ -1,0 +1,235 @@
+package vq
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas32"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/gritvq/gritvq/index"
+	"github.com/gritvq/gritvq/weights"
+)
+
+// OPQ composes optimized product quantization (Ge, He, Ke and Sun 2013): product
+// quantization of vectors in an orthogonal frame that is learned with the codes,
+// by turns. The frame starts from the principal directions, dealt out so that
+// the parts have equal products of variances.
+func OPQ() Config {
+	c, _ := Defaults("opq")
+	return c
+}
+
+var opqMethod = method{
+	summary:   "product quantization in a learned rotation of the vectors",
+	defaults:  productDefaults,
+	check:     checkClassical,
+	classical: fitStack(1),
+	product:   true,
+	rotated:   true,
+}
+
+const (
+	rotationRows    = 32768 // of the sample that the rotation is learned from
+	rotationUpdates = 2     // of the centres between two updates of the rotation
+)
+
+// learnRotation alternates between the codes Ŷ of X·R and the rotation closest
+// to carrying X to them, min |X R - Ŷ|, whose solution is the orthogonal factor
+// of XᵀŶ. It returns R [d,d] and the last codes of every part.
+func (f *fitting) learnRotation(c Config, sample Sample, rng *rand.Rand) (*weights.Array, [][]float32, error) {
+	if sample.N > rotationRows { // the sample is in random order already
+		sample = Sample{Rows: sample.Rows[:rotationRows*sample.Dim], N: rotationRows, Dim: sample.Dim}
+	}
+	layout := Layout{Dim: sample.Dim, Parts: c.Parts}
+	frame, err := sample.balancedFrame(layout)
+	if err != nil {
+		return nil, nil, err
+	}
+	seeds, codes := make([]uint64, c.Parts), make([][]float32, c.Parts)
+	for part := range seeds {
+		seeds[part] = rng.Uint64()
+	}
+	for range f.iterations {
+		rotated := sample.rotate(toArray(frame))
+		pull := mat.NewDense(sample.Dim, sample.Dim, nil) // XᵀŶ
+		total := 0.0
+		for part := range c.Parts {
+			start, end := layout.Bounds(part)
+			left, err := f.pullOf(sample, rotated.Slice(start, end), c.Codes, &codes[part], seeds[part], pull.Slice(0, sample.Dim, start, end).(*mat.Dense))
+			if err != nil {
+				return nil, nil, fmt.Errorf("part %d: %w", part, err)
+			}
+			total += left
+		}
+		if frame, err = orthogonalFactor(pull); err != nil {
+			return nil, nil, err
+		}
+		f.done++
+		if f.watch != nil {
+			f.watch(f.done, f.total, total/(float64(sample.N)*float64(sample.Dim)))
+		}
+	}
+	return toArray(frame), codes, nil
+}
+
+// pullOf updates the codes of one part and writes XᵀŶ [d,d'] to pull. A code
+// appears in Ŷ once for each vector it codes, so the sums of those vectors are
+// all that is needed. It returns the part's squared error.
+func (f *fitting) pullOf(sample, slice Sample, k int, codes *[]float32, seed uint64, pull *mat.Dense) (float64, error) {
+	o := index.KMeansOptions{Seed: seed, Iterations: rotationUpdates, Tolerance: -1, Start: *codes}
+	if k > sampledStart {
+		o.Init = index.InitSample
+	}
+	centers, _, err := index.KMeans(f.ctx, slice.Rows, slice.N, slice.Dim, k, o)
+	if err != nil {
+		return 0, err
+	}
+	*codes = centers
+	book, err := index.NewCodes(centers, k, slice.Dim)
+	if err != nil {
+		return 0, err
+	}
+	chosen, gaps := make([]uint32, slice.N), make([]float32, slice.N)
+	book.Nearest(slice.Rows, slice.N, chosen, gaps, 0)
+	left := 0.0
+	sums, targets := mat.NewDense(k, sample.Dim, nil), mat.NewDense(k, slice.Dim, nil)
+	for i, code := range chosen {
+		left += float64(gaps[i])
+		sum := sums.RawRowView(int(code))
+		for j, x := range sample.Rows[i*sample.Dim : (i+1)*sample.Dim] {
+			sum[j] += float64(x)
+		}
+	}
+	for i, x := range centers {
+		targets.Set(i/slice.Dim, i%slice.Dim, float64(x))
+	}
+	pull.Mul(sums.T(), targets)
+	return left, nil
+}
+
+// balancedFrame returns the principal directions as columns, each part holding
+// its share so that the products of the variances are as equal as they get: the
+// next largest goes to the part with the smallest product that has room.
+func (s Sample) balancedFrame(layout Layout) (*mat.Dense, error) {
+	d := s.Dim
+	center := make([]float64, d)
+	for i, x := range s.Rows {
+		center[i%d] += float64(x) / float64(s.N)
+	}
+	covariance := mat.NewSymDense(d, nil)
+	block := mat.NewDense(min(s.N, 1024), d, nil)
+	for from := 0; from < s.N; from += 1024 {
+		n := min(1024, s.N-from)
+		part := block.Slice(0, n, 0, d).(*mat.Dense)
+		for i := range n {
+			row := part.RawRowView(i)
+			for j, x := range s.Rows[(from+i)*d : (from+i+1)*d] {
+				row[j] = float64(x) - center[j]
+			}
+		}
+		covariance.SymRankK(covariance, 1/float64(s.N), part.T())
+	}
+	var eigen mat.EigenSym
+	if !eigen.Factorize(covariance, true) {
+		return nil, fmt.Errorf("the principal directions of the vectors did not converge; use method pq")
+	}
+	var directions mat.Dense
+	eigen.VectorsTo(&directions)
+	variances := eigen.Values(nil)
+	order := make([]int, d)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(variances[b], variances[a]) })
+	product, next := make([]float64, layout.Parts), make([]int, layout.Parts) // product in logarithms
+	for part := range next {
+		next[part], _ = layout.Bounds(part)
+	}
+	frame := mat.NewDense(d, d, nil)
+	least := max(variances[order[d-1]], 1e-12*variances[order[0]], math.SmallestNonzeroFloat32)
+	for _, from := range order {
+		best := -1
+		for part := range product {
+			if _, end := layout.Bounds(part); next[part] < end && (best < 0 || product[part] < product[best]) {
+				best = part
+			}
+		}
+		for i := range d {
+			frame.Set(i, next[best], directions.At(i, from))
+		}
+		next[best]++
+		product[best] += math.Log(max(variances[from], least) / least) // never negative
+	}
+	return frame, nil
+}
+
+// orthogonalFactor returns U Vᵀ for m = U Σ Vᵀ, the orthogonal matrix closest to
+// m and the one of largest trace against it.
+func orthogonalFactor(m *mat.Dense) (*mat.Dense, error) {
+	if factor := newtonPolar(m); factor != nil {
+		return factor, nil
+	}
+	var svd mat.SVD
+	if !svd.Factorize(m, mat.SVDFull) {
+		return nil, fmt.Errorf("the rotation did not converge; use method pq")
+	}
+	var u, v, factor mat.Dense
+	svd.UTo(&u)
+	svd.VTo(&v)
+	factor.Mul(&u, v.T())
+	return &factor, nil
+}
+
+// newtonPolar finds the orthogonal factor by Newton's iteration
+// X ← (γX + X⁻ᵀ/γ)/2 (Higham 1986), several times as fast as the singular value
+// decomposition. It returns nil when m is too close to singular.
+func newtonPolar(m *mat.Dense) *mat.Dense {
+	d, _ := m.Dims()
+	x := mat.DenseCopyOf(m)
+	var inverse, next mat.Dense
+	for range 40 {
+		if err := inverse.Inverse(x); err != nil {
+			return nil
+		}
+		scale := math.Sqrt(mat.Norm(&inverse, 2) / mat.Norm(x, 2)) // Frobenius norms
+		if !(scale > 0) || math.IsInf(scale, 0) {
+			return nil
+		}
+		next.Scale(scale/2, x)
+		inverse.Scale(1/(2*scale), &inverse)
+		next.Add(&next, inverse.T())
+		var moved mat.Dense
+		moved.Sub(&next, x)
+		x.Copy(&next)
+		if mat.Norm(&moved, 2) < 1e-10*math.Sqrt(float64(d)) {
+			return x
+		}
+	}
+	return nil
+}
+
+// rotate returns the rows times rotation [d,d].
+func (s Sample) rotate(rotation *weights.Array) Sample {
+	out := Sample{Rows: make([]float32, len(s.Rows)), N: s.N, Dim: s.Dim}
+	view := func(rows int, data []float32) blas32.General {
+		return blas32.General{Rows: rows, Cols: s.Dim, Stride: s.Dim, Data: data}
+	}
+	blas32.Gemm(blas.NoTrans, blas.NoTrans, 1, view(s.N, s.Rows), view(s.Dim, rotation.Data), 0, view(s.N, out.Rows))
+	return out
+}
+
+func toArray(m *mat.Dense) *weights.Array {
+	rows, columns := m.Dims()
+	a := weights.New(rows, columns)
+	for i := range rows {
+		for j, x := range m.RawRowView(i) {
+			a.Data[i*columns+j] = float32(x)
+		}
+	}
+	return a
+}

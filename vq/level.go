@@ -1,7 +1,10 @@
 package vq
 
 import (
+	"math"
 	"math/rand/v2"
+
+	"github.com/gomlx/compute/shapes"
 
 	"github.com/gritvq/gritvq/transform"
 	"github.com/gritvq/gritvq/weights"
@@ -69,14 +72,24 @@ type Random struct {
 // NewRandom starts from an engine's random state.
 func NewRandom(state *Node) *Random { return &Random{state: state} }
 
-// Normal draws independent standard Gaussians of x's shape.
+// Normal draws independent standard Gaussians of x's shape. Both halves of the
+// Box-Muller transform are used and the sine comes from the cosine: logarithms
+// and cosines are what noise costs.
 func (r *Random) Normal(x *Node) *Node {
 	if r.given != nil {
 		return r.given
 	}
-	var values *Node
-	r.state, values = RandomNormal(r.state, x.Shape())
-	return values
+	size := x.Shape().Size()
+	pairs := shapes.Make(x.DType(), (size+1)/2)
+	var u, turn *Node
+	r.state, u = RandomUniform(r.state, pairs)
+	r.state, turn = RandomUniform(r.state, pairs)
+	length := Sqrt(MaxScalar(MulScalar(quickLog(OneMinus(u)), -2), 0)) // 1-u is never 0
+	cos := Cos(MulScalar(turn, 2*math.Pi))
+	sin := Sqrt(MaxScalar(OneMinus(Square(cos)), 0))
+	sin = Where(LessThan(turn, Scalar(x.Graph(), x.DType(), 0.5)), sin, Neg(sin))
+	values := Concatenate([]*Node{Mul(length, cos), Mul(length, sin)}, 0)
+	return Reshape(Slice(values, AxisRange(0, size)), x.Shape().Dimensions...)
 }
 
 // Uniform draws independent uniforms in [0,1) of x's shape.

@@ -54,6 +54,10 @@ var methods = map[string]method{
 	"opq":        opqMethod,
 	"rq":         rqMethod,
 	"lsh":        lshMethod,
+	"rotation":   rotationMethod,
+	"nsvq":       nsvqMethod,
+	"diveq":      diveqMethod,
+	"sf-diveq":   spaceFillingMethod,
 }
 
 // MethodNames lists the methods alphabetically.

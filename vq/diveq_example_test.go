@@ -1,0 +1,18 @@
+package vq_test
+
+import "github.com/gritvq/gritvq/vq"
+
+// DiVeQ sends gradients to points and codes through the length of the gap;
+// without noise, its detach variant. Inference takes the nearest code.
+func ExampleDiVeQ() {
+	config := vq.DiVeQ()
+	config.Codes, config.Levels = 4, 1
+	config.Noise = 0
+	report(quantize(config))
+	// Output:
+	// [0 0] and [0 1] share a code: true
+	// [9 0] and [9 1] share a code: true
+	// [0 9] and [1 9] share a code: true
+	// [9 9] and [8 9] share a code: true
+	// 1 code(s) a point, mean squared error 0.125
+}

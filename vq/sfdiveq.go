@@ -1,0 +1,116 @@
+package vq
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/gritvq/gritvq/weights"
+
+	. "github.com/gomlx/gomlx/core/graph"
+)
+
+// SpaceFillingDiVeQ composes SF-DiVeQ: codes are the corners of a curve, and
+// training quantizes to points on its K-1 segments, drawn anew every step. With
+// λ_j ~ U(0,1) and c_j = (1-λ_j)e_j + λ_j e_{j+1}, the segment i whose c_i is
+// nearest gives
+//
+//	z_q = z + |e_i - z|·sg[(1-λ_i)v₁] + |e_{i+1} - z|·sg[λ_i v₂],
+//
+// v₁ and v₂ being [DiVeQ]'s blurred unit directions to the segment's ends. The
+// whole curve follows the latents, so codes need neither auxiliary losses nor
+// resets. A latent's token is a code: the nearest one at inference, the nearer
+// end of the segment in training. The published decoder input at inference is a
+// point of the curve instead, which no index names: see [ProjectOnCurve].
+func SpaceFillingDiVeQ() Config {
+	c, _ := Defaults("sf-diveq")
+	return c
+}
+
+var spaceFillingMethod = method{
+	summary:  "DiVeQ towards random points of the curve through the codes (SF-DiVeQ)",
+	defaults: func(c *Config) { c.Resets.Every = 0 },
+	level:    func(c Config, dim int) level { return curve{codebook{config: c, dim: dim}} },
+	check:    checkCurve,
+}
+
+func checkCurve(c Config, dim int) error {
+	switch {
+	case c.Learn == "ema":
+		return fmt.Errorf("quantizer.learn: sf-diveq learns the curve by gradient; use gradient or frozen")
+	case c.Cache.Period > 1:
+		return fmt.Errorf("quantizer.cache.period: sf-diveq has no transform whose codes could be reused; use 1")
+	}
+	return checkNoise(c, dim)
+}
+
+// curve is a codebook whose codes, in their order, are the corners of a curve.
+type curve struct{ codebook }
+
+// start implements [level]: clustered codes are put in the order of a short
+// walk through them, so that segments cross no more empty space than they must.
+func (b curve) start(rest Sample, rng *rand.Rand) (weights.Set, *weights.Array, error) {
+	codes, err := b.corners(rest, rng)
+	if err != nil {
+		return nil, nil, err
+	}
+	vars, err := b.init(codes, nil, 1, rng)
+	return vars, codes, err
+}
+
+func (b curve) corners(rest Sample, rng *rand.Rand) (*weights.Array, error) {
+	if b.config.Start.From == "data" && rest.N >= b.config.Codes {
+		return chunkMeans(rest, b.config.Codes), nil
+	}
+	codes, _, err := b.config.startCodes(rest, rng)
+	if err != nil || b.config.Start.From == "random" {
+		return codes, err
+	}
+	order, err := walk(codes, rng.Uint64())
+	if err != nil {
+		return nil, err
+	}
+	ordered := weights.New(codes.Shape...)
+	for i, from := range order {
+		copy(ordered.Row(i), codes.Row(from))
+	}
+	return ordered, nil
+}
+
+// chunkMeans splits the sample in order into k chunks and returns their means
+// [k,d], the published start: a ball of string in the middle of the latents.
+func chunkMeans(sample Sample, k int) *weights.Array {
+	codes := weights.New(k, sample.Dim)
+	for i := range k {
+		first, end := i*sample.N/k, (i+1)*sample.N/k
+		for r := first; r < end; r++ {
+			for j, x := range sample.Rows[r*sample.Dim : (r+1)*sample.Dim] {
+				codes.Row(i)[j] += x / float32(end-first)
+			}
+		}
+	}
+	return codes
+}
+
+// assign implements [level].
+func (b curve) assign(ctx *Context, residual *Node) assigned {
+	if !ctx.Training || ctx.Random == nil {
+		return b.codebook.assign(ctx, residual)
+	}
+	codes, segments := b.usable(ctx), b.config.Codes-1
+	fixed := StopGradient(codes)
+	first, last := Slice(fixed, AxisRange(0, segments)), Slice(fixed, AxisRange(1, segments+1))
+	shares := ctx.Random.Uniform(Slice(first, AxisRange(), AxisRange(0, 1))) // λ [K-1,1]
+	segment := Nearest(residual, Add(first, Mul(shares, Sub(last, first))))  // [N]
+	share := StopGradient(Take(shares, segment))                             // [N,1]
+
+	next := OnePlus(segment)
+	from, to := Take(codes, segment), Take(codes, next)
+	fromGap, toGap := gapLength(residual, from), gapLength(residual, to)
+	d := directed{noise: b.config.Noise}
+	soft := Add(residual, Mul(fromGap, Mul(OneMinus(share), d.towards(ctx, residual, from))))
+	soft = Add(soft, Mul(toGap, Mul(share, d.towards(ctx, residual, to))))
+
+	index := Where(Squeeze(LessThan(toGap, fromGap), -1), next, segment)
+	hard := Take(codes, index)
+	return assigned{index: index, hard: hard, soft: soft, loss: b.losses(ctx, residual, hard, index)}
+}

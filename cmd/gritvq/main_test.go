@@ -60,8 +60,10 @@ func expectExit(args []string) error {
 }
 
 // expectKeys checks that a file holds one JSON object with exactly these keys.
+// "FILE:LIST" checks the objects of a list in it.
 func expectKeys(args []string) error {
-	content, err := os.ReadFile(args[0])
+	path, list, inside := strings.Cut(args[0], ":")
+	content, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
@@ -69,7 +71,24 @@ func expectKeys(args []string) error {
 	if err := json.Unmarshal(content, &object); err != nil {
 		return err
 	}
-	if got, want := slices.Sorted(maps.Keys(object)), slices.Sorted(slices.Values(args[1:])); !slices.Equal(got, want) {
+	if !inside {
+		return sameKeys(object, args[1:])
+	}
+	items, _ := object[list].([]any)
+	if len(items) == 0 {
+		return fmt.Errorf("%s is no list of objects", list)
+	}
+	for _, item := range items {
+		entry, _ := item.(map[string]any)
+		if err := sameKeys(entry, args[1:]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func sameKeys(object map[string]any, keys []string) error {
+	if got, want := slices.Sorted(maps.Keys(object)), slices.Sorted(slices.Values(keys)); !slices.Equal(got, want) {
 		return fmt.Errorf("keys %v, want %v", got, want)
 	}
 	return nil

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gritvq/gritvq/config"
+	"github.com/gritvq/gritvq/exp"
+	"github.com/gritvq/gritvq/fit"
+	"github.com/gritvq/gritvq/vq"
+)
+
+// comparePlan is what a compare command line asks for.
+type comparePlan struct {
+	methods  []string
+	points   []exp.Point
+	seeds    []uint64
+	shared   fit.Config // of a trained method: what all of them have in common
+	document []byte     // of --config
+}
+
+// plan reads the command line. Every error is one of usage.
+func (o *compareOptions) plan() (comparePlan, error) {
+	var p comparePlan
+	var err error
+	if o.seeds < 1 || o.jobs < 1 {
+		return p, usagef("--seeds %d and --jobs %d must be at least 1", o.seeds, o.jobs)
+	}
+	if p.methods, err = parseMethods(o.methods); err != nil {
+		return p, err
+	}
+	o.settings.defaults = func(c *fit.Config) {
+		if !vq.Classical(c.Quantizer.Method) {
+			c.Train.Steps = compareSteps
+		}
+	}
+	if p.document, err = o.settings.document(); err != nil {
+		return p, err
+	}
+	if p.shared, err = o.settings.layer("grit", p.document); err != nil {
+		return p, err
+	}
+	for i := range o.seeds {
+		p.seeds = append(p.seeds, p.shared.Seed+uint64(i))
+	}
+	q := p.shared.Quantizer
+	base := exp.Point{Codes: q.Codes, Levels: q.Levels, Parts: q.Parts}
+	if o.bits != 0 {
+		for _, name := range []string{"codes", "levels", "parts"} {
+			if o.settings.flags.Changed(name) {
+				return p, usagef("--bits and --%s exclude each other: --bits chooses codes and levels", name)
+			}
+		}
+		if base, err = exp.PointOfBits(o.bits); err != nil {
+			return p, usagef("--bits: %w", err)
+		}
+	}
+	p.points, err = sweep(base, o.sweeps)
+	return p, err
+}
+
+// parseMethods reads "all" or a list of names, and drops repetitions.
+func parseMethods(text string) ([]string, error) {
+	known := vq.MethodNames()
+	if text == "all" {
+		return known, nil
+	}
+	var names []string
+	for name := range strings.SplitSeq(text, ",") {
+		name = strings.TrimSpace(name)
+		if !slices.Contains(known, name) {
+			if near := config.Nearest(name, known); near != "" {
+				return nil, usagef("--methods: unknown method %q: did you mean %q?", name, near)
+			}
+			return nil, usagef("--methods: unknown method %q, use all or some of %s", name, strings.Join(known, ", "))
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// sweep returns the sizes of code to compare: every combination of the listed
+// values, the base's where none are listed.
+func sweep(base exp.Point, sweeps []string) ([]exp.Point, error) {
+	points := []exp.Point{base}
+	for _, text := range sweeps {
+		name, list, _ := strings.Cut(text, "=")
+		set := map[string]func(*exp.Point, int){
+			"codes":  func(p *exp.Point, n int) { p.Codes = n },
+			"levels": func(p *exp.Point, n int) { p.Levels = n },
+		}[name]
+		if set == nil {
+			return nil, usagef("--sweep %s: write codes=256,1024 or levels=1,2,4", text)
+		}
+		var next []exp.Point
+		for field := range strings.SplitSeq(list, ",") {
+			n, err := strconv.Atoi(strings.TrimSpace(field))
+			if err != nil || n < 1 {
+				return nil, usagef("--sweep %s: %q is no number of %s", text, field, name)
+			}
+			for _, p := range points {
+				set(&p, n)
+				if !slices.Contains(next, p) {
+					next = append(next, p)
+				}
+			}
+		}
+		points = next
+	}
+	slices.SortStableFunc(points, func(a, b exp.Point) int {
+		if a.Bits() < b.Bits() {
+			return -1
+		}
+		if a.Bits() > b.Bits() {
+			return 1
+		}
+		return 0
+	})
+	return points, nil
+}
+
+// config is the configuration of a method at a point with a seed. Classical
+// methods see the vectors themselves and fit in their own way.
+func (p comparePlan) config(o *settings, method string, at exp.Point, seed uint64) (fit.Config, error) {
+	usual, err := fit.Preset(o.preset, method)
+	if err != nil {
+		return fit.Config{}, usageError{err}
+	}
+	var misfit error
+	c, err := o.configOf(method, p.document, func(c *fit.Config) {
+		c.Quantizer.Method, c.Seed = method, seed
+		misfit = at.Arrange(&c.Quantizer)
+		if vq.Classical(method) {
+			c.Model.Dim, c.Model.Hidden, c.Train.Steps = 0, nil, usual.Train.Steps
+		}
+	})
+	if err == nil {
+		err = misfit
+	}
+	return c, err
+}
+
+// cells lists the runs of a comparison, seed after seed, so that an unfinished
+// one has all methods with the first seeds. It fails when the settings suit no
+// method at all.
+func (p comparePlan) cells(o *settings, fingerprint string, dim int) ([]exp.Cell, error) {
+	var cells []exp.Cell
+	var unfit error
+	usable := false
+	for _, at := range p.points {
+		for _, seed := range p.seeds {
+			for _, method := range p.methods {
+				c, invalid := p.config(o, method, at, seed)
+				c.Quantizer.Method, c.Seed = method, seed
+				cell, err := exp.NewCell(fingerprint, dim, at, c, invalid)
+				if err != nil {
+					return nil, err
+				}
+				if unfit == nil {
+					unfit = cell.Err
+				}
+				usable = usable || cell.Err == nil
+				cells = append(cells, cell)
+			}
+		}
+	}
+	if !usable {
+		return nil, usageError{fmt.Errorf("no method works with these settings: %w", unfit)}
+	}
+	return cells, nil
+}

@@ -3,7 +3,7 @@
 // run are what the project's claims rest on.
 //
 //	go run ./bench                 # everything; peers that are not installed are left out
-//	go run ./bench -only step      # one group: step, overhead, nearest, encode
+//	go run ./bench -only step      # one group: step, overhead, nearest, encode, fit
 //	go run ./bench -json           # for results/
 package main
 
@@ -35,7 +35,7 @@ type row struct {
 }
 
 func main() {
-	only := flag.String("only", "", "run one `group`: step, overhead, nearest or encode")
+	only := flag.String("only", "", "run one `group`: step, overhead, nearest, encode or fit")
 	asJSON := flag.Bool("json", false, "print JSON")
 	python := flag.String("python", "/usr/bin/python3", "interpreter that has torch and faiss")
 	rounds := flag.Int("rounds", 3, "times every measurement is repeated; the best counts on both sides")
@@ -53,7 +53,7 @@ func main() {
 	groups := []struct {
 		name string
 		run  func(context.Context, *peers, int) ([]row, error)
-	}{{"step", stepRows}, {"overhead", overheadRows}, {"nearest", nearestRows}, {"encode", encodeRows}}
+	}{{"step", stepRows}, {"overhead", overheadRows}, {"nearest", nearestRows}, {"encode", encodeRows}, {"fit", fittingRows}}
 	var rows []row
 	for _, g := range groups {
 		if *only != "" && *only != g.name {
@@ -116,11 +116,11 @@ type peers struct {
 }
 
 // run returns the JSON object a peer script prints, or why there is none.
-func (p *peers) run(ctx context.Context, script string) (map[string]any, error) {
+func (p *peers) run(ctx context.Context, script string, args ...string) (map[string]any, error) {
 	if result, ok := p.cache[script]; ok {
 		return result, nil
 	}
-	command := exec.CommandContext(ctx, p.python, script)
+	command := exec.CommandContext(ctx, p.python, append([]string{script}, args...)...)
 	command.Env = append(os.Environ(), "OMP_NUM_THREADS=2", "OPENBLAS_NUM_THREADS=2")
 	out, err := command.Output()
 	if err != nil {

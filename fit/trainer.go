@@ -99,7 +99,7 @@ func New(backend compute.Backend, config Config, source Source, fingerprint, dir
 		return nil, err
 	}
 	if vq.Classical(config.Quantizer.Method) && !m.Identity() {
-		return nil, fmt.Errorf("model: %s is fitted to the vectors themselves, without a network; use --hidden none", config.Quantizer.Method)
+		return nil, fmt.Errorf("model: %s is fitted to the vectors themselves, without a network; use --hidden none --dim 0", config.Quantizer.Method)
 	}
 	if source.Train.Len() < config.Quantizer.Codes {
 		return nil, fmt.Errorf("%d training rows are fewer than the %d codes of a level; use --codes %d or less, or more data",

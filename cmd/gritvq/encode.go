@@ -52,7 +52,7 @@ size are streamed. A row's codes depend on nothing but the row.`,
 	outputFlag(cmd, &o.output, "file of codes: .npy, .parquet, .jsonl or .gvq")
 	f := cmd.Flags()
 	f.IntVar(&o.levels, "levels", 0, "use only the first levels (default all)")
-	f.IntVar(&o.beam, "beam", 1, "encodings kept from level to level; more are slower and closer")
+	f.IntVar(&o.beam, "beam", 0, "encodings kept from level to level; more are slower and closer\n(default the method's own: 5 for rq, else 1)")
 	f.IntVar(&o.workers, "workers", 0, "threads to use (default all cores)")
 	f.BoolVar(&o.drop, "drop-nonfinite", false, "leave out rows with NaN or Inf; later rows move up")
 	f.BoolVar(&o.json, "json", false, "print the result as one JSON object")
@@ -85,8 +85,8 @@ func checkLevels(b *bundle.Bundle, levels, beam int) error {
 	if have := b.Manifest.Layout.Levels; levels < 0 || levels > have {
 		return usagef("--levels %d: the tokenizer has levels 1 to %d", levels, have)
 	}
-	if beam < 1 {
-		return usagef("--beam %d must be at least 1", beam)
+	if beam < 0 {
+		return usagef("--beam %d must be at least 1, or 0 for the method's own", beam)
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ are fractions.`,
 	}
 	f := cmd.Flags()
 	f.IntVar(&o.levels, "levels", 0, "use only the first levels (default all)")
-	f.IntVar(&o.beam, "beam", 1, "encodings kept from level to level")
+	f.IntVar(&o.beam, "beam", 0, "encodings kept from level to level (default the method's own: 5 for rq, else 1)")
 	f.IntVar(&o.workers, "workers", 0, "threads to use (default all cores)")
 	f.BoolVar(&o.drop, "drop-nonfinite", false, "leave out rows with NaN or Inf")
 	f.BoolVar(&o.json, "json", false, "print the scores as one JSON object")

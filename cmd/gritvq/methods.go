@@ -31,7 +31,7 @@ func runMethods(s *streams, o methodsOptions) error {
 		return s.writeJSON(vq.Methods)
 	}
 	for _, name := range vq.MethodNames() {
-		fmt.Fprintf(s.out, "%-6s %s\n", name, vq.Methods[name])
+		fmt.Fprintf(s.out, "%-10s %s\n", name, vq.Methods[name])
 	}
 	return nil
 }

@@ -75,10 +75,8 @@ func Default(method string) (Config, error) {
 		return Config{}, err
 	}
 	rates := Rates{Codes: 1, Mixer: 1, Feature: 1, Radius: 0.1}
-	if method == "grit" {
-		// Codes feel only the part of the gradient along the gap, so they need
-		// longer strides than the network.
-		rates = Rates{Codes: 3, Mixer: 3, Feature: 3, Radius: 0.1}
+	if method == "simvq" {
+		rates.Feature = 10 // all its codes move through W alone
 	}
 	network, steps := tokenizer.Default(), 3000
 	if vq.Classical(method) {
@@ -153,8 +151,8 @@ func (c Config) Validate() error {
 		return fmt.Errorf("train: log and checkpoint must be at least 1")
 	}
 	o := t.Optimizer
-	if o.Beta1 < 0 || o.Beta1 >= 1 || o.Beta2 < 0 || o.Beta2 >= 1 || o.Momentum < 0 || o.Momentum >= 1 || o.Epsilon < 0 {
-		return fmt.Errorf("train.optimizer: beta1, beta2 and momentum must be at least 0 and below 1, epsilon not negative")
+	if o.Beta1 < 0 || o.Beta1 >= 1 || o.Beta2 < 0 || o.Beta2 >= 1 || o.Momentum < 0 || o.Momentum >= 1 || o.Epsilon <= 0 {
+		return fmt.Errorf("train.optimizer: beta1, beta2 and momentum must be at least 0 and below 1, epsilon above 0")
 	}
 	if !slices.Contains([]string{"adam", "adamw", "adagrad", "sgd"}, o.Name) {
 		return fmt.Errorf("train.optimizer.name: unknown optimizer %q, use adam, adamw, adagrad or sgd", o.Name)

@@ -167,8 +167,10 @@ func (c *Comparison) shares(cells []Cell) {
 	}
 	c.share, c.behind, c.done, c.total = map[string]int{}, map[string]int{}, 0, 0
 	for _, cell := range cells {
-		c.share[cell.ID] = cell.work(steps)
-		c.total += c.share[cell.ID]
+		if cell.Err == nil {
+			c.share[cell.ID] = cell.work(steps)
+			c.total += c.share[cell.ID]
+		}
 	}
 }
 
@@ -187,11 +189,11 @@ func (c *Comparison) finish(cell Cell, r Record, known bool) {
 	c.progress.Lock()
 	defer c.progress.Unlock()
 	c.advance(cell, c.share[cell.ID])
-	if c.Watch.Cell != nil {
-		c.Watch.Cell(cell, r, known)
-	}
 	if c.Watch.Step != nil {
 		c.Watch.Step(cell, c.done, c.total)
+	}
+	if c.Watch.Cell != nil {
+		c.Watch.Cell(cell, r, known)
 	}
 }
 

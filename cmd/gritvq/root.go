@@ -142,8 +142,8 @@ its rivals, on the CPU without any other software, or on GPUs through XLA.`,
 	cobra.EnableCommandSorting = false // the order below is that of use
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
-		newTrainCommand(s, runTrain), newCompareCommand(s, runCompare), newEncodeCommand(s, runEncode), newDecodeCommand(s, runDecode),
-		newEvalCommand(s, runEval), newInspectCommand(s, runInspect), newConfigCommand(s, runConfig),
+		newTrainCommand(s, runTrain), newEncodeCommand(s, runEncode), newDecodeCommand(s, runDecode),
+		newEvalCommand(s, runEval), newCompareCommand(s, runCompare), newInspectCommand(s, runInspect), newConfigCommand(s, runConfig),
 		newMethodsCommand(s, runMethods), newDoctorCommand(s, runDoctor), newDemoCommand(s, runDemo),
 		newVersionCommand(s, runVersion))
 	return root

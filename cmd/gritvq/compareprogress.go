@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/gritvq/gritvq/exp"
+	"github.com/gritvq/gritvq/internal/progress"
+	"github.com/gritvq/gritvq/report"
+)
+
+// compareProgress shows one line over all runs on a terminal, and a line for
+// every finished run elsewhere.
+type compareProgress struct {
+	s        *streams
+	line     *progress.Line
+	runs     int
+	finished int // runs
+	begun    time.Time
+	known    int // work of earlier sessions
+	behind   int // work done
+	total    int
+}
+
+func newCompareProgress(s *streams, runs int) *compareProgress {
+	return &compareProgress{s: s, runs: runs, begun: time.Now()}
+}
+
+// step is told of the work of all runs, in training steps.
+func (p *compareProgress) step(cell exp.Cell, done, total int) {
+	p.behind, p.total = done, total
+	if p.line == nil {
+		p.line = p.s.line(total)
+	}
+	p.line.Update(int64(done), fmt.Sprintf("run %d of %d: %s", min(p.finished+1, p.runs), p.runs, cell))
+}
+
+// cell is told of every finished run.
+func (p *compareProgress) cell(cell exp.Cell, r exp.Record, known bool) {
+	p.finished++
+	if known {
+		p.known = p.behind // what comes after is this session's speed
+		return
+	}
+	text := "failed: " + r.Error
+	if r.Error == "" {
+		text = fmt.Sprintf("error %s, %s of codes used, trained in %s", report.Number(r.Scores.RelativeError, 4), report.Percent(r.Scores.Utilization, 1),
+			report.Duration(time.Duration(r.Scores.TrainSeconds*float64(time.Second))))
+	}
+	text = fmt.Sprintf("%d/%d  %s: %s", p.finished, p.runs, cell, text)
+	if p.s.terminal && p.line != nil {
+		p.line.Println(text)
+		return
+	}
+	if left := p.left(); left > 0 {
+		text += ", ETA " + report.Duration(left)
+	}
+	p.s.remark("%s", text)
+}
+
+// left estimates the time that the rest takes.
+func (p *compareProgress) left() time.Duration {
+	worked := p.behind - p.known
+	if worked <= 0 || p.total <= p.behind {
+		return 0
+	}
+	return (time.Since(p.begun) * time.Duration(p.total-p.behind) / time.Duration(worked)).Round(time.Second)
+}
+
+func (p *compareProgress) done() {
+	if p.line != nil {
+		p.line.Done()
+	}
+}

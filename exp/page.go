@@ -16,8 +16,12 @@ func (r *Results) Page() *report.Page {
 	set := r.Settings
 	page := report.New("Quantizers compared: "+r.Data.Name, r.subtitle())
 	page.Facts(r.facts())
+	comparison := []report.Part{Table(r.Methods, true)}
+	for _, failure := range Failures(r.Methods) {
+		comparison = append(comparison, report.Paragraph(failure+"."))
+	}
 	page.Section("Comparison", "Every method had the same rows, bits, network, batches and steps, and its own best practice; classical methods are fitted to the vectors themselves.",
-		Table(r.Methods, true))
+		comparison...)
 	page.Section("Errors", "", r.errorCharts()...)
 	if len(set.Points) > 1 {
 		page.Section("Rate and distortion", "Lower and further left is better.", rateCharts(r.Methods)...)

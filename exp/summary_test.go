@@ -98,9 +98,8 @@ func TestSeedsThatFailAreNamed(t *testing.T) {
 	if half.Error != "" || len(half.Failures) != 1 || half.Failures[0] != (Failure{2, "diverged"}) || half.Difference.Seeds != 1 {
 		t.Errorf("got %+v", half)
 	}
-	table := Table([]Summary{by["best"], half}, false)
-	if !strings.Contains(table.Caption, "half failed with seed 2: diverged.") {
-		t.Errorf("the caption is %q", table.Caption)
+	if got := Failures([]Summary{by["best"], half}); !slices.Equal(got, []string{"half failed with seed 2: diverged"}) {
+		t.Errorf("the failures are %q", got)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/gritvq/gritvq/report"
@@ -77,12 +76,9 @@ func differenceText(s Summary) string {
 
 // Table compares the summaries, as [Summarize] sorts them: one row each, the
 // best of every column of a point standing out. The wide form, for pages, has
-// more columns. Methods that failed say why.
+// more columns. [Failures] says why methods failed.
 func Table(summaries []Summary, wide bool) report.Table {
-	several := false
-	for _, s := range summaries {
-		several = several || s.Point != summaries[0].Point
-	}
+	several := severalPoints(summaries)
 	t := report.Table{Columns: []report.Column{{Name: "method"}}}
 	if several {
 		t.Columns = append(t.Columns, report.Column{Name: "codes", Align: report.Right})
@@ -95,18 +91,13 @@ func Table(summaries []Summary, wide bool) report.Table {
 		shown = append(shown, c)
 		t.Columns = append(t.Columns, report.Column{Name: c.name, Align: report.Right, Note: c.note})
 	}
-	var failures []string
 	for _, s := range summaries {
 		row := []report.Cell{{Text: s.Method, Strong: s.Best || s.Tied}}
 		if several {
 			row = append(row, report.Cell{Text: s.Point.String()})
 		}
-		for _, f := range s.Failures {
-			failures = append(failures, fmt.Sprintf("%s failed with seed %d: %s.", s.name(several), f.Seed, f.Error))
-		}
 		if s.Error != "" {
 			row = append(row, report.Cell{Text: "failed", Muted: true})
-			failures = append(failures, fmt.Sprintf("%s failed: %s.", s.name(several), s.Error))
 		} else {
 			for _, c := range shown {
 				row = append(row, report.Cell{Text: c.text(s), Strong: c.leads(s, summaries)})
@@ -114,16 +105,35 @@ func Table(summaries []Summary, wide bool) report.Table {
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	t.Caption = strings.Join(failures, "\n")
 	return t
 }
 
-// name is the method, with its point where there are several.
-func (s Summary) name(several bool) string {
-	if several {
-		return s.Method + ", " + s.Point.String()
+func severalPoints(summaries []Summary) bool {
+	for _, s := range summaries {
+		if s.Point != summaries[0].Point {
+			return true
+		}
 	}
-	return s.Method
+	return false
+}
+
+// Failures says in a line each which methods failed, and why.
+func Failures(summaries []Summary) []string {
+	several := severalPoints(summaries)
+	var lines []string
+	for _, s := range summaries {
+		name := s.Method
+		if several {
+			name += ", " + s.Point.String()
+		}
+		for _, f := range s.Failures {
+			lines = append(lines, fmt.Sprintf("%s failed with seed %d: %s", name, f.Seed, f.Error))
+		}
+		if s.Error != "" {
+			lines = append(lines, fmt.Sprintf("%s failed: %s", name, s.Error))
+		}
+	}
+	return lines
 }
 
 // leads says whether no method of the point beats s in the column.

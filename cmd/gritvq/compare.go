@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"github.com/gritvq/gritvq/exp"
 	"github.com/spf13/cobra"
@@ -76,6 +78,9 @@ func showCompared(s *streams, o compareOptions, results *exp.Results) error {
 	if err := exp.Table(results.Methods, false).Text(s.out); err != nil {
 		return err
 	}
-	_, err := s.out.Write([]byte("\nreport: " + results.Report + "\n"))
+	if failures := exp.Failures(results.Methods); len(failures) > 0 {
+		fmt.Fprintf(s.out, "\n%s\n", strings.Join(failures, "\n"))
+	}
+	_, err := fmt.Fprintf(s.out, "\nreport: %s\n", results.Report)
 	return err
 }

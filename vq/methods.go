@@ -41,23 +41,26 @@ var errFixedCodes = errors.New("this method's codes cannot be moved; set quantiz
 
 // methods holds every quantizer by its command-line name.
 var methods = map[string]method{
+	"grit":       gritMethod,
+	"ste":        steMethod,
+	"ema":        emaMethod,
+	"rotation":   rotationMethod,
+	"nsvq":       nsvqMethod,
+	"diveq":      diveqMethod,
+	"sf-diveq":   spaceFillingMethod,
 	"simvq":      simvqMethod,
 	"fsq":        fsqMethod,
 	"lfq":        lfqMethod,
 	"rqvae":      rqvaeMethod,
 	"kmeans-ste": kmeansSTEMethod,
-	"grit":       gritMethod,
-	"ste":        steMethod,
-	"ema":        emaMethod,
 	"kmeans":     kmeansMethod,
 	"pq":         pqMethod,
 	"opq":        opqMethod,
 	"rq":         rqMethod,
 	"lsh":        lshMethod,
-	"rotation":   rotationMethod,
-	"nsvq":       nsvqMethod,
-	"diveq":      diveqMethod,
-	"sf-diveq":   spaceFillingMethod,
+	"gumbel":     gumbelMethod,
+	"ibq":        ibqMethod,
+	"hypervq":    hypervqMethod,
 }
 
 // MethodNames lists the methods alphabetically.

@@ -34,10 +34,10 @@ func gumbelOf(u *Node) *Node {
 // bits of x amount to; other types take the engine's own.
 func quickLog(x *Node) *Node {
 	if x.DType() != dtypes.Float32 {
-		return Log(x)
+		return StopGradient(Log(x))
 	}
 	const centre = 0.0430 // halves the largest error of 1+m for 2ᵐ
 	y := AddScalar(MulScalar(ConvertDType(Bitcast(x, dtypes.Int32), dtypes.Float32), math.Ln2/(1<<23)), (centre-127)*math.Ln2)
 	e := Exp(y)
-	return Add(y, MulScalar(Div(Sub(x, e), Add(x, e)), 2))
+	return StopGradient(Add(y, MulScalar(Div(Sub(x, e), Add(x, e)), 2)))
 }

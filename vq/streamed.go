@@ -29,6 +29,14 @@ type choice struct {
 	codes   []*Node // per-code parameters [K,…]
 	states  []*Node // random state of each block; nil without noise
 	block   int     // codes at once
+	only    *scored // of a choice that fits one block: scores are kept, not rebuilt
+}
+
+// scored is a block's scores [N,B] and what they were built from.
+type scored struct {
+	score   *Node
+	latents *Node
+	codes   []*Node
 }
 
 // newChoice returns the choice among the K codes with the given parameters
@@ -40,7 +48,10 @@ func newChoice(score scoring, latents *Node, codes []*Node, random *Random) choi
 
 // inBlocks returns the choice with another number of codes scored at once.
 func (c choice) inBlocks(block int, random *Random) choice {
-	c.block, c.states = min(block, c.size()), nil
+	c.block, c.states, c.only = min(block, c.size()), nil, nil
+	if c.blocks() == 1 {
+		c.only = &scored{}
+	}
 	if random != nil {
 		for range c.blocks() {
 			c.states = append(c.states, random.split())
@@ -67,25 +78,31 @@ func (c choice) rowsOf(x *Node, b int) *Node {
 	return Slice(x, AxisRange(b*c.block, min((b+1)*c.block, c.size())))
 }
 
-// scores builds block b after everything in after is done: the engine must
-// neither run blocks side by side nor keep those of the forward pass for the
-// backward pass. It returns the nodes to differentiate by as well.
-func (c choice) scores(b int, after *Node) (score, latents *Node, codes []*Node) {
+// scores builds block b once after is done: the engine must neither run blocks
+// side by side nor keep those of the forward pass for the backward pass.
+func (c choice) scores(b int, after *Node) scored {
+	if c.only != nil && c.only.score != nil {
+		return *c.only
+	}
 	wait := func(x *Node) *Node {
 		if after == nil {
 			return x
 		}
 		return SchedulingBarrier(x, after)
 	}
-	latents = wait(Identity(StopGradient(c.latents)))
+	block := scored{latents: wait(Identity(StopGradient(c.latents)))}
 	for _, parameter := range c.codes {
-		codes = append(codes, Identity(StopGradient(c.rowsOf(parameter, b))))
+		block.codes = append(block.codes, Identity(StopGradient(c.rowsOf(parameter, b))))
 	}
 	var random *Random
 	if c.states != nil {
 		random = NewRandom(wait(c.states[b]))
 	}
-	return c.score(latents, codes, random), latents, codes
+	block.score = c.score(block.latents, block.codes, random)
+	if c.only != nil {
+		*c.only = block
+	}
+	return block
 }
 
 // best is the index [N] (int32) of the highest score; ties go to the lowest
@@ -93,8 +110,7 @@ func (c choice) scores(b int, after *Node) (score, latents *Node, codes []*Node)
 func (c choice) best() *Node {
 	var top, index *Node
 	for b := range c.blocks() {
-		score, _, _ := c.scores(b, top)
-		top, index = c.higher(top, index, score, b)
+		top, index = c.higher(top, index, c.scores(b, top).score, b)
 	}
 	return index
 }

@@ -18,7 +18,7 @@ type softmaxPass struct {
 func (p *softmaxPass) forward() {
 	var top, index, sum, moment, mean *Node
 	for b := range p.blocks() {
-		score, _, _ := p.scores(b, sum)
+		score := p.scores(b, sum).score
 		previous := top
 		top, index = p.higher(top, index, score, b)
 		shifted := Sub(score, ExpandAxes(top, -1))
@@ -50,7 +50,7 @@ func (p *softmaxPass) forward() {
 		var parts []*Node
 		after := p.logSum
 		for b := range p.blocks() {
-			score, _, _ := p.scores(b, after)
+			score := p.scores(b, after).score
 			after = Reshape(DotGeneral(p.rows, []int{0}, nil, Exp(p.logOf(score)), []int{0}, nil), -1)
 			parts = append(parts, after)
 		}
@@ -118,7 +118,7 @@ func (p *softmaxPass) backward(arrived adjoints) []*Node {
 		arrived.share = ExpandAxes(arrived.share, -1)
 		wait := arrived.share
 		for b := range p.blocks() {
-			score, _, _ := p.scores(b, wait)
+			score := p.scores(b, wait).score
 			expected := Dot(Exp(p.logOf(score)), p.rowsOf(arrived.share, b)).Product()
 			after = Add(after, Mul(p.rows, expected))
 			wait = after
@@ -129,17 +129,16 @@ func (p *softmaxPass) backward(arrived adjoints) []*Node {
 	var latents *Node
 	parts := make([][]*Node, len(p.codes))
 	for b := range p.blocks() {
-		score, from, codes := p.scores(b, after)
-		scoreGradient := p.scoreGradient(arrived, score, center, after, b)
-		through := ReduceAllSum(Mul(score, StopGradient(scoreGradient)))
-		block := Gradient(through, append([]*Node{from}, codes...)...)
+		block := p.scores(b, after)
+		wanted := StopGradient(p.scoreGradient(arrived, block.score, center, after, b))
+		own := Gradient(ReduceAllSum(Mul(block.score, wanted)), append([]*Node{block.latents}, block.codes...)...)
 		if latents == nil {
-			latents = block[0]
+			latents = own[0]
 		} else {
-			latents = Add(latents, block[0])
+			latents = Add(latents, own[0])
 		}
 		for i := range parts {
-			parts[i] = append(parts[i], block[1+i])
+			parts[i] = append(parts[i], own[1+i])
 		}
 		after = latents
 	}

@@ -1,0 +1,199 @@
+package vq
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/gritvq/gritvq/transform"
+	"github.com/gritvq/gritvq/weights"
+
+	. "github.com/gomlx/gomlx/core/graph"
+)
+
+// STGumbel composes the straight-through Gumbel-softmax: a learned projection
+// gives K logits l, training draws y = softmax((l + G)/τ) with Gumbel noise G and
+// feeds yE forward as its one-hot and backward as itself, with τ falling
+// geometrically from Gumbel.Start to Gumbel.End. The loss is Gumbel.Prior times
+// mean Σ q log(K q), q = softmax(l), the divergence from uniform choice.
+// Evaluation takes the argmax of l without noise.
+//
+// From k-means or data the projection starts at the Bayes rule of equal Gaussians
+// around the codes, so that the first argmax is the nearest code. VQ-VAE's
+// commitment loss is added, with weight Loss.Commitment; 0 is the method's letter.
+func STGumbel() Config {
+	c, _ := Defaults("gumbel")
+	return c
+}
+
+var gumbelMethod = method{
+	summary:  "codes drawn from learned logits, straight-through Gumbel-softmax",
+	defaults: gumbelDefaults,
+	level:    func(c Config, dim int) level { return gumbel{config: c, dim: dim} },
+	check:    checkGumbel,
+	chooses:  true,
+}
+
+func gumbelDefaults(c *Config) {
+	// Not in the method's letter: without it latents drift away from their codes,
+	// and residual levels have nothing left to code.
+	c.Loss.Commitment = 0.25
+}
+
+func checkGumbel(c Config, _ int) error {
+	if c.Gumbel.Start <= 0 || c.Gumbel.End <= 0 || c.Gumbel.Prior < 0 {
+		return fmt.Errorf("quantizer.gumbel: need temperatures above 0 and a prior of at least 0, got start %g, end %g and prior %g",
+			c.Gumbel.Start, c.Gumbel.End, c.Gumbel.Prior)
+	}
+	return checkChosen(c)
+}
+
+// checkChosen reports settings that do not fit codes chosen by their score.
+func checkChosen(c Config) error {
+	switch {
+	case c.Learn == "ema":
+		return fmt.Errorf("quantizer.learn: %s trains its codes by their scores, use gradient or frozen", c.Method)
+	case c.Cache.Period > 1:
+		return fmt.Errorf("quantizer.cache.period: %s has no codebook to reuse between steps, set it to 1", c.Method)
+	}
+	return nil
+}
+
+// temperature is τ, a scalar of x's type: its last value where training has no
+// progress.
+func (g Gumbel) temperature(ctx *Context, x *Node) *Node {
+	if ctx.Progress == nil {
+		return Scalar(x.Graph(), x.DType(), g.End)
+	}
+	progress := ConvertDType(ctx.Progress, x.DType())
+	return Exp(AddScalar(MulScalar(progress, math.Log(g.End/g.Start)), math.Log(g.Start)))
+}
+
+// sampled makes scores noisy and divides them by the temperature.
+func (g Gumbel) sampled(ctx *Context, x *Node, score scoring) scoring {
+	temperature := g.temperature(ctx, x)
+	return func(latents *Node, codes []*Node, random *Random) *Node {
+		return Div(random.withGumbel(score(latents, codes, nil)), temperature)
+	}
+}
+
+// divergence is Prior times the mean divergence Σ q log(K q) of the choice from
+// uniform.
+func (g Gumbel) divergence(ctx *Context, c choice) *Node {
+	if g.Prior == 0 {
+		return ScalarZero(c.latents.Graph(), c.latents.DType())
+	}
+	information := c.softmax(nil, nil).information
+	return MulScalar(ctx.meanOver(AddScalar(information, math.Log(float64(c.size())))), g.Prior)
+}
+
+// gumbel is one code position: codes E "codes" [K,d] and the projection
+// "projection/weight" [K,d], "projection/bias" [K] of residuals to logits.
+type gumbel struct {
+	unchanging
+	config Config
+	dim    int
+}
+
+// startSharpness is the inverse temperature of the first choice, relative to the
+// mean squared gap between a latent and its code.
+const startSharpness = 8
+
+// start implements [level].
+func (m gumbel) start(rest Sample, rng *rand.Rand) (weights.Set, *weights.Array, error) {
+	codes, _, err := m.config.startCodes(rest, rng)
+	if err != nil {
+		return nil, nil, err
+	}
+	vars := weights.Set{"codes": codes}
+	if m.config.Start.From == "random" {
+		vars["projection/weight"] = weights.Normal(rng, 1/math.Sqrt(float64(m.dim)), m.config.Codes, m.dim)
+		vars["projection/bias"] = weights.New(m.config.Codes)
+		return vars, codes, nil
+	}
+	gap, err := rest.meanSquaredGap(codes)
+	if err != nil {
+		return nil, nil, err
+	}
+	vars["projection/weight"], vars["projection/bias"] = codes.Clone(), weights.New(m.config.Codes)
+	for i := range m.config.Codes {
+		m.aim(vars, i, startSharpness/gap)
+	}
+	return vars, codes, nil
+}
+
+// aim points code i's logit at the code itself: -β|z - e|² less what all codes
+// share.
+func (m gumbel) aim(vars weights.Set, i int, beta float64) {
+	code, weight := vars["codes"].Row(i), vars["projection/weight"].Row(i)
+	for j, x := range code {
+		weight[j] = float32(2 * beta * float64(x))
+	}
+	length := norm(code)
+	vars["projection/bias"].Data[i] = float32(-beta * length * length)
+}
+
+// meanSquaredGap is the mean squared distance between rows of the sample (a few
+// thousand of them) and their nearest code, and never quite zero.
+func (s Sample) meanSquaredGap(codes *weights.Array) (float64, error) {
+	some := Sample{N: min(s.N, 4096), Dim: s.Dim}
+	some.Rows = append([]float32(nil), s.Rows[:some.N*s.Dim]...)
+	if err := some.subtractNearest(codes); err != nil {
+		return 0, err
+	}
+	total := 0.0
+	for i := range some.N {
+		length := norm(some.Rows[i*s.Dim : (i+1)*s.Dim])
+		total += length * length
+	}
+	spread := s.spread()
+	return max(total/float64(max(1, some.N)), 1e-3*float64(s.Dim)*spread*spread, 1e-12), nil
+}
+
+// logits scores codes by ⟨z,w⟩ + b.
+func (m gumbel) logits(latents *Node, codes []*Node, _ *Random) *Node {
+	return Add(DotGeneral(latents, []int{1}, nil, codes[0], []int{1}, nil), ExpandAxes(codes[1], 0))
+}
+
+// assign implements [level].
+func (m gumbel) assign(ctx *Context, residual *Node) assigned {
+	codes := ctx.Vars.Get("codes")
+	parameters := []*Node{ctx.Vars.Get("projection/weight"), ctx.Vars.Get("projection/bias")}
+	plain := newChoice(m.logits, residual, parameters, nil)
+	var a assigned
+	if ctx.Training {
+		drawn := newChoice(m.config.Gumbel.sampled(ctx, residual, m.logits), residual, parameters, ctx.Random).softmax(codes, nil)
+		a.index, a.hard = drawn.index, Take(codes, drawn.index)
+		a.soft = drawn.straightThrough(a.hard)
+	} else {
+		a.index = plain.best()
+		a.hard = Take(codes, a.index)
+	}
+	book := codebook{config: m.config, dim: m.dim}
+	a.loss = Add(book.losses(ctx, residual, a.hard, a.index), m.config.Gumbel.divergence(ctx, plain))
+	return a
+}
+
+// usable implements [level].
+func (m gumbel) usable(ctx *Context) *Node { return ctx.Vars.Get("codes") }
+
+func (m gumbel) vocab() int { return m.config.Codes }
+
+// place implements [level]: the code moves and its logit follows, as sharp as
+// those of all codes are by now.
+func (m gumbel) place(vars weights.Set, rows []int, targets []float32, _ transform.PlaceMode) ([]Touched, error) {
+	along, square := 0.0, 0.0
+	codes, weight := vars["codes"], vars["projection/weight"]
+	for i, x := range codes.Data {
+		along += float64(x) * float64(weight.Data[i])
+		square += float64(x) * float64(x)
+	}
+	beta := max(along/max(2*square, 1e-12), 1e-6)
+	var touched []Touched
+	for i, row := range rows {
+		copy(codes.Row(row), targets[i*m.dim:(i+1)*m.dim])
+		m.aim(vars, row, beta)
+		touched = append(touched, Touched{"codes", row}, Touched{"projection/weight", row}, Touched{"projection/bias", row})
+	}
+	return touched, nil
+}

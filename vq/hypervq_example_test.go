@@ -1,0 +1,17 @@
+package vq_test
+
+import "github.com/gritvq/gritvq/vq"
+
+// HyperVQ's codes start in the directions of k-means' centres at one distance
+// from the origin; training moves each to its own.
+func ExampleHyperVQ() {
+	config := vq.HyperVQ()
+	config.Codes, config.Levels = 4, 1
+	report(quantize(config))
+	// Output:
+	// [0 0] and [0 1] share a code: true
+	// [9 0] and [9 1] share a code: true
+	// [0 9] and [1 9] share a code: false
+	// [9 9] and [8 9] share a code: true
+	// 1 code(s) a point, mean squared error 9.760
+}

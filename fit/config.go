@@ -151,8 +151,11 @@ func (c Config) Validate() error {
 		return fmt.Errorf("train: log and checkpoint must be at least 1")
 	}
 	o := t.Optimizer
-	if o.Beta1 < 0 || o.Beta1 >= 1 || o.Beta2 < 0 || o.Beta2 >= 1 || o.Momentum < 0 || o.Momentum >= 1 || o.Epsilon <= 0 {
-		return fmt.Errorf("train.optimizer: beta1, beta2 and momentum must be at least 0 and below 1, epsilon above 0")
+	if o.Beta1 < 0 || o.Beta1 >= 1 || o.Beta2 < 0 || o.Beta2 >= 1 || o.Momentum < 0 || o.Momentum >= 1 {
+		return fmt.Errorf("train.optimizer: beta1, beta2 and momentum must be at least 0 and below 1")
+	}
+	if o.Epsilon < 0 || (o.Epsilon == 0 && o.Name != "sgd") {
+		return fmt.Errorf("train.optimizer.epsilon: %g must be positive, or parameters without a gradient divide by zero", o.Epsilon)
 	}
 	if !slices.Contains([]string{"adam", "adamw", "adagrad", "sgd"}, o.Name) {
 		return fmt.Errorf("train.optimizer.name: unknown optimizer %q, use adam, adamw, adagrad or sgd", o.Name)

@@ -140,13 +140,13 @@ func (p *peers) run(ctx context.Context, script string, args ...string) (map[str
 // atMost builds a row whose ratio ours/peer of times must not exceed limit.
 func atMost(name string, ours, peer float64, limit float64) row {
 	return row{Name: name, Ours: seconds(ours), Peer: seconds(peer), Ratio: ours / peer,
-		Claim: fmt.Sprintf("<= %gx the time", limit), Holds: ours/peer <= limit}
+		Claim: fmt.Sprintf("<= %.3gx the time", limit), Holds: ours/peer <= limit}
 }
 
 // atLeast builds a row whose ratio ours/peer of rates must reach limit.
 func atLeast(name string, ours, peer float64, limit float64) row {
 	return row{Name: name, Ours: report.Short(ours, 3) + "/s", Peer: report.Short(peer, 3) + "/s", Ratio: ours / peer,
-		Claim: fmt.Sprintf(">= %gx the rate", limit), Holds: ours/peer >= limit}
+		Claim: fmt.Sprintf(">= %.3gx the rate", limit), Holds: ours/peer >= limit}
 }
 
 func seconds(s float64) string { return report.Duration(time.Duration(s * float64(time.Second))) }

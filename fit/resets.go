@@ -49,7 +49,10 @@ func (t *Trainer) maybeReset(x *tensors.Tensor, r *Record) error {
 		}
 		at, err := t.model.Quantizer.Place(set, book.positions[0], book.codes[:rows], targets, transform.Reset)
 		if err != nil {
-			return fmt.Errorf("resetting dead codes: %w", err)
+			// A mixer may leave no way to a target; the codes keep their places
+			// and the next scan tries others.
+			r.Event = t.event("%d dead codes could not be moved: %v", rows, err)
+			continue
 		}
 		touched = append(touched, at...)
 		moved += rows
@@ -200,7 +203,7 @@ func (t *Trainer) solveAverages() error {
 			}
 			targets := q.Averages(set.Sub(t.positionPath(layout, position)))
 			if _, err := t.model.Quantizer.Place(set, position, rows, targets, transform.Average); err != nil {
-				return fmt.Errorf("averaging codes: %w", err)
+				t.event("codes did not follow their averages this time: %v", err)
 			}
 		}
 	}

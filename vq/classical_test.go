@@ -141,54 +141,6 @@ func TestClassicalInitIsTheFit(t *testing.T) {
 	}
 }
 
-// In the graph the hard codes are looked up to the bit, indices are in range,
-// training and inference agree, nothing is learned by steps, and gradients pass
-// straight through.
-func TestClassicalCodesInTheGraph(t *testing.T) {
-	for _, method := range classicalMethods {
-		for _, levels := range []int{1, 3} {
-			for _, parts := range []int{1, 2} {
-				name := fmt.Sprintf("%s, levels %d, parts %d", method, levels, parts)
-				c := classical(t, method, levels, parts)
-				q, err := New(c, 6)
-				if err != nil {
-					t.Fatal(err)
-				}
-				set := fitted(t, c, gaussianSample(3, 300, 6), FitOptions{}).Variables
-				f := fixture{q: q, set: set, z: random(newRand(8), 20, 6)}
-				weight := random(newRand(9), 20, 6)
-				f.exact = gradtest.Inputs{"weight": weight}
-				got := f.eval32(t, func(ctx *Context, z *graph.Node) []*graph.Node {
-					out := q.Build(ctx, z)
-					if len(out.Updates) != 0 {
-						t.Errorf("%s: a step updates %d variables", name, len(out.Updates))
-					}
-					still := *ctx
-					still.Training = false
-					at := q.Build(&still, z)
-					gradient := graph.Gradient(graph.Add(graph.ReduceAllSum(graph.Mul(out.Soft, ctx.Vars.Get("weight"))), out.Loss), z)[0]
-					return []*graph.Node{out.Hard, out.Soft, q.Lookup(ctx, out.Index), at.Hard, out.Index, at.Index, out.Loss, gradient}
-				})
-				for _, i := range []int{1, 2, 3} {
-					bits(t, fmt.Sprintf("%s, output %d", name, i), got[i], got[0])
-				}
-				bits(t, name+", index", got[5], got[4])
-				bits(t, name+", loss", got[6], []float64{0})
-				gradtest.Close(t, name+", gradient", got[7], weight.Data, 1e-6)
-				used := map[float64]bool{}
-				for _, code := range got[4] {
-					if used[code] = true; code < 0 || code > 7 {
-						t.Fatalf("%s: code %v of 8", name, code)
-					}
-				}
-				if len(used) < 4 {
-					t.Errorf("%s: only %d codes are used", name, len(used))
-				}
-			}
-		}
-	}
-}
-
 func TestFitErrors(t *testing.T) {
 	sample := gaussianSample(4, 100, 6)
 	_, err := Fit(t.Context(), small(t, "ste", 1), sample, FitOptions{})

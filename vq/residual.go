@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/gomlx/compute/dtypes"
+
 	"github.com/gritvq/gritvq/transform"
 	"github.com/gritvq/gritvq/weights"
 
@@ -96,8 +98,12 @@ func (q *Residual) Init(sample Sample, rng *rand.Rand) (weights.Set, error) {
 	return set, nil
 }
 
-// Prepare implements [Quantizer].
+// Prepare implements [Quantizer]. Half-precision latents become float32, the
+// type codes are stored, compared and learned in.
 func (q *Residual) Prepare(z *Node) *Node {
+	if t := z.DType(); t == dtypes.BFloat16 || t == dtypes.Float16 {
+		z = ConvertDType(z, dtypes.Float32)
+	}
 	if q.config.Mix.RowNorm == "latent" {
 		return L2Normalize(z, -1)
 	}
@@ -106,6 +112,7 @@ func (q *Residual) Prepare(z *Node) *Node {
 
 // Build implements [Quantizer].
 func (q *Residual) Build(ctx *Context, z *Node) Output {
+	precision := z.DType() // of the model around the quantizer
 	z = q.Prepare(z)
 	out := Output{Updates: map[string]*Node{}, Stats: map[string]*Node{}}
 	residual := z
@@ -160,6 +167,7 @@ func (q *Residual) Build(ctx *Context, z *Node) Output {
 			out.Stats[name] = value
 		}
 	}
+	out.Soft = ConvertDType(out.Soft, precision)
 	gap := StopGradient(Sub(z, out.Hard))
 	out.Stats["gap"] = ctx.meanOver(Sqrt(ReduceSum(Square(gap), -1)))
 	return out

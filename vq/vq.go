@@ -61,7 +61,8 @@ type Quantizer interface {
 	// Init returns the quantizer's variables, starting from a sample of latents
 	// [n,d] in row-major order.
 	Init(sample Sample, rng *rand.Rand) (weights.Set, error)
-	// Build quantizes z [N,d]. Graph code: panics on misuse.
+	// Build quantizes z [N,d]. Half-precision latents are quantized in float32,
+	// and Soft alone is returned in their type. Graph code: panics on misuse.
 	Build(ctx *Context, z *graph.Node) Output
 	// Prepare maps latents to the space codes live in (the identity unless the
 	// quantizer normalises them), for search outside the graph.

@@ -58,7 +58,10 @@ func StateOf(dir string) (State, error) {
 		return Absent, nil
 	}
 	if err != nil {
-		return Absent, fmt.Errorf("cannot use %s: %w", dir, err)
+		if path, ok := errors.AsType[*fs.PathError](err); ok {
+			err = path.Err
+		}
+		return Absent, fmt.Errorf("cannot use %s: %w; choose another directory", dir, err)
 	}
 	if !info.IsDir() {
 		return Absent, fmt.Errorf("%s is a file; a bundle is a directory", dir)

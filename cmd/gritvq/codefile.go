@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -113,14 +115,33 @@ func (r *packedReader) Rows(start, n int, dst []uint32) error {
 
 func (r *packedReader) Close() error { return r.file.Close() }
 
-// refuseSame reports an output that would replace its own input.
-func refuseSame(input, output string) error {
-	in, err := os.Stat(input)
-	if err != nil {
-		return nil // the reader explains what is wrong with it
+// checkOutput reports, before any work, an output file that cannot take its
+// place: one that would replace its own input, a directory, or a file in a
+// directory that is not there.
+func checkOutput(input, output string) error {
+	if out, err := os.Stat(output); err == nil {
+		if in, err := os.Stat(input); err == nil && os.SameFile(in, out) {
+			return usagef("the output %s is the input; name another file", output)
+		}
+		if out.IsDir() {
+			return fmt.Errorf("cannot write %s: it is a directory; name a file", output)
+		}
 	}
-	if out, err := os.Stat(output); err == nil && os.SameFile(in, out) {
-		return usagef("the output %s is the input; name another file", output)
+	parent := filepath.Dir(output)
+	switch info, err := os.Stat(parent); {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("cannot write %s: there is no directory %s; make it first", output, parent)
+	case err == nil && !info.IsDir():
+		return fmt.Errorf("cannot write %s: %s is not a directory; choose another place", output, parent)
 	}
 	return nil
+}
+
+// makeDirectory creates an output directory and its parents.
+func makeDirectory(dir string) error {
+	err := os.MkdirAll(dir, 0o755)
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
+		return fmt.Errorf("cannot create %s: %w; choose another place with -o", dir, path.Err)
+	}
+	return err
 }

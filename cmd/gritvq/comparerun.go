@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
+	"path/filepath"
 	"time"
 
 	"github.com/gomlx/compute"
+	"github.com/gritvq/gritvq/bundle"
 	"github.com/gritvq/gritvq/data"
 	"github.com/gritvq/gritvq/exp"
 	"github.com/gritvq/gritvq/fit"
@@ -21,8 +22,11 @@ func runCompare(ctx context.Context, s *streams, o compareOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.workers > 0 {
-		runtime.GOMAXPROCS(o.workers)
+	if err := useWorkers(o.workers); err != nil {
+		return err
+	}
+	if err := checkCompareDirectory(o.output); err != nil {
+		return err
 	}
 	v, dropped, err := openVectors(ctx, s, o.input, o.drop)
 	if err != nil {
@@ -45,10 +49,10 @@ func runCompare(ctx context.Context, s *streams, o compareOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(o.output, 0o755); err != nil {
-		return fmt.Errorf("cannot create %s: %w", o.output, err)
+	if err := makeDirectory(o.output); err != nil {
+		return err
 	}
-	s.remark("comparing %d methods on %d rows of %s, %d held out: %d runs", len(plan.methods), train.Len(), o.input, held.Len(), len(cells))
+	s.remark("comparing %s on %s of %s, %d held out: %s", counted(len(plan.methods), "method"), counted(train.Len(), "row"), o.input, held.Len(), counted(len(cells), "run"))
 	watch := newCompareProgress(s, len(cells))
 	comparison := &exp.Comparison{Vectors: v, Stats: stats, Dir: o.output, Jobs: o.jobs, Engine: engine, Watch: exp.Watcher{Step: watch.step, Cell: watch.cell}}
 	records, err := comparison.Run(ctx, cells)
@@ -81,6 +85,24 @@ func runCompare(ctx context.Context, s *streams, o compareOptions) error {
 		}
 	}
 	return fmt.Errorf("every method failed, %s with: %s", summaries[0].Method, summaries[0].Error)
+}
+
+// checkCompareDirectory refuses a directory whose files are not a comparison's,
+// rather than to replace some of them.
+func checkCompareDirectory(dir string) error {
+	exists := func(name string) bool {
+		_, err := os.Stat(filepath.Join(dir, name))
+		return err == nil
+	}
+	if exists(bundle.ManifestFile) || exists(fit.CheckpointFile) {
+		return fmt.Errorf("%s holds a tokenizer; choose another directory with -o", dir)
+	}
+	for _, name := range []string{"index.html", "results.csv", "results.json"} {
+		if exists(name) && !exists("cells") {
+			return fmt.Errorf("%s is there already and no comparison's; choose another directory with -o", filepath.Join(dir, name))
+		}
+	}
+	return nil
 }
 
 // networkWidths are the widths from the vectors to the latents; one where there

@@ -50,7 +50,7 @@ coarser reconstruction. Files of any size are streamed.`,
 }
 
 func runDecode(ctx context.Context, s *streams, o decodeOptions) error {
-	if err := refuseSame(o.input, o.output); err != nil {
+	if err := checkOutput(o.input, o.output); err != nil {
 		return err
 	}
 	switch strings.ToLower(filepath.Ext(o.output)) {

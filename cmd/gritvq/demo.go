@@ -84,8 +84,12 @@ type comparison struct {
 }
 
 func runDemo(ctx context.Context, s *streams, o demoOptions) error {
-	if err := os.MkdirAll(o.output, 0o755); err != nil {
-		return fmt.Errorf("cannot create %s: %w", o.output, err)
+	_, missing := os.Stat(o.output)
+	if err := makeDirectory(o.output); err != nil {
+		return err
+	}
+	if missing != nil {
+		defer os.Remove(o.output) // only if it stayed empty
 	}
 	var results []comparison
 	for _, c := range contenders() {
@@ -130,6 +134,9 @@ func demoConfig(o demoOptions, method string) (fit.Config, error) {
 	c.Train.Steps, c.Train.Batch = o.steps, 1024
 	c.Train.Evaluate, c.Train.HeldRows, c.Train.Log = max(1, o.steps/20), 4096, max(1, o.steps/100)
 	fitToSize(&c, c)
+	if err := c.Validate(); err != nil {
+		return c, usageError{err}
+	}
 	return c, nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"runtime"
 
 	"github.com/gritvq/gritvq/bundle"
 	"github.com/gritvq/gritvq/report"
@@ -62,8 +61,8 @@ size are streamed. A row's codes depend on nothing but the row.`,
 
 // openRuntime loads a bundle and prepares it on an engine.
 func openRuntime(dir, backend string, workers int) (*bundle.Bundle, *tokenizer.Runtime, error) {
-	if workers > 0 {
-		runtime.GOMAXPROCS(workers)
+	if err := useWorkers(workers); err != nil {
+		return nil, nil, err
 	}
 	b, err := bundle.Load(dir)
 	if err != nil {
@@ -92,7 +91,7 @@ func checkLevels(b *bundle.Bundle, levels, beam int) error {
 }
 
 func runEncode(ctx context.Context, s *streams, o encodeOptions) error {
-	if err := refuseSame(o.input, o.output); err != nil {
+	if err := checkOutput(o.input, o.output); err != nil {
 		return err
 	}
 	b, r, err := openRuntime(o.bundle, o.backend, o.workers)

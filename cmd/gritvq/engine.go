@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/gomlx/compute"
@@ -15,6 +16,17 @@ import (
 // engineFlag adds --backend.
 func engineFlag(cmd *cobra.Command, into *string) {
 	cmd.Flags().StringVar(into, "backend", "go", "engine: go (built in), or xla[:PLUGIN[,OPTIONS]] where PLUGIN is a\nname (cuda, cpu) or the path of a PJRT plugin")
+}
+
+// useWorkers bounds the threads of the program; 0 leaves it all cores.
+func useWorkers(n int) error {
+	if n < 0 {
+		return usagef("--workers %d must be at least 1, or 0 for all cores", n)
+	}
+	if n > 0 {
+		runtime.GOMAXPROCS(n)
+	}
+	return nil
 }
 
 // openEngine starts the engine a --backend value names.

@@ -86,5 +86,9 @@ func runEval(ctx context.Context, s *streams, o evalOptions) error {
 		return nil
 	}
 	fmt.Fprintln(s.out)
-	return positionTable(namedScores{"", &scores}).Text(s.out)
+	layout := b.Manifest.Layout
+	if o.levels > 0 {
+		layout.Levels = o.levels
+	}
+	return positionTable(layout, namedScores{"", &scores}).Text(s.out)
 }

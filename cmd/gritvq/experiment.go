@@ -30,6 +30,7 @@ type experiment struct {
 	backend     compute.Backend
 	dir         string
 	resume      bool
+	started     func(step int) // if not nil, told the step it starts from once all is checked
 }
 
 // outcome is a trained and scored tokenizer.
@@ -67,7 +68,7 @@ func openSource(ctx context.Context, s *streams, input, held string, drop bool, 
 	source.Train, source.HeldVectors, source.Held = data.All(v.Len()), h, data.All(h.Len())
 	heldStats, err := scan(ctx, s, h)
 	if err == nil && h.Dim() != v.Dim() {
-		err = fmt.Errorf("%s has %d dimensions, %s has %d", held, h.Dim(), input, v.Dim())
+		err = fmt.Errorf("%s has %d dimensions, %s has %d; give vectors of the same kind", held, h.Dim(), input, v.Dim())
 	}
 	if err != nil {
 		closeSource(source)
@@ -105,8 +106,8 @@ func (e *experiment) importCodebook(ctx context.Context, s *streams, path string
 		return usagef("--init-codebook: a codebook can be imported for one part only, --parts is %d", q.Parts)
 	}
 	if v.Len() != q.Codes*books || v.Dim() != m.Dim() {
-		return fmt.Errorf("%s has shape (%d, %d), the tokenizer starts from (%d, %d): %d levels of %d codes; change --codes, --levels or --dim",
-			path, v.Len(), v.Dim(), q.Codes*books, m.Dim(), books, q.Codes)
+		return fmt.Errorf("%s has shape (%d, %d), the tokenizer starts from (%d, %d): %s of %d codes; change --codes, --levels or --dim",
+			path, v.Len(), v.Dim(), q.Codes*books, m.Dim(), counted(books, "level"), q.Codes)
 	}
 	values := make([]float32, v.Len()*v.Dim())
 	if err := v.Rows(0, v.Len(), values); err != nil {
@@ -159,6 +160,9 @@ func (e *experiment) run(ctx context.Context, s *streams, watch fit.Observer) (*
 		}
 	}
 	result := &outcome{firstStep: trainer.Step()}
+	if e.started != nil {
+		e.started(result.firstStep)
+	}
 	if result.weights, err = trainer.Run(ctx); err != nil {
 		if errors.Is(err, fit.ErrInterrupted) {
 			return nil, fmt.Errorf("%w at step %d of %d; repeat the command with --resume to continue", err, trainer.Step(), e.config.Train.Steps)

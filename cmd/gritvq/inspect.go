@@ -168,17 +168,17 @@ func (i inspection) print(s *streams) error {
 		fmt.Fprintf(s.out, "%-11s %s\n", line[0], line[1])
 	}
 	if held := i.Metrics.Held; held != nil {
-		fmt.Fprintf(s.out, "%-11s relative error %s, cosine %s\n", "held out", report.Number(held.RelativeError, 4), report.Number(held.Cosine, 4))
+		fmt.Fprintf(s.out, "%-11s relative error %s, cosine %s\n", "held out", relativeError(held), report.Number(held.Cosine, 4))
 	}
 	fmt.Fprintln(s.out)
-	t := report.Table{Columns: []report.Column{{Name: "level"}, {Name: "codes"}, {Name: "used"}, {Name: "perplexity"}, {Name: "eff. rank"}, {Name: "min distance"}, {Name: "|W|", Align: report.Right}, {Name: "use, most to least", Align: report.Left}},
+	t := report.Table{Columns: []report.Column{{Name: positionColumn(i.Layout)}, {Name: "codes"}, {Name: "used"}, {Name: "perplexity"}, {Name: "eff. rank"}, {Name: "min distance"}, {Name: "|W|", Align: report.Right}, {Name: "use, most to least", Align: report.Left}},
 		Caption: "use: log scale, dots are codes that no training row chose"}
 	for position, l := range i.Levels {
 		norm := "-"
 		if l.SpectralNorm != nil {
 			norm = report.Number(*l.SpectralNorm, 3)
 		}
-		t.Rows = append(t.Rows, report.Cells(fmt.Sprint(position), report.Count(l.Codes), report.Percent(l.Utilization, 1), report.Number(l.Perplexity, 4),
+		t.Rows = append(t.Rows, report.Cells(positionLabel(i.Layout, position), report.Count(l.Codes), report.Percent(l.Utilization, 1), report.Number(l.Perplexity, 4),
 			report.Number(l.EffectiveRank, 3), report.Number(l.MinDistance, 3), norm, sparkline(l.Usage, 32)))
 	}
 	return t.Text(s.out)

@@ -16,7 +16,8 @@ func newMethodsCommand(s *streams, run func(*streams, methodsOptions) error) *co
 	cmd := &cobra.Command{
 		Use:   "methods",
 		Short: "List the quantization methods",
-		Long:  "Lists the values of --method with one line each. Every method starts from k-means and revives dead codes unless a configuration says otherwise.",
+		Long: `Lists the values of --method with one line each. Methods that learn a codebook start
+from k-means and revive dead codes unless a configuration says otherwise.`,
 		Example: `  gritvq methods
   gritvq train vectors.npy -o tok --method ema`,
 		Args: arguments(),

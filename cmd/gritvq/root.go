@@ -38,6 +38,8 @@ func execute(args []string, s *streams) int {
 	defer watchSignals(cancel)()
 	warnWithoutSIMD(s)
 	s.command = commandLine(args)
+	out := &resultWriter{to: s.out}
+	s.out = out
 	debugging := false
 	root := newRootCommand(s)
 	root.PersistentFlags().BoolVar(&debugging, "debug", false, "print stack traces of failures")
@@ -45,6 +47,9 @@ func execute(args []string, s *streams) int {
 	err := withoutPanic(func() error { return root.ExecuteContext(ctx) })
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil && !errors.Is(err, fit.ErrInterrupted) {
 		err = fit.ErrInterrupted
+	}
+	if err == nil && out.failed != nil {
+		err = fmt.Errorf("cannot write the result to stdout: %w", out.failed)
 	}
 	return explain(s, err, debugging)
 }
@@ -127,6 +132,7 @@ its rivals, on the CPU without any other software, or on GPUs through XLA.`,
   gritvq decode tok codes.npy -o recon.npy`,
 		SilenceErrors: true, SilenceUsage: true,
 		DisableFlagsInUseLine: true,
+		Version:               version(),
 		Args:                  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -136,6 +142,8 @@ its rivals, on the CPU without any other software, or on GPUs through XLA.`,
 		},
 	}
 	root.SetOut(s.out)
+	root.SetVersionTemplate(versionLine() + "\n")
+	root.Flags().Bool("version", false, "print the version")
 	root.SetErr(s.err)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "{{if .Runnable}}", "{{if and .Runnable .HasParent}}", 1))
@@ -170,7 +178,13 @@ func flagError(cmd *cobra.Command, err error) error {
 		if near := config.Nearest(missing.GetSpecifiedName(), names); near != "" {
 			return usagef("unknown flag --%s: did you mean --%s?", missing.GetSpecifiedName(), near)
 		}
-		return usagef("unknown flag --%s: gritvq %s --help lists the flags", missing.GetSpecifiedName(), cmd.Name())
+		return usagef("unknown flag --%s: %s --help lists the flags", missing.GetSpecifiedName(), cmd.CommandPath())
+	}
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		wanted := map[string]string{"int": "a whole number", "uint64": "a whole number that is not negative", "float64": "a number", "bool": "true or false"}
+		if kind := wanted[invalid.GetFlag().Value.Type()]; kind != "" {
+			return usagef("--%s %s: expected %s", invalid.GetFlag().Name, invalid.GetValue(), kind)
+		}
 	}
 	return usageError{err}
 }

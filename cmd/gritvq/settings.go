@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -74,7 +76,10 @@ func (o *settings) document() ([]byte, error) {
 	}
 	document, err := os.ReadFile(o.file)
 	if err != nil {
-		return nil, usagef("cannot read the configuration: %w", err)
+		if path, ok := errors.AsType[*fs.PathError](err); ok {
+			err = path.Err
+		}
+		return nil, usagef("cannot read the configuration %s: %w", o.file, err)
 	}
 	return document, nil
 }
@@ -98,6 +103,21 @@ func (o *settings) configOf(method string, document []byte, finish func(*fit.Con
 		return fit.Config{}, usageError{err}
 	}
 	return layered, nil
+}
+
+// unsuited makes err, by which the settings of a method do not work, one of
+// usage. Where they come from a file for another method, it says how to get a
+// file for this one.
+func (o *settings) unsuited(method string, err error) error {
+	document, unread := o.document()
+	if unread != nil || document == nil {
+		return usageError{err}
+	}
+	var file fit.Config
+	if config.Decode(document, &file) != nil || file.Quantizer.Method == method {
+		return usageError{err}
+	}
+	return usagef("%s: %w, or settings from: gritvq config --method %s", o.file, err, method)
 }
 
 // layer applies file, flags and --set to the preset of a method.

@@ -21,6 +21,20 @@ func systemStreams() *streams {
 	return &streams{out: os.Stdout, err: os.Stderr, terminal: progress.IsTerminal(os.Stderr)}
 }
 
+// resultWriter remembers that a result could not be written, as on a full disk.
+type resultWriter struct {
+	to     io.Writer
+	failed error // the first failure
+}
+
+func (w *resultWriter) Write(p []byte) (int, error) {
+	n, err := w.to.Write(p)
+	if err != nil && w.failed == nil {
+		w.failed = err
+	}
+	return n, err
+}
+
 // remark prints one line to err.
 func (s *streams) remark(format string, args ...any) {
 	fmt.Fprintf(s.err, format+"\n", args...)

@@ -40,7 +40,7 @@ func (e *experiment) report(ctx context.Context, b *bundle.Bundle, result *outco
 	page.Section("Codes", "A healthy codebook uses every code, and none of them for most of the data.", charts...)
 	tables := []report.Part{scoresTable(presentScores(m.Metrics)...)}
 	if len(result.train.Utilization.Levels) > 1 {
-		tables = append(tables, positionTable(presentScores(m.Metrics)...))
+		tables = append(tables, positionTable(b.Manifest.Layout, presentScores(m.Metrics)...))
 	}
 	page.Section("Scores", "With hard codes, as encode and decode work. The relative error is 0 for a perfect reconstruction and 1 for answering with the mean.", tables...)
 	rendered, err := config.Render(e.config)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -34,7 +35,7 @@ func showTrained(s *streams, o trainOptions, m bundle.Manifest) error {
 	}
 	if levels := m.Metrics.Train; levels != nil && len(levels.Utilization.Levels) > 1 {
 		fmt.Fprintln(s.out)
-		if err := positionTable(presentScores(m.Metrics)...).Text(s.out); err != nil {
+		if err := positionTable(m.Layout, presentScores(m.Metrics)...).Text(s.out); err != nil {
 			return err
 		}
 	}
@@ -57,7 +58,7 @@ var scoreRows = []struct {
 	name  string
 	value func(s *tokenizer.Scores) string
 }{
-	{"relative error", func(s *tokenizer.Scores) string { return report.Number(s.RelativeError, 4) }},
+	{"relative error", func(s *tokenizer.Scores) string { return relativeError(s) }},
 	{"mean squared error", func(s *tokenizer.Scores) string { return report.Number(s.MSE, 4) }},
 	{"cosine", func(s *tokenizer.Scores) string { return report.Number(s.Cosine, 4) }},
 	{"utilization", func(s *tokenizer.Scores) string { return report.Percent(s.Utilization.Mean, 1) }},
@@ -94,9 +95,37 @@ func presentScores(m bundle.Metrics) []namedScores {
 	return columns
 }
 
+// relativeError is n/a for vectors that are all the same: there is no spread to
+// relate to.
+func relativeError(s *tokenizer.Scores) string {
+	if math.IsInf(s.RelativeError, 0) {
+		return "n/a"
+	}
+	return report.Number(s.RelativeError, 4)
+}
+
+// positionColumn heads the names of code positions, which positionLabel gives:
+// levels are numbered, and named with their part where there are several.
+func positionColumn(l bundle.Layout) string {
+	if l.Parts > 1 {
+		return "code"
+	}
+	return "level"
+}
+
+func positionLabel(l bundle.Layout, position int) string {
+	switch {
+	case l.Parts == 1:
+		return strconv.Itoa(position)
+	case l.Levels == 1:
+		return fmt.Sprintf("part %d", position)
+	}
+	return positionName(l, position)
+}
+
 // positionTable shows utilization and perplexity of every code position.
-func positionTable(columns ...namedScores) report.Table {
-	t := report.Table{Columns: []report.Column{{Name: "level"}}}
+func positionTable(l bundle.Layout, columns ...namedScores) report.Table {
+	t := report.Table{Columns: []report.Column{{Name: positionColumn(l)}}}
 	for _, c := range columns {
 		suffix := ""
 		if len(columns) > 1 {
@@ -106,7 +135,7 @@ func positionTable(columns ...namedScores) report.Table {
 			report.Column{Name: "utilization" + suffix, Align: report.Right}, report.Column{Name: "perplexity" + suffix, Align: report.Right})
 	}
 	for position := range columns[0].scores.Utilization.Levels {
-		cells := report.Cells(strconv.Itoa(position))
+		cells := report.Cells(positionLabel(l, position))
 		for _, c := range columns {
 			cells = append(cells,
 				report.Cell{Text: report.Percent(c.scores.Utilization.Levels[position], 1)},

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"runtime"
 	"time"
 
 	"github.com/gritvq/gritvq/bundle"
@@ -25,8 +24,8 @@ func runTrain(ctx context.Context, s *streams, o trainOptions) error {
 	if o.held != "" && o.settings.flags.Changed("split") {
 		return usagef("--split and --val exclude each other: the held-out rows are those of %s", o.held)
 	}
-	if o.workers > 0 {
-		runtime.GOMAXPROCS(o.workers)
+	if err := useWorkers(o.workers); err != nil {
+		return err
 	}
 	state, err := bundle.StateOf(o.output)
 	if err != nil {
@@ -40,6 +39,11 @@ func runTrain(ctx context.Context, s *streams, o trainOptions) error {
 	case state == bundle.Unfinished && !o.resume && !o.force:
 		return fmt.Errorf("%s holds an unfinished run; --resume continues it, --force starts over", o.output)
 	}
+	if state == bundle.Absent && !o.force {
+		if err := refuseForeign(o.output); err != nil {
+			return err
+		}
+	}
 	e := &experiment{config: c, dir: o.output, resume: o.resume && !o.force}
 	source, stats, dropped, err := openSource(ctx, s, o.input, o.held, o.drop, c)
 	if err != nil {
@@ -48,7 +52,7 @@ func runTrain(ctx context.Context, s *streams, o trainOptions) error {
 	defer closeSource(source)
 	e.source, e.fingerprint = source, stats.Fingerprint
 	if _, err := tokenizer.New(c.Model, c.Quantizer, source.Vectors.Dim()); err != nil {
-		return usageError{err}
+		return o.settings.unsuited(c.Quantizer.Method, err)
 	}
 	if o.codebook != "" {
 		if err := e.importCodebook(ctx, s, o.codebook); err != nil {
@@ -62,7 +66,12 @@ func runTrain(ctx context.Context, s *streams, o trainOptions) error {
 	if err != nil {
 		return err
 	}
-	s.remark("training %s on %d rows of %s, %d held out", describeModel(c, source.Vectors.Dim()), source.Train.Len(), o.input, source.Held.Len())
+	e.started = func(step int) {
+		s.remark("training %s on %s of %s, %d held out", describeModel(c, source.Vectors.Dim()), counted(source.Train.Len(), "row"), o.input, source.Held.Len())
+		if step > 0 {
+			s.remark("continuing after step %d of %d", step, c.Train.Steps)
+		}
+	}
 	watch := newTrainProgress(s, c.Train.Steps)
 	result, err := e.run(ctx, s, watch.observer())
 	watch.done()
@@ -77,6 +86,7 @@ func runTrain(ctx context.Context, s *streams, o trainOptions) error {
 		Data: bundle.Data{Name: baseName(o.input), Fingerprint: e.fingerprint, Held: heldName(o.held), Rows: source.Vectors.Len(),
 			TrainRows: source.Train.Len(), HeldRows: source.Held.Len(), Dropped: dropped},
 		Training: bundle.Training{Steps: c.Train.Steps, Resumed: result.firstStep, Seconds: result.duration.Seconds(), Backend: o.backend},
+		Layout:   bundle.LayoutOf(result.runtime.Tokenizer().Quantizer.Layout()),
 		Metrics:  bundle.Metrics{Held: result.held, Train: result.train},
 	}
 	if err := e.store(ctx, manifest, result); err != nil {
@@ -93,12 +103,22 @@ func heldName(path string) string {
 	return baseName(path)
 }
 
+// refuseForeign reports files of other origin that a bundle would replace.
+func refuseForeign(dir string) error {
+	for _, name := range []string{bundle.ConfigFile, bundle.ReportFile} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+			return fmt.Errorf("%s is there already and no tokenizer's; choose another directory, or --force to replace it", filepath.Join(dir, name))
+		}
+	}
+	return nil
+}
+
 // claim prepares the output directory. The returned function undoes it after a
 // failure, unless there is a checkpoint to resume from.
 func claim(dir string, force bool) (discard func(), err error) {
 	_, missing := os.Stat(dir)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("cannot create %s: %w", dir, err)
+	if err := makeDirectory(dir); err != nil {
+		return nil, err
 	}
 	discard = func() { // its own failures add nothing to the one being reported
 		if _, err := os.Stat(filepath.Join(dir, fit.CheckpointFile)); err != nil {
@@ -119,7 +139,7 @@ func claim(dir string, force bool) (discard func(), err error) {
 // store writes the report and the bundle, then drops the checkpoint.
 func (e *experiment) store(ctx context.Context, manifest bundle.Manifest, result *outcome) error {
 	m := result.runtime.Tokenizer()
-	manifest.Input, manifest.Layout = m.Input, bundle.LayoutOf(m.Quantizer.Layout())
+	manifest.Input = m.Input
 	b := &bundle.Bundle{Manifest: manifest, Config: e.config, Tokenizer: m, Weights: result.weights, Codebooks: result.runtime.Codebooks()}
 	for position := range b.Codebooks {
 		histogram := result.usage.Histogram(position)

@@ -45,9 +45,17 @@ func checkFinite(path string, block []float32, dim, start int) error {
 // checkDimension compares a file with a tokenizer.
 func checkDimension(v *data.Vectors, want int) error {
 	if v.Dim() != want {
-		return fmt.Errorf("%s has %d dimensions, the tokenizer was trained on %d", v.Path(), v.Dim(), want)
+		return fmt.Errorf("%s has %d dimensions, the tokenizer was trained on %d; give vectors of the same kind", v.Path(), v.Dim(), want)
 	}
 	return nil
+}
+
+// counted is a number with its noun: counted(2, "row") is "2 rows".
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // baseName is a data set's name without its directory.

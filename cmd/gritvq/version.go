@@ -56,6 +56,11 @@ func runVersion(s *streams, o versionOptions) error {
 			Platform string `json:"platform"`
 		}{version(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH})
 	}
-	fmt.Fprintf(s.out, "gritvq %s (%s, %s/%s)\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	fmt.Fprintln(s.out, versionLine())
 	return nil
+}
+
+// versionLine is what version and --version print.
+func versionLine() string {
+	return fmt.Sprintf("gritvq %s (%s, %s/%s)", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

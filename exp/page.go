@@ -73,7 +73,11 @@ func (r *Results) facts() []report.Fact {
 		}
 		note := "held-out error " + spread(s.RelativeError, 4)
 		if ties := tiedWith(r.Methods, s); len(ties) > 0 {
-			note += ", tied with " + strings.Join(ties, ", ")
+			tied := ", tied with "
+			if len(r.Settings.Seeds) == 2 { // their intervals hide all but huge differences
+				tied = ", which two seeds cannot tell from "
+			}
+			note += tied + strings.Join(ties, ", ")
 		}
 		facts = append(facts, report.Fact{Name: name, Value: s.Method, Note: note})
 	}

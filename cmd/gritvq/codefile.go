@@ -77,6 +77,9 @@ func openCodes(path string, b *bundle.Bundle, force bool) (codeReader, error) {
 		return data.OpenCodes(path)
 	}
 	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("cannot read %s: file does not exist; check the path", path)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the codes: %w", err)
 	}
@@ -88,7 +91,7 @@ func openCodes(path string, b *bundle.Bundle, force bool) (codeReader, error) {
 	reader, err := codec.NewReader(file, info.Size())
 	if err != nil {
 		file.Close()
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w; copy or encode it again", path, err)
 	}
 	if reader.Header().Fingerprint != b.Manifest.Fingerprint() && !force {
 		file.Close()
@@ -108,7 +111,7 @@ func (r *packedReader) Levels() int { return r.reader.Header().Levels() }
 
 func (r *packedReader) Rows(start, n int, dst []uint32) error {
 	if err := r.reader.ReadRows(uint64(start), n, dst); err != nil {
-		return fmt.Errorf("%s: %w", r.file.Name(), err)
+		return fmt.Errorf("%s: %w; copy or encode it again", r.file.Name(), err)
 	}
 	return nil
 }

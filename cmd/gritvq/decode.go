@@ -69,7 +69,7 @@ func runDecode(ctx context.Context, s *streams, o decodeOptions) error {
 	defer codes.Close()
 	layout := b.Manifest.Layout
 	if n := codes.Levels(); n%layout.Parts != 0 || n > layout.Parts*layout.Levels {
-		return fmt.Errorf("%s has %d codes a row, the tokenizer makes %d (%d parts x %d levels)", o.input, n, layout.Parts*layout.Levels, layout.Parts, layout.Levels)
+		return fmt.Errorf("%s has %d codes a row, the tokenizer makes %d (%s x %s); give codes that it made", o.input, n, layout.Parts*layout.Levels, counted(layout.Parts, "part"), counted(layout.Levels, "level"))
 	}
 	w, err := data.CreateVectors(o.output, b.Manifest.Input, codes.Len())
 	if err != nil {
@@ -79,9 +79,13 @@ func runDecode(ctx context.Context, s *streams, o decodeOptions) error {
 	line := s.line(codes.Len())
 	defer line.Done()
 	block := make([]uint32, streamRows*codes.Levels())
+	vocab := b.Tokenizer.Quantizer.Layout().VocabOf(codes.Levels() / layout.Parts)
 	for start := 0; start < codes.Len(); start += streamRows {
 		n := min(streamRows, codes.Len()-start)
 		if err := codes.Rows(start, n, block[:n*codes.Levels()]); err != nil {
+			return err
+		}
+		if err := checkCodes(o.input, block[:n*codes.Levels()], vocab, start); err != nil {
 			return err
 		}
 		x, err := r.Decode(ctx, block[:n*codes.Levels()], n, codes.Levels())
@@ -98,4 +102,15 @@ func runDecode(ctx context.Context, s *streams, o decodeOptions) error {
 	}
 	line.Done()
 	return showWritten(s, o.json, written{Output: o.output, Rows: codes.Len(), Columns: b.Manifest.Input}, "numbers")
+}
+
+// checkCodes reports the first row of a block [n,len(vocab)] with a code that
+// the tokenizer does not have; start is the block's first row.
+func checkCodes(path string, block []uint32, vocab []int, start int) error {
+	for i, code := range block {
+		if k := vocab[i%len(vocab)]; int64(code) >= int64(k) {
+			return fmt.Errorf("row %d of %s holds code %d in column %d, where the tokenizer has 0 to %d; give codes that it made", start+i/len(vocab), path, code, i%len(vocab), k-1)
+		}
+	}
+	return nil
 }

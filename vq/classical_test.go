@@ -14,7 +14,8 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-var classicalMethods = []string{"kmeans", "pq", "opq", "rq", "lsh"}
+// classicalMethods are all methods that are fitted at once.
+var classicalMethods = slices.DeleteFunc(MethodNames(), func(method string) bool { return !Classical(method) })
 
 // gaussianSample draws rows whose coordinates differ in scale.
 func gaussianSample(seed uint64, n, dim int) Sample {

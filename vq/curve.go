@@ -24,6 +24,9 @@ func ProjectOnCurve(z, codes *Node) (segment, share, point *Node) {
 	var best *Node
 	for start := 0; start < segments; start += searchBlock {
 		end := min(segments, start+searchBlock)
+		if best != nil {
+			z = SchedulingBarrier(z, best) // one block after the other, as in Nearest
+		}
 		score := segmentScores(z, Slice(codes, AxisRange(start, end)), Slice(codes, AxisRange(start+1, end+1)))
 		lowest := ReduceMin(score, -1)
 		at := AddScalar(ArgMin(score, -1, dtypes.Int32), float64(start))

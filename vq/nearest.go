@@ -24,6 +24,9 @@ func Nearest(z, codes *Node) *Node {
 	var best, index *Node
 	for start := 0; start < k; start += searchBlock {
 		end := min(k, start+searchBlock)
+		if best != nil {
+			z = SchedulingBarrier(z, best) // side by side the blocks would be an [N,K] array again
+		}
 		block := scores(z, Slice(codes, AxisRange(start, end), AxisRange()))
 		lowest := ReduceMin(block, -1)
 		at := AddScalar(ArgMin(block, -1, dtypes.Int32), float64(start))

@@ -4,15 +4,18 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/gritvq/gritvq/data"
 	"github.com/gritvq/gritvq/internal/gradtest"
 	"github.com/gritvq/gritvq/tokenizer"
+	"github.com/gritvq/gritvq/vq"
 )
 
-var classicalMethods = []string{"kmeans", "pq", "opq", "rq", "lsh"}
+// classicalMethods are all methods that are fitted at once.
+var classicalMethods = slices.DeleteFunc(vq.MethodNames(), func(method string) bool { return !vq.Classical(method) })
 
 // Classical methods run like any other: their export scores on held-out rows,
 // equal runs are identical, the log ends with the held-out score, and progress

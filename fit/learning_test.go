@@ -1,11 +1,13 @@
 package fit
 
 import (
+	"cmp"
 	"context"
 	"testing"
 
 	"github.com/gritvq/gritvq/data"
 	"github.com/gritvq/gritvq/tokenizer"
+	"github.com/gritvq/gritvq/transform"
 	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
 )
@@ -31,17 +33,31 @@ func score(t testing.TB, trainer *Trainer, set weights.Set, rows data.Selection)
 
 // On a mixture of 64 tight Gaussians the best 64 codes are the centres, whose
 // error is the noise. Started one code a component but 0.3 away from its centre
-// in every dimension, 37 times the optimum, every method comes within 10 % of it.
+// in every dimension, 37 times the optimum, every method whose codes can be placed
+// comes close to it.
 func TestMethodsReachTheKnownOptimum(t *testing.T) {
 	source := open(t, "synthetic:mixture?rows=8000&dim=16")
 	mixture := data.NewMixture(16, 1)
-	for _, method := range []string{"grit", "ste", "ema"} {
+	optimum := mixture.Noise * mixture.Noise
+	bounds := map[string]float64{
+		// Placed at one length whatever the target's, these start farther away and
+		// are still moving; four times the steps bring both within 4 %.
+		"ibq": 1.4, "hypervq": 1.6,
+		// Its codes serve the lines to their neighbours on the curve too, which here
+		// visits the centres in no order: the hard error is not what it minimises.
+		"sf-diveq": 12,
+	}
+	reached := 0
+	for _, method := range vq.MethodNames() {
+		if vq.Classical(method) {
+			continue
+		}
 		c, err := Default(method)
 		if err != nil {
 			t.Fatal(err)
 		}
 		c.Model.Dim, c.Model.Hidden, c.Model.Standardize = 0, nil, "none"
-		c.Quantizer.Codes, c.Quantizer.Levels = data.MixtureComponents, 1
+		c.Quantizer.Codes, c.Quantizer.Levels, c.Quantizer.Parts = data.MixtureComponents, 1, 1
 		c.Quantizer.Start = vq.Start{From: "data"}
 		c.Quantizer.Resets.Every = 0
 		c.Quantizer.Average.Decay = 0.9
@@ -52,21 +68,30 @@ func TestMethodsReachTheKnownOptimum(t *testing.T) {
 			t.Fatal(err)
 		}
 		set, rng := read(t, trainer), weights.Rand(1, "near the centres")
-		for i, x := range mixture.Centres {
-			set[levelPath(0, "codes")].Data[i] = x + float32(0.3*rng.NormFloat64())
+		rows, targets := make([]int, data.MixtureComponents), make([]float32, len(mixture.Centres))
+		for i := range rows {
+			rows[i] = i
 		}
-		if sums, ok := set[levelPath(0, "state/sums")]; ok {
-			copy(sums.Data, set[levelPath(0, "codes")].Data) // counts are 1
+		for i, x := range mixture.Centres {
+			targets[i] = x + float32(0.3*rng.NormFloat64())
+		}
+		if _, err := trainer.model.Quantizer.Place(set.Sub("quantizer"), 0, rows, targets, transform.Reset); err != nil {
+			continue // its codes are computed; the conformance suite bounds what it learns
 		}
 		if err := weights.Install(trainer.store, set); err != nil {
 			t.Fatal(err)
 		}
+		before := score(t, trainer, set, source.Held).MSE / optimum
 		scores := score(t, trainer, run(t, trainer), source.Held)
-		optimum := mixture.Noise * mixture.Noise
-		t.Logf("%s: error %.5f, %.3f of the optimum; utilization %.3f", method, scores.MSE, scores.MSE/optimum, scores.Utilization.Mean)
-		if scores.MSE > 1.1*optimum {
-			t.Errorf("%s: error %g, the optimum is %g", method, scores.MSE, optimum)
+		t.Logf("%s: error %.5f, %.3f of the optimum, %.1f before; utilization %.3f", method, scores.MSE, scores.MSE/optimum, before, scores.Utilization.Mean)
+		bound := cmp.Or(bounds[method], 1.1)
+		if scores.MSE > bound*optimum || before < 30 {
+			t.Errorf("%s: error %g from %g, the optimum is %g", method, scores.MSE, before*optimum, optimum)
 		}
+		reached++
+	}
+	if reached < 12 { // all but those with computed codes
+		t.Errorf("only %d methods took part", reached)
 	}
 }
 

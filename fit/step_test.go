@@ -161,8 +161,10 @@ func TestEveryTrainedVariableMoves(t *testing.T) {
 			cases[fmt.Sprintf("radius %s %s", family, mode)] = c
 		}
 	}
-	for _, method := range []string{"ste", "ema"} {
-		cases[method] = tiny(t, method)
+	for _, method := range vq.MethodNames() {
+		if !vq.Classical(method) {
+			cases[method] = tiny(t, method)
+		}
 	}
 	for name, c := range cases {
 		c.Model.Dim, c.Model.Hidden, c.Quantizer.Start.Warmup = 4, []int{6}, 0

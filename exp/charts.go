@@ -13,7 +13,7 @@ func rateCharts(summaries []Summary) []report.Part {
 	charts := []report.LineChart{
 		{Title: "Rate and distortion", Caption: "Held-out relative error; bands are standard deviations over seeds.", XLabel: "bits per vector", YLabel: "relative error", LogY: true},
 		{Title: "Rate and recall", Caption: "How many of the 10 nearest neighbours decoded vectors keep.", XLabel: "bits per vector", YLabel: "recall@10"},
-		{Title: "Codes in use", Caption: "A line that falls is a method that cannot fill larger codebooks.", XLabel: "bits per vector", YLabel: "share of codes used (%)"},
+		{Title: "Codes in use", Caption: "A line that falls is a method that cannot fill larger codebooks.", XLabel: "bits per vector", YLabel: "share of codes used (%)", Percent: true},
 	}
 	values := []func(s Summary) Stat{
 		func(s Summary) Stat { return s.RelativeError },
@@ -69,7 +69,7 @@ func rateSeries(points []Summary, value func(Summary) Stat) report.Series {
 // courseCharts draw the training of every method, with its first seed.
 func courseCharts(summaries []Summary) []report.Part {
 	held := report.LineChart{Title: "Held-out error", Caption: "Relative error with hard codes; lower is better.", XLabel: "step", YLabel: "relative error", LogY: true}
-	use := report.LineChart{Title: "Codes in use", Caption: "A line that falls and does not recover is a collapsing codebook.", XLabel: "step", YLabel: "share of codes used (%)"}
+	use := report.LineChart{Title: "Codes in use", Caption: "A line that falls and does not recover is a collapsing codebook.", XLabel: "step", YLabel: "share of codes used (%)", Percent: true}
 	for _, s := range summaries {
 		errors, used := report.Series{Name: s.Method}, report.Series{Name: s.Method}
 		for _, m := range s.records[0].Course {

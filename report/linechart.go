@@ -15,6 +15,9 @@ type LineChart struct {
 	YLabel  string
 	LogX    bool
 	LogY    bool
+	// Percent says that values are shares of a hundred: a line that stays at 100
+	// is drawn at the top of its axis, not in the middle of one to 150.
+	Percent bool
 	Series  []Series
 	Marks   []Mark
 }
@@ -145,6 +148,9 @@ func (c LineChart) draw(size chartSize) (*drawing, error) {
 	}
 	x.settle()
 	y.settle()
+	if c.Percent && y.hi > 100 {
+		y.hi = 100
+	}
 	if c.LogY {
 		y.pad(0.04)
 	}

@@ -23,7 +23,7 @@ func demoPage(s *streams, o demoOptions, results []comparison) *report.Page {
 // all runs.
 func demoCharts(results []comparison) [4]report.Chart {
 	held := report.LineChart{Title: "Held-out error", Caption: "Relative error with hard codes; lower is better.", XLabel: "step", YLabel: "relative error", LogY: true}
-	use := report.LineChart{Title: "Codes in use", Caption: "A line that falls and does not recover is a collapsing codebook.", XLabel: "step", YLabel: "share of codes used (%)"}
+	use := report.LineChart{Title: "Codes in use", Caption: "A line that falls and does not recover is a collapsing codebook.", XLabel: "step", YLabel: "share of codes used (%)", Percent: true}
 	perplexity := report.LineChart{Title: "Perplexity", Caption: "The number of equally used codes with the same entropy.", XLabel: "step", YLabel: "codes"}
 	rank := report.LineChart{Title: "Share of assignments by rank", Caption: "The flatter the line and the further right it reaches, the better the codes share the work.",
 		XLabel: "rank of the code", YLabel: "share of assignments", LogX: true, LogY: true}

@@ -122,7 +122,7 @@ func trainCharts(records []fit.Record, standardize string) []report.Part {
 			parts = []report.Part{errors, report.LineChart{Title: "Held-out error", Caption: "1 is answering with the mean.", XLabel: "step", YLabel: "relative error", LogY: true, Series: []report.Series{held}, Marks: marks}}
 		}
 	}
-	parts = append(parts, report.LineChart{Title: "Codes in use", Caption: "A line that falls and does not recover is a collapsing codebook.", XLabel: "step", YLabel: "share of codes used (%)", Series: codesInUse, Marks: marks},
+	parts = append(parts, report.LineChart{Title: "Codes in use", Caption: "A line that falls and does not recover is a collapsing codebook.", XLabel: "step", YLabel: "share of codes used (%)", Percent: true, Series: codesInUse, Marks: marks},
 		report.LineChart{Title: "Perplexity", Caption: "The number of equally used codes with the same entropy.", XLabel: "step", YLabel: "codes", Series: []report.Series{perplexity}, Marks: marks})
 	gradients := report.LineChart{Title: "Gradient norms", Caption: "By parameter group, before clipping; a group that stays at zero does not learn.", XLabel: "step", YLabel: "norm", LogY: true, Marks: marks}
 	for _, g := range weights.Groups {

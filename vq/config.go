@@ -19,7 +19,7 @@ type Config struct {
 	Shared  bool             `yaml:"shared" doc:"All residual levels share one codebook."`
 	Dropout float64          `yaml:"dropout" doc:"Probability that a training step uses only a random number of leading levels, so that fewer levels decode well."`
 	Start   Start            `yaml:"start" doc:"How codes start."`
-	Learn   string           `yaml:"learn" enum:"gradient|ema|frozen" doc:"Raw codes E: by gradient or ema (protocol B), or frozen (protocol A: only the transform learns)."`
+	Learn   string           `yaml:"learn" enum:"gradient|ema|frozen" doc:"Raw codes E: by gradient or ema (protocol B; ema wants a loss.commitment to hold the encoder), or frozen (protocol A: only the transform learns)."`
 	Average Average          `yaml:"average" doc:"Running averages, when codes learn by ema."`
 	Loss    Loss             `yaml:"loss" doc:"Auxiliary losses (mean squared over all elements)."`
 	Radius  radius.Config    `yaml:"radius" doc:"GRIT's radius surrogate."`

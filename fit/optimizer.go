@@ -65,6 +65,8 @@ type pace struct {
 	rate        map[weights.Group]*Node // learning rates
 	correction1 *Node                   // 1 - β₁^t
 	correction2 *Node                   // 1 - β₂^t
+	// stride is a parameter's share of its group's rate; nil means 1 for all.
+	stride func(path string) float64
 }
 
 // update returns the new value of a parameter and of its state, by path. The
@@ -74,6 +76,9 @@ func (o Optimizer) update(v weights.Vars, path string, gradient *Node, p pace) m
 	group := weights.GroupOf(path)
 	value := v.Get(path)
 	rate := Mul(p.rate[group], p.keep)
+	if p.stride != nil {
+		rate = MulScalar(rate, p.stride(path))
+	}
 	if decay := o.decay(group); decay > 0 && o.Name != "adamw" {
 		// Added before scaling: decay joins the gradient unclipped.
 		gradient = Add(Mul(gradient, p.scale), MulScalar(value, decay))

@@ -27,6 +27,17 @@ func readPace(x *Node) (p pace, progress *Node) {
 	return p, at(2)
 }
 
+// stride returns the share of the learning rate each parameter takes: mixers that
+// sum over many codes take shorter steps (see [transform.Config.Stride]).
+func (t *Trainer) stride(v weights.Vars) func(path string) float64 {
+	return func(path string) float64 {
+		if weights.GroupOf(path) != weights.Mixer {
+			return 1
+		}
+		return t.config.Quantizer.Mix.Stride(path, v.Get(path).Shape().Dimensions)
+	}
+}
+
 // objective builds the losses of one batch.
 type objective func(ctx *vq.Context, x *Node) (reconstruction *Node, out vq.Output)
 
@@ -37,6 +48,7 @@ type objective func(ctx *vq.Context, x *Node) (reconstruction *Node, out vq.Outp
 // moment and running average keeps its value.
 func (t *Trainer) trainStep(v weights.Vars, build objective, parameters []string, x, scalars, active, random *Node) (next map[string]*Node, report, index *Node) {
 	p, progress := readPace(scalars)
+	p.stride = t.stride(v)
 	ctx := &vq.Context{Vars: v, Training: true, Progress: progress}
 	if t.config.Quantizer.Dropout > 0 {
 		ctx.Active = active
@@ -165,6 +177,7 @@ func (t *Trainer) accumulated(v weights.Vars) []*Node {
 // step on the codebook's parameters.
 func (t *Trainer) refreshStep(v weights.Vars, scalars *Node, advance bool) map[string]*Node {
 	p, progress := readPace(scalars)
+	p.stride = t.stride(v)
 	ctx := &vq.Context{Vars: v.In("quantizer"), Training: true, Progress: progress}
 	next := map[string]*Node{}
 	if advance {

@@ -94,7 +94,7 @@ func TestCommandsPassTheirOptions(t *testing.T) {
 	if err := cmd.Execute(); err != nil {
 		t.Fatal(err)
 	}
-	if want := (encodeOptions{bundle: "tok", input: "x.npy", output: "c.gvq", levels: 2, beam: 8, workers: 3, drop: true, backend: "go", json: true}); got != want {
+	if want := (encodeOptions{codingOptions{bundle: "tok", input: "x.npy", levels: 2, beam: 8, workers: 3, drop: true, backend: "go"}, "c.gvq", true}); got != want {
 		t.Errorf("encode got %+v", got)
 	}
 	var decoded decodeOptions

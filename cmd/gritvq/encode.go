@@ -16,15 +16,9 @@ const streamRows = 4096
 
 // encodeOptions is the command line of encode.
 type encodeOptions struct {
-	bundle  string
-	input   string
-	output  string
-	levels  int
-	beam    int
-	workers int
-	drop    bool
-	backend string
-	json    bool
+	codingOptions
+	output string
+	json   bool
 }
 
 func newEncodeCommand(s *streams, run func(context.Context, *streams, encodeOptions) error) *cobra.Command {
@@ -49,13 +43,8 @@ size are streamed. A row's codes depend on nothing but the row.`,
 		},
 	}
 	outputFlag(cmd, &o.output, "file of codes: .npy, .parquet, .jsonl or .gvq")
-	f := cmd.Flags()
-	f.IntVar(&o.levels, "levels", 0, "use only the first levels (default all)")
-	f.IntVar(&o.beam, "beam", 0, "encodings kept from level to level; more are slower and closer\n(default the method's own: 5 for rq, else 1)")
-	f.IntVar(&o.workers, "workers", 0, "threads to use (default all cores)")
-	f.BoolVar(&o.drop, "drop-nonfinite", false, "leave out rows with NaN or Inf; later rows move up")
-	f.BoolVar(&o.json, "json", false, "print the result as one JSON object")
-	engineFlag(cmd, &o.backend)
+	o.addFlags(cmd)
+	cmd.Flags().BoolVar(&o.json, "json", false, "print the result as one JSON object")
 	return cmd
 }
 
@@ -94,22 +83,12 @@ func runEncode(ctx context.Context, s *streams, o encodeOptions) error {
 	if err := checkOutput(o.input, o.output); err != nil {
 		return err
 	}
-	b, r, err := openRuntime(o.bundle, o.backend, o.workers)
+	c, err := o.open(ctx, s)
 	if err != nil {
 		return err
 	}
-	if err := checkLevels(b, o.levels, o.beam); err != nil {
-		return err
-	}
-	v, dropped, err := openVectors(ctx, s, o.input, o.drop)
-	if err != nil {
-		return err
-	}
+	b, r, v, options := c.bundle, c.runtime, c.vectors, c.options
 	defer v.Close()
-	if err := checkDimension(v, b.Manifest.Input); err != nil {
-		return err
-	}
-	options := tokenizer.Options{Levels: o.levels, Beam: o.beam}
 	w, err := createCodes(o.output, b, b.Tokenizer.Quantizer.Layout().VocabOf(o.levels), v.Len())
 	if err != nil {
 		return err
@@ -140,7 +119,7 @@ func runEncode(ctx context.Context, s *streams, o encodeOptions) error {
 		return err
 	}
 	line.Done()
-	return showWritten(s, o.json, written{Output: o.output, Rows: v.Len(), Columns: r.Positions(options), Dropped: dropped}, "codes")
+	return showWritten(s, o.json, written{Output: o.output, Rows: v.Len(), Columns: r.Positions(options), Dropped: c.dropped}, "codes")
 }
 
 // written is what encode and decode report.

@@ -5,20 +5,13 @@ import (
 	"fmt"
 
 	"github.com/gritvq/gritvq/data"
-	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/spf13/cobra"
 )
 
 // evalOptions is the command line of eval.
 type evalOptions struct {
-	bundle  string
-	input   string
-	levels  int
-	beam    int
-	workers int
-	drop    bool
-	backend string
-	json    bool
+	codingOptions
+	json bool
 }
 
 func newEvalCommand(s *streams, run func(context.Context, *streams, evalOptions) error) *cobra.Command {
@@ -39,37 +32,23 @@ are fractions.`,
 			return run(cmd.Context(), s, o)
 		},
 	}
-	f := cmd.Flags()
-	f.IntVar(&o.levels, "levels", 0, "use only the first levels (default all)")
-	f.IntVar(&o.beam, "beam", 0, "encodings kept from level to level (default the method's own: 5 for rq, else 1)")
-	f.IntVar(&o.workers, "workers", 0, "threads to use (default all cores)")
-	f.BoolVar(&o.drop, "drop-nonfinite", false, "leave out rows with NaN or Inf")
-	f.BoolVar(&o.json, "json", false, "print the scores as one JSON object")
-	engineFlag(cmd, &o.backend)
+	o.addFlags(cmd)
+	cmd.Flags().BoolVar(&o.json, "json", false, "print the scores as one JSON object")
 	return cmd
 }
 
 func runEval(ctx context.Context, s *streams, o evalOptions) error {
-	b, r, err := openRuntime(o.bundle, o.backend, o.workers)
+	c, err := o.open(ctx, s)
 	if err != nil {
 		return err
 	}
-	if err := checkLevels(b, o.levels, o.beam); err != nil {
-		return err
-	}
-	v, _, err := openVectors(ctx, s, o.input, o.drop)
-	if err != nil {
-		return err
-	}
+	b, r, v := c.bundle, c.runtime, c.vectors
 	defer v.Close()
-	if err := checkDimension(v, b.Manifest.Input); err != nil {
-		return err
-	}
 	if _, err := scan(ctx, s, v); err != nil {
 		return err
 	}
 	line := s.line(v.Len())
-	scores, _, err := r.Evaluate(ctx, v, data.All(v.Len()), tokenizer.Options{Levels: o.levels, Beam: o.beam}, func(done, _ int) {
+	scores, _, err := r.Evaluate(ctx, v, data.All(v.Len()), c.options, func(done, _ int) {
 		line.Update(int64(done), "rows scored")
 	})
 	line.Done()

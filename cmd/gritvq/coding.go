@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+
+	"github.com/gritvq/gritvq/bundle"
+	"github.com/gritvq/gritvq/data"
+	"github.com/gritvq/gritvq/tokenizer"
+	"github.com/spf13/cobra"
+)
+
+// codingOptions are those of commands that encode a file of vectors.
+type codingOptions struct {
+	bundle  string
+	input   string
+	levels  int
+	beam    int
+	workers int
+	drop    bool
+	backend string
+}
+
+func (o *codingOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.IntVar(&o.levels, "levels", 0, "use only the first levels (default all)")
+	f.IntVar(&o.beam, "beam", 0, "encodings kept from level to level; more are slower and closer\n(default the method's own: 5 for rq, else 1)")
+	f.IntVar(&o.workers, "workers", 0, "threads to use (default all cores)")
+	f.BoolVar(&o.drop, "drop-nonfinite", false, "leave out rows with NaN or Inf; later rows move up")
+	engineFlag(cmd, &o.backend)
+}
+
+// coding is a tokenizer ready to encode an opened file. Close its vectors.
+type coding struct {
+	bundle  *bundle.Bundle
+	runtime *tokenizer.Runtime
+	vectors *data.Vectors
+	dropped int // rows left out
+	options tokenizer.Options
+}
+
+// open loads the tokenizer and the vectors and checks that they fit together.
+func (o codingOptions) open(ctx context.Context, s *streams) (*coding, error) {
+	b, r, err := openRuntime(o.bundle, o.backend, o.workers)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkLevels(b, o.levels, o.beam); err != nil {
+		return nil, err
+	}
+	v, dropped, err := openVectors(ctx, s, o.input, o.drop)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkDimension(v, b.Manifest.Input); err != nil {
+		v.Close()
+		return nil, err
+	}
+	return &coding{b, r, v, dropped, tokenizer.Options{Levels: o.levels, Beam: o.beam}}, nil
+}

@@ -10,10 +10,9 @@ import (
 // hypotheses of row i are numbers i*width to i*width+alive-1.
 type beamMemory struct {
 	search         *scratch
-	residual, next []float32 // [rows*width,d] what is left of the row
-	paths, longer  []uint32  // [rows*width,levels] codes so far
-	scores         []float32 // [groupRows, packed codes of the level]
-	candidates     []candidate
+	residual, next []float32   // [rows*width,d] what is left of the row
+	paths, longer  []uint32    // [rows*width,levels] codes so far
+	scores         []float32   // [groupRows, packed codes of the level]
 	picks          []candidate // [rows,width], the best continuations of each row
 	filled         []int       // [rows], how many picks there are
 	decoded        []float32   // [d]

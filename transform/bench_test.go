@@ -78,7 +78,7 @@ func newStep(b *testing.B, c Config, batch int) func() time.Duration {
 	})
 	run := func() time.Duration {
 		start := time.Now()
-		for _, t := range exec.MustExec(args...) {
+		for _, t := range exec.MustCall(args...) {
 			t.MustFinalizeAll()
 		}
 		return time.Since(start)

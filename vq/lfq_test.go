@@ -121,7 +121,7 @@ func TestLFQFormula(t *testing.T) {
 	c := small(t, "lfq", 2)
 	c.Codes, c.Entropy.Temperature, c.Entropy.Weight = 8, 0.5, 0.1
 	f := newFixture(t, c, d, n)
-	copy(f.z.Data, []float64{0, -0.0, 2}) // zero is not positive
+	copy(f.z.Data, []float64{0, math.Copysign(0, -1), 2}) // zero of either sign is not positive
 	got := gradtest.Eval[float64](t, f.inputs(), func(in map[string]*graph.Node) []*graph.Node {
 		out := f.q.Build(training(in), in["z"])
 		return []*graph.Node{out.Hard, out.Index, out.Loss}

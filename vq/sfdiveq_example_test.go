@@ -31,7 +31,7 @@ func ExampleProjectOnCurve() {
 		fmt.Println(err)
 		return
 	}
-	out, err := graph.ExecOnceN(engine, func(z, codes *graph.Node) []*graph.Node {
+	out, err := graph.CallOnceN(engine, func(z, codes *graph.Node) []*graph.Node {
 		segment, share, point := vq.ProjectOnCurve(z, codes)
 		return []*graph.Node{vq.Take(codes, vq.Nearest(z, codes)), point, segment, share}
 	}, [][]float32{{3, 1}}, [][]float32{{0, 0}, {8, 0}, {8, 8}})

@@ -70,7 +70,7 @@ func Eval[T Float](tb testing.TB, in Inputs, fn func(in map[string]*graph.Node) 
 		}
 		args[i] = tensors.FromFlatDataAndDimensions(data, v.Shape...)
 	}
-	results, err := graph.ExecOnceN(Engine(tb), func(nodes []*graph.Node) []*graph.Node {
+	results, err := graph.CallOnceN(Engine(tb), func(nodes []*graph.Node) []*graph.Node {
 		named := make(map[string]*graph.Node, len(nodes))
 		for i, n := range nodes {
 			named[names[i]] = n

@@ -21,7 +21,7 @@ func TestStoredCodesMatchTorch(t *testing.T) {
 		t.Run(method, func(t *testing.T) {
 			c, err := Defaults(method)
 			if err != nil {
-				t.Skip(err)
+				t.Fatal(err)
 			}
 			c.Codes, c.Levels = 6, 1
 			configure(&c)

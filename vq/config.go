@@ -10,6 +10,12 @@ import (
 	"github.com/gritvq/gritvq/transform"
 )
 
+// Values of [Config].Near.
+const (
+	Euclidean = "euclidean"
+	Cosine    = "cosine"
+)
+
 // Config describes a quantizer. Start from [Defaults] of a method.
 type Config struct {
 	Method  string           `yaml:"method" enum:"grit|ste|ema|gumbel|nsvq|diveq|sf-diveq|simvq|fsq|lfq|hypervq|rotation|ibq|rqvae|kmeans-ste|kmeans|pq|opq|rq|lsh" doc:"Quantizer; gritvq methods lists them with one line each."`
@@ -18,6 +24,7 @@ type Config struct {
 	Parts   int              `yaml:"parts" doc:"Product quantization: slices of the vector quantized side by side."`
 	Shared  bool             `yaml:"shared" doc:"All residual levels share one codebook."`
 	Dropout float64          `yaml:"dropout" doc:"Probability that a training step uses only a random number of leading levels, so that fewer levels decode well."`
+	Near    string           `yaml:"distance" enum:"euclidean|cosine" doc:"What makes a code the nearest; cosine puts latents and codes on the unit sphere (methods that store a codebook, one level)."`
 	Start   Start            `yaml:"start" doc:"How codes start."`
 	Learn   string           `yaml:"learn" enum:"gradient|ema|frozen" doc:"Raw codes E: by gradient or ema (protocol B; ema wants a loss.commitment to hold the encoder), or frozen (protocol A: only the transform learns)."`
 	Average Average          `yaml:"average" doc:"Running averages, when codes learn by ema."`
@@ -89,7 +96,7 @@ type Resets struct {
 // commonDefaults are the settings methods start from.
 func commonDefaults() Config {
 	return Config{
-		Codes: 256, Levels: 4, Parts: 1,
+		Codes: 256, Levels: 4, Parts: 1, Near: Euclidean,
 		Start:   Start{From: "kmeans", Warmup: 0.2},
 		Learn:   "gradient",
 		Average: Average{Decay: 0.99, Epsilon: 1e-5, Every: 8},
@@ -138,6 +145,7 @@ func (c Config) Validate(dim int) error {
 		key, value string
 		allowed    []string
 	}{
+		{"distance", c.Near, []string{Euclidean, Cosine}},
 		{"start.from", c.Start.From, []string{"kmeans", "data", "random"}},
 		{"learn", c.Learn, []string{"gradient", "ema", "frozen"}},
 		{"cache.gradient", c.Cache.Gradient, []string{"live", "accumulate"}},
@@ -165,6 +173,16 @@ func (c Config) Validate(dim int) error {
 	}
 	if c.Mix.RowNorm == "latent" && c.Levels > 1 {
 		return fmt.Errorf("quantizer.transform.row_norm: residual levels need a gain each; use row_norm: gain")
+	}
+	if c.Near == Cosine {
+		switch {
+		case m.level != nil || m.classical != nil:
+			return fmt.Errorf("quantizer.distance: %s stores no codes that could be compared by cosine; use euclidean", c.Method)
+		case c.Levels > 1:
+			return fmt.Errorf("quantizer.distance: what the first level of %s leaves over is not on the sphere; use cosine with one level", c.Method)
+		case c.Mix.RowNorm == transform.RowNormGain:
+			return fmt.Errorf("quantizer.transform.row_norm: cosine has unit codes without a gain; use none or latent with %s", c.Method)
+		}
 	}
 	if c.Method != "grit" && !c.untransformed() {
 		return fmt.Errorf("quantizer.transform.kind: %s has no transform; use method grit", c.Method)

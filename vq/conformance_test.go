@@ -33,10 +33,13 @@ func conforming(t *testing.T, visit func(t *testing.T, c Config, dim int)) {
 	for _, method := range MethodNames() {
 		t.Run(method, func(t *testing.T) {
 			allowed := 0
-			for _, shape := range [][2]int{{1, 1}, {2, 1}, {1, 2}, {2, 2}} { // levels, parts
+			for _, shape := range []struct {
+				levels, parts int
+				distance      string
+			}{{1, 1, Euclidean}, {2, 1, Euclidean}, {1, 2, Euclidean}, {2, 2, Euclidean}, {1, 1, Cosine}, {2, 1, Cosine}, {1, 2, Cosine}} {
 				for _, width := range []int{3, 5} {
-					c := chosenConfig(t, method, shape[0])
-					c.Codes, c.Parts = 8, shape[1]
+					c := chosenConfig(t, method, shape.levels)
+					c.Codes, c.Parts, c.Near = 8, shape.parts, shape.distance
 					if method == "fsq" {
 						c.Grid = []int{4, 3, 2} // even, odd, and not 8 codes
 					}
@@ -45,7 +48,7 @@ func conforming(t *testing.T, visit func(t *testing.T, c Config, dim int)) {
 						continue
 					}
 					allowed++
-					t.Run(fmt.Sprintf("levels=%d,parts=%d,dim=%d", c.Levels, c.Parts, width*c.Parts), func(t *testing.T) {
+					t.Run(fmt.Sprintf("levels=%d,parts=%d,dim=%d,%s", c.Levels, c.Parts, width*c.Parts, c.Near), func(t *testing.T) {
 						visit(t, c, width*c.Parts)
 					})
 				}

@@ -79,7 +79,10 @@ func (b codebook) average(ctx *Context, residual, index *Node) map[string]*Node 
 // SolvesAverages says whether averaged codes go through a transform, so that E
 // must be solved for on the host instead of being set by the training step.
 func (c Config) SolvesAverages() bool {
-	return c.Learn == "ema" && (c.Mix.Kind != transform.KindIdentity || c.Mix.RowNorm != transform.RowNormNone)
+	// Codes of which only the direction counts need no solve: a mean points where
+	// its normalised self does.
+	direct := c.Mix.Kind == transform.KindIdentity && c.Mix.RowNorm != transform.RowNormGain
+	return c.Learn == "ema" && !direct
 }
 
 // Averages returns Ñ-smoothed code averages [K,d] on the host, for the solve

@@ -162,6 +162,9 @@ func New(c Config, dim int) (Quantizer, error) {
 	if err := c.Validate(dim); err != nil {
 		return nil, err
 	}
+	if c.Near == Cosine {
+		c.Mix.RowNorm = transform.RowNormLatent
+	}
 	if c.Parts == 1 {
 		return newResidual(c, dim), nil
 	}

@@ -3,8 +3,10 @@
 package gradtest
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"os"
 	"sort"
 	"sync"
 	"testing"
@@ -38,19 +40,21 @@ func (in Inputs) Names() []string {
 // Function builds a scalar from named nodes.
 type Function func(in map[string]*graph.Node) *graph.Node
 
-// Engine returns the embedded pure-Go backend, shared by all tests of a process.
+// Engine returns the engine under test, shared by all tests of a process: the
+// embedded pure-Go backend, or the one that the environment variable
+// GRITVQ_TEST_BACKEND names (XLA in tests built with -tags xla).
 func Engine(tb testing.TB) compute.Backend {
 	tb.Helper()
 	b, err := engine()
 	if err != nil {
-		tb.Fatalf("starting the embedded engine: %v", err)
+		tb.Fatalf("starting the engine: %v", err)
 	}
 	return b
 }
 
 var engine = sync.OnceValues(func() (compute.Backend, error) {
 	heapguard.Ensure()
-	return compute.NewWithConfig("go")
+	return compute.NewWithConfig(cmp.Or(os.Getenv("GRITVQ_TEST_BACKEND"), "go"))
 })
 
 // Float is an element type the embedded engine differentiates.

@@ -145,7 +145,7 @@ func (c Config) Validate(dim int) error {
 		key, value string
 		allowed    []string
 	}{
-		{"distance", c.Near, []string{Euclidean, Cosine}},
+		{"distance", cmp.Or(c.Near, Euclidean), []string{Euclidean, Cosine}},
 		{"start.from", c.Start.From, []string{"kmeans", "data", "random"}},
 		{"learn", c.Learn, []string{"gradient", "ema", "frozen"}},
 		{"cache.gradient", c.Cache.Gradient, []string{"live", "accumulate"}},

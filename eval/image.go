@@ -1,0 +1,112 @@
+package eval
+
+import (
+	"fmt"
+	"math"
+)
+
+// Sample is the type of one channel of a pixel: an integer from 0 to 255, or a
+// fraction from 0 to 1. Both give the same scores for the same picture.
+type Sample interface{ uint8 | float32 | float64 }
+
+// ImageShape is the size of pictures stored row by row, channels last.
+type ImageShape struct{ Height, Width, Channels int }
+
+// Len is the number of samples of one picture.
+func (s ImageShape) Len() int { return s.Height * s.Width * s.Channels }
+
+// peak is the largest value of a sample type.
+func peak[T Sample]() float64 {
+	var zero T
+	if _, ok := any(zero).(uint8); ok {
+		return math.MaxUint8
+	}
+	return 1
+}
+
+// PSNR returns the peak signal-to-noise ratio of two pictures of the same
+// length, 10 log10(peak^2 / mean squared error), in decibels: +Inf where they
+// are identical. It fails without samples and on pictures of different length.
+func PSNR[T Sample](a, b []T) (float64, error) {
+	if len(a) != len(b) || len(a) == 0 {
+		return 0, fmt.Errorf("a picture of %d samples cannot be compared with one of %d: give both the same size, at least one", len(a), len(b))
+	}
+	sum := 0.0
+	for i, value := range a {
+		difference := float64(value) - float64(b[i])
+		sum += difference * difference
+	}
+	top := peak[T]()
+	return 10 * math.Log10(top*top*float64(len(a))/sum), nil
+}
+
+// ImageScores accumulates how close reconstructed pictures are to their
+// originals. The zero value is ready to use.
+type ImageScores[T Sample] struct {
+	images    int
+	identical int
+	decibels  float64 // sum of the PSNR of pictures that are not identical
+	ssim      float64 // sum
+}
+
+// Add scores a batch of pictures x and their reconstructions xhat, both
+// [n, height, width, channels]. It fails, and counts nothing, on a part of a
+// picture, on batches of different length and on pictures below 11 x 11, which
+// SSIM's window does not fit.
+func (s *ImageScores[T]) Add(x, xhat []T, shape ImageShape) error {
+	if err := shape.check(); err != nil {
+		return err
+	}
+	size := shape.Len()
+	if len(x) != len(xhat) || len(x)%size != 0 {
+		return fmt.Errorf("%d samples and their reconstruction of %d are not whole pictures of %d x %d x %d", len(x), len(xhat), shape.Height, shape.Width, shape.Channels)
+	}
+	for start := 0; start < len(x); start += size {
+		a, b := x[start:start+size], xhat[start:start+size]
+		decibels, err := PSNR(a, b)
+		if err != nil {
+			return err
+		}
+		similarity, err := SSIM(a, b, shape)
+		if err != nil {
+			return err
+		}
+		s.images++
+		s.ssim += similarity
+		if math.IsInf(decibels, 1) {
+			s.identical++
+		} else {
+			s.decibels += decibels
+		}
+	}
+	return nil
+}
+
+// Merge adds what other has counted.
+func (s *ImageScores[T]) Merge(other ImageScores[T]) {
+	s.images += other.images
+	s.identical += other.identical
+	s.decibels += other.decibels
+	s.ssim += other.ssim
+}
+
+// Count returns the number of pictures counted.
+func (s *ImageScores[T]) Count() int { return s.images }
+
+// Identical returns how many pictures were reconstructed without any error.
+func (s *ImageScores[T]) Identical() int { return s.identical }
+
+// PSNR returns the mean over pictures of each picture's own PSNR, as papers on
+// image tokenizers report it; the PSNR of the pooled error would be lower.
+// Identical pictures, whose PSNR is infinite, are left out of the mean and
+// counted by Identical; it is +Inf where all are identical, and NaN without
+// pictures.
+func (s *ImageScores[T]) PSNR() float64 {
+	if s.images > 0 && s.images == s.identical {
+		return math.Inf(1)
+	}
+	return s.decibels / float64(s.images-s.identical)
+}
+
+// SSIM returns the mean over pictures; NaN without pictures.
+func (s *ImageScores[T]) SSIM() float64 { return s.ssim / float64(s.images) }

@@ -11,7 +11,8 @@ import (
 type KMeansInit int
 
 const (
-	// InitAuto is InitPlusPlus for up to 64 centres and InitParallel beyond.
+	// InitAuto is InitPlusPlus for up to 64 centres, InitParallel up to 4,096
+	// and InitTree beyond.
 	InitAuto KMeansInit = iota
 	// InitPlusPlus draws one centre at a time with probability proportional
 	// to the squared distance from those already drawn (k-means++, Arthur and
@@ -23,6 +24,10 @@ const (
 	InitParallel
 	// InitSample takes k rows at random.
 	InitSample
+	// InitTree clusters the rows around sqrt(k) centres, shares the k centres
+	// out by rows, and clusters every group on its own: about n sqrt(k)
+	// distances an iteration where the others take n k.
+	InitTree
 )
 
 // KMeansOptions tunes KMeans. The zero value is a sensible choice.
@@ -58,7 +63,7 @@ func KMeans(ctx context.Context, x []float32, n, d, k int, opt KMeansOptions) (c
 	if k <= 0 {
 		return nil, nil, fmt.Errorf("k-means needs at least one centre, got %d", k)
 	}
-	if opt.Iterations < 0 || opt.Init < InitAuto || opt.Init > InitSample {
+	if opt.Iterations < 0 || opt.Init < InitAuto || opt.Init > InitTree {
 		return nil, nil, fmt.Errorf("k-means options are out of range: %d iterations, initialisation %d", opt.Iterations, opt.Init)
 	}
 	if opt.Iterations == 0 {

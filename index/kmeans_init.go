@@ -8,8 +8,9 @@ import (
 )
 
 const (
-	plusPlusLimit   = 64 // centres up to which k passes over the data are cheap
-	samplingRounds  = 5  // of k-means||
+	plusPlusLimit   = 64   // centres up to which k passes over the data are cheap
+	parallelLimit   = 4096 // centres up to which the candidates' k-means++ is cheap
+	samplingRounds  = 5    // of k-means||
 	seedingBlock    = 1024
 	candidatesRatio = 0.5 // candidates drawn in a round, relative to k
 )
@@ -26,7 +27,10 @@ type seeding struct {
 func (s *seeding) centers(ctx context.Context, init KMeansInit) ([]float32, error) {
 	if init == InitAuto {
 		init = InitPlusPlus
-		if s.k > plusPlusLimit {
+		switch {
+		case s.k > parallelLimit:
+			init = InitTree
+		case s.k > plusPlusLimit:
 			init = InitParallel
 		}
 	}
@@ -39,6 +43,8 @@ func (s *seeding) centers(ctx context.Context, init KMeansInit) ([]float32, erro
 		}
 	case InitParallel:
 		chosen, err = s.parallel(ctx)
+	case InitTree:
+		chosen, err = s.tree(ctx)
 	default:
 		chosen, err = s.plusPlus(ctx, s.x, nil, nil)
 	}

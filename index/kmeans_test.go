@@ -29,7 +29,7 @@ func mixture(k, d, perCluster int) (x, centers []float32) {
 func TestKMeansRecoversMixture(t *testing.T) {
 	const k, d, per = 12, 6, 50
 	x, truth := mixture(k, d, per)
-	for _, init := range []KMeansInit{InitAuto, InitPlusPlus, InitParallel} {
+	for _, init := range []KMeansInit{InitAuto, InitPlusPlus, InitParallel, InitTree} {
 		centers, counts, err := KMeans(context.Background(), x, k*per, d, k, KMeansOptions{Seed: 1, Init: init})
 		if err != nil {
 			t.Fatal(err)
@@ -59,7 +59,7 @@ func TestKMeansIsDeterministic(t *testing.T) {
 		}
 		return centers
 	}
-	for _, init := range []KMeansInit{InitPlusPlus, InitParallel, InitSample} {
+	for _, init := range []KMeansInit{InitPlusPlus, InitParallel, InitSample, InitTree} {
 		want := run(1, 1, init)
 		for _, workers := range []int{1, 2, 3, 7} {
 			if !slices.Equal(run(1, workers, init), want) {
@@ -120,7 +120,7 @@ func TestKMeansReseedsEmptyClusters(t *testing.T) {
 
 func TestKMeansFewerDistinctRowsThanCenters(t *testing.T) {
 	x := []float32{1, 1, 5, 5, 1, 1, 9, 9, 5, 5}
-	for _, init := range []KMeansInit{InitAuto, InitPlusPlus, InitParallel, InitSample} {
+	for _, init := range []KMeansInit{InitAuto, InitPlusPlus, InitParallel, InitSample, InitTree} {
 		for _, k := range []int{3, 4, 9, 200} {
 			centers, counts, err := KMeans(context.Background(), x, 5, 2, k, KMeansOptions{Init: init})
 			if err != nil {
@@ -140,7 +140,7 @@ func TestKMeansFewerDistinctRowsThanCenters(t *testing.T) {
 func TestKMeansErrors(t *testing.T) {
 	stopped, stop := context.WithCancel(context.Background())
 	stop()
-	for _, init := range []KMeansInit{InitPlusPlus, InitParallel, InitSample} {
+	for _, init := range []KMeansInit{InitPlusPlus, InitParallel, InitSample, InitTree} {
 		if _, _, err := KMeans(stopped, normals(1, 40), 20, 2, 3, KMeansOptions{Init: init}); !errors.Is(err, context.Canceled) {
 			t.Errorf("init %d with an ended context: %v", init, err)
 		}
@@ -198,5 +198,52 @@ func TestKMeansContinuesFromGivenCentres(t *testing.T) {
 	_, _, err := KMeans(t.Context(), x, n, d, k, KMeansOptions{Start: first[1:]})
 	if err == nil || !strings.Contains(err.Error(), "k-means start") {
 		t.Errorf("too few centres: %v", err)
+	}
+}
+
+// The tree's centres are as good as those chosen over all rows, to a few
+// per cent, and a seed repeats them whatever the workers.
+func TestTreeStart(t *testing.T) {
+	const n, d, k = 20000, 8, 1024
+	x := make([]float32, n*d)
+	rng := rand.New(rand.NewPCG(3, 4))
+	for i := range x {
+		x[i] = float32(rng.NormFloat64() * (1 + float64(i/d%7)))
+	}
+	errorOf := func(init KMeansInit, workers int) (float64, []float32) {
+		last := 0.0
+		centers, _, err := KMeans(t.Context(), x, n, d, k, KMeansOptions{Seed: 5, Init: init, Iterations: 3, Workers: workers, Watch: func(_ int, total float64) { last = total }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return last, centers
+	}
+	tree, one := errorOf(InitTree, 1)
+	_, two := errorOf(InitTree, 2)
+	parallel, _ := errorOf(InitParallel, 2)
+	if tree > 1.05*parallel {
+		t.Errorf("error %g from the tree, %g from k-means||", tree, parallel)
+	}
+	if !slices.Equal(one, two) {
+		t.Error("the number of workers changes the centres")
+	}
+	t.Logf("tree %g, k-means|| %g", tree, parallel)
+}
+
+func TestShareOut(t *testing.T) {
+	for _, test := range []struct {
+		k          int
+		rows, want []int
+	}{
+		{10, []int{50, 30, 20}, []int{5, 3, 2}}, {3, []int{1, 1, 100}, []int{0, 0, 3}},
+		{7, []int{1, 1, 1}, []int{1, 1, 1}}, {5, []int{4, 4, 0}, []int{3, 2, 0}},
+	} {
+		members := make([][]int, len(test.rows))
+		for g, n := range test.rows {
+			members[g] = make([]int, n)
+		}
+		if got := shareOut(test.k, members); !slices.Equal(got, test.want) {
+			t.Errorf("%d centres for groups of %v rows: %v, want %v", test.k, test.rows, got, test.want)
+		}
 	}
 }

@@ -10,9 +10,14 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// startIterations bounds Lloyd's algorithm when codes are placed; later training
-// moves them anyway.
-const startIterations = 20
+// Bounds on Lloyd's algorithm when codes are placed; later training moves them
+// anyway. A large codebook starts from a tree of clusters that has converged
+// within its groups, and an iteration over all codes is dear.
+const (
+	startIterations      = 20
+	largeStartIterations = 3
+	largeStart           = 4096 // codes beyond which a start is large
+)
 
 // startCodes places the first codes [K,d] on a sample of latents and says how
 // many latents each drew (nil when that is not known).
@@ -26,8 +31,11 @@ func (c Config) startCodes(sample Sample, rng *rand.Rand) (*weights.Array, []int
 	codes := weights.New(c.Codes, sample.Dim)
 	var counts []int
 	if c.Start.From == "kmeans" {
-		centers, n, err := index.KMeans(context.Background(), sample.Rows, sample.N, sample.Dim, c.Codes,
-			index.KMeansOptions{Seed: rng.Uint64(), Iterations: startIterations})
+		o := index.KMeansOptions{Seed: rng.Uint64(), Iterations: startIterations}
+		if c.Codes > largeStart {
+			o.Init, o.Iterations = index.InitTree, largeStartIterations
+		}
+		centers, n, err := index.KMeans(context.Background(), sample.Rows, sample.N, sample.Dim, c.Codes, o)
 		if err != nil {
 			return nil, nil, err
 		}

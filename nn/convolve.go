@@ -1,0 +1,115 @@
+package nn
+
+import (
+	"fmt"
+
+	"github.com/gomlx/gomlx/core/graph"
+)
+
+// ConvOptions say where a kernel is applied. The zero value is stride 1,
+// dilation 1, one group and no padding.
+type ConvOptions struct {
+	Stride   int       // step between outputs; 0 is 1
+	Dilation int       // step between taps; 0 is 1
+	Padding  [2][2]int // zeros before and after the rows, and the columns
+	Groups   int       // input and output channels fall into so many independent parts; 0 is 1
+
+	native bool // use the engine's own convolution on the embedded engine too
+}
+
+// SamePadding is the padding that keeps the size at stride 1 and gives
+// ⌈size/stride⌉ otherwise; an even kernel has the larger half after.
+func SamePadding(kernel, dilation int) [2][2]int {
+	around := max(1, dilation) * (kernel - 1)
+	return [2][2]int{{around / 2, around - around/2}, {around / 2, around - around/2}}
+}
+
+// Convolve applies kernel [kh, kw, in/groups, out] to x [B, H, W, in] and
+// returns [B, H', W', out] with H' = ⌊(H + padding - dilation (kh-1) - 1) / stride⌋ + 1.
+//
+// A compiling backend gets its own convolution. The embedded engine has a slow
+// one, so that there every convolution, the gradients included, becomes patches
+// and a matrix product.
+func Convolve(x, kernel *graph.Node, o ConvOptions) *graph.Node {
+	c := newConvolution(x.Shape().Dimensions, kernel.Shape().Dimensions, o)
+	l := c.lowering(x)
+	return withGradients(l.output(x, kernel), []*graph.Node{x, kernel}, func(adjoint *graph.Node) []*graph.Node {
+		return []*graph.Node{l.inputGradient(adjoint, kernel), l.kernelGradient(x, adjoint)}
+	})
+}
+
+// ConvolveTransposed is the transpose of Convolve, which turns strides into
+// upsampling: y [B, H', W', out] and kernel [kh, kw, in/groups, out] become
+// [B, height, width, in], a size that Convolve with the same options maps to
+// H' x W'.
+func ConvolveTransposed(y, kernel *graph.Node, height, width int, o ConvOptions) *graph.Node {
+	ks, ys := kernel.Shape().Dimensions, y.Shape().Dimensions
+	c := newConvolution([]int{ys[0], height, width, ks[2] * max(1, o.Groups)}, ks, o)
+	if ys[1] != c.rows.out || ys[2] != c.cols.out || ys[3] != c.out {
+		panic(fmt.Errorf("nn: a transposed convolution to %d x %d needs an input %d x %d x %d, not %v",
+			height, width, c.rows.out, c.cols.out, c.out, ys[1:]))
+	}
+	l := c.lowering(y)
+	return withGradients(l.inputGradient(y, kernel), []*graph.Node{y, kernel}, func(adjoint *graph.Node) []*graph.Node {
+		return []*graph.Node{l.output(adjoint, kernel), l.kernelGradient(adjoint, y)}
+	})
+}
+
+// convolver is a way to compute a convolution: the output and, given the
+// output's adjoint, the gradients. None of the three is differentiated further.
+type convolver interface {
+	output(x, kernel *graph.Node) *graph.Node
+	inputGradient(adjoint, kernel *graph.Node) *graph.Node
+	kernelGradient(x, adjoint *graph.Node) *graph.Node
+}
+
+// convolution is the geometry all lowerings share.
+type convolution struct {
+	batch, in, out, groups int
+	rows, cols             taps
+	native                 bool
+}
+
+// taps is one spatial axis: output y reads input stride·y + dilation·i - before
+// for i in [0, kernel).
+type taps struct {
+	in, out                  int // sizes
+	kernel, stride, dilation int
+	before                   int // zeros before the input
+}
+
+func newConvolution(x, kernel []int, o ConvOptions) convolution {
+	if len(x) != 4 || len(kernel) != 4 {
+		panic(fmt.Errorf("nn: a convolution wants an image [batch, height, width, channels] and a kernel [height, width, in, out], not %v and %v", x, kernel))
+	}
+	c := convolution{batch: x[0], in: x[3], out: kernel[3], groups: max(1, o.Groups), native: o.native}
+	if c.in != kernel[2]*c.groups || c.out%c.groups != 0 {
+		panic(fmt.Errorf("nn: a kernel %v in %d group(s) does not fit %d channels", kernel, c.groups, c.in))
+	}
+	axis := func(size, kernel int, padding [2]int) taps {
+		t := taps{in: size, kernel: kernel, stride: max(1, o.Stride), dilation: max(1, o.Dilation), before: padding[0]}
+		padded := size + padding[0] + padding[1]
+		span := padded - t.dilation*(kernel-1) - 1
+		if span < 0 {
+			panic(fmt.Errorf("nn: a kernel of %d with dilation %d is larger than the %d padded pixels it is applied to", kernel, t.dilation, padded))
+		}
+		t.out = span/t.stride + 1
+		return t
+	}
+	c.rows, c.cols = axis(x[1], kernel[0], o.Padding[0]), axis(x[2], kernel[1], o.Padding[1])
+	return c
+}
+
+// lowering picks the way that is fast where x is computed.
+func (c convolution) lowering(x *graph.Node) convolver {
+	switch {
+	case c.native || !onEmbeddedEngine(x):
+		return nativeConvolution{c}
+	case c.groups == 1:
+		return patchConvolution{c}
+	case c.groups == c.in && c.out == c.in:
+		return depthwiseConvolution{c}
+	default:
+		return groupedConvolution{c}
+	}
+}

@@ -1,0 +1,198 @@
+package nn
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/gomlx/gomlx/core/graph"
+
+	"github.com/gritvq/gritvq/internal/gradtest"
+	"github.com/gritvq/gritvq/weights"
+)
+
+// convCase is a convolution of x [2, height, width, in].
+type convCase struct {
+	height, width, in, out, kernel int
+	ConvOptions
+}
+
+func (c convCase) String() string {
+	return fmt.Sprintf("%dx%d %d->%d kernel %d stride %d dilation %d padding %v groups %d",
+		c.height, c.width, c.in, c.out, c.kernel, c.Stride, c.Dilation, c.Padding, c.Groups)
+}
+
+// convCases covers strides, dilations, kernels, paddings and groups, with sizes
+// that strides divide and sizes that they do not.
+func convCases() []convCase {
+	var all []convCase
+	for _, kernel := range []int{1, 3, 4} {
+		for stride := 1; stride <= 3; stride++ {
+			for dilation := 1; dilation <= 2; dilation++ {
+				for _, padding := range [][2][2]int{{}, SamePadding(kernel, dilation), {{1, 0}, {0, 2}}, {{3, 4}, {5, 3}}} {
+					for _, channels := range [][3]int{{3, 2, 1}, {4, 4, 4}, {4, 6, 2}} { // in, out, groups
+						all = append(all, convCase{height: 9, width: 8, in: channels[0], out: channels[1], kernel: kernel,
+							ConvOptions: ConvOptions{Stride: stride, Dilation: dilation, Padding: padding, Groups: channels[2]}})
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+func gaussian(rng *rand.Rand, shape ...int) gradtest.Value {
+	size := 1
+	for _, dim := range shape {
+		size *= dim
+	}
+	v := gradtest.Value{Shape: shape, Data: make([]float64, size)}
+	for i := range v.Data {
+		v.Data[i] = rng.NormFloat64()
+	}
+	return v
+}
+
+func (c convCase) inputs() gradtest.Inputs {
+	rng := weights.Rand(1, c.String())
+	_, height, width := c.loops(nil, nil, nil)
+	return gradtest.Inputs{
+		"x": gaussian(rng, 2, c.height, c.width, c.in),
+		"k": gaussian(rng, c.kernel, c.kernel, c.in/c.Groups, c.out),
+		"g": gaussian(rng, 2, height, width, c.out),
+	}
+}
+
+// loops visits every product x[i] k[j] that is part of output o, and returns
+// the size of the output.
+func (c convCase) loops(x, k []float64, visit func(o, i, j int)) (products, height, width int) {
+	reach := c.Dilation*(c.kernel-1) + 1
+	height = (c.height+c.Padding[0][0]+c.Padding[0][1]-reach)/c.Stride + 1
+	width = (c.width+c.Padding[1][0]+c.Padding[1][1]-reach)/c.Stride + 1
+	if visit == nil {
+		return 0, height, width
+	}
+	inGroup, outGroup := c.in/c.Groups, c.out/c.Groups
+	for b := range 2 {
+		for oy := range height {
+			for ox := range width {
+				for ky := range c.kernel {
+					for kx := range c.kernel {
+						y, x := oy*c.Stride+ky*c.Dilation-c.Padding[0][0], ox*c.Stride+kx*c.Dilation-c.Padding[1][0]
+						if y < 0 || y >= c.height || x < 0 || x >= c.width {
+							continue
+						}
+						for to := range c.out {
+							for from := range inGroup {
+								visit(((b*height+oy)*width+ox)*c.out+to,
+									((b*c.height+y)*c.width+x)*c.in+to/outGroup*inGroup+from,
+									((ky*c.kernel+kx)*inGroup+from)*c.out+to)
+								products++
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	return products, height, width
+}
+
+// Both lowerings equal plain loops, in value and in both gradients.
+func TestConvolveEqualsLoops(t *testing.T) {
+	for _, c := range convCases() {
+		in := c.inputs()
+		x, k, g := in["x"].Data, in["k"].Data, in["g"].Data
+		y, dx, dk := make([]float64, len(g)), make([]float64, len(x)), make([]float64, len(k))
+		c.loops(x, k, func(o, i, j int) {
+			y[o] += x[i] * k[j]
+			dx[i] += g[o] * k[j]
+			dk[j] += g[o] * x[i]
+		})
+		for _, native := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%v native %v", c, native), func(t *testing.T) {
+				o := c.ConvOptions
+				o.native = native
+				got := gradtest.Eval[float64](t, in, func(nodes map[string]*graph.Node) []*graph.Node {
+					y := Convolve(nodes["x"], nodes["k"], o)
+					loss := graph.ReduceAllSum(graph.Mul(y, nodes["g"]))
+					return append([]*graph.Node{y}, graph.Gradient(loss, nodes["x"], nodes["k"])...)
+				})
+				gradtest.Close(t, "output", got[0], y, 1e-12)
+				gradtest.Close(t, "gradient of x", got[1], dx, 1e-12)
+				gradtest.Close(t, "gradient of kernel", got[2], dk, 1e-12)
+			})
+		}
+	}
+}
+
+// A transposed convolution is the linear map's transpose: <conv(x), g> =
+// <x, transposed(g)> says what it must be, and its own gradients follow from
+// the loops again.
+func TestConvolveTransposedEqualsLoops(t *testing.T) {
+	for _, c := range convCases() {
+		in := c.inputs()
+		x, k, y := in["x"].Data, in["k"].Data, in["g"].Data // here y is the input and x the adjoint
+		want, dy, dk := make([]float64, len(x)), make([]float64, len(y)), make([]float64, len(k))
+		c.loops(x, k, func(o, i, j int) {
+			want[i] += y[o] * k[j]
+			dy[o] += x[i] * k[j]
+			dk[j] += x[i] * y[o]
+		})
+		for _, native := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%v native %v", c, native), func(t *testing.T) {
+				o := c.ConvOptions
+				o.native = native
+				got := gradtest.Eval[float64](t, in, func(nodes map[string]*graph.Node) []*graph.Node {
+					up := ConvolveTransposed(nodes["g"], nodes["k"], c.height, c.width, o)
+					loss := graph.ReduceAllSum(graph.Mul(up, nodes["x"]))
+					return append([]*graph.Node{up}, graph.Gradient(loss, nodes["g"], nodes["k"])...)
+				})
+				gradtest.Close(t, "output", got[0], want, 1e-12)
+				gradtest.Close(t, "gradient of y", got[1], dy, 1e-12)
+				gradtest.Close(t, "gradient of kernel", got[2], dk, 1e-12)
+			})
+		}
+	}
+}
+
+// float32 is what runs, at sizes that fill vectors and blocks.
+func TestConvolveInFloat32(t *testing.T) {
+	for _, stride := range []int{1, 2} {
+		c := convCase{height: 17, width: 20, in: 16, out: 24, kernel: 3,
+			ConvOptions: ConvOptions{Stride: stride, Dilation: 1, Padding: SamePadding(3, 1), Groups: 1}}
+		in := c.inputs()
+		x, k, g := in["x"].Data, in["k"].Data, in["g"].Data
+		y, dx, dk := make([]float64, len(g)), make([]float64, len(x)), make([]float64, len(k))
+		c.loops(x, k, func(o, i, j int) {
+			y[o] += x[i] * k[j]
+			dx[i] += g[o] * k[j]
+			dk[j] += g[o] * x[i]
+		})
+		got := gradtest.Eval[float32](t, in, func(nodes map[string]*graph.Node) []*graph.Node {
+			y := Convolve(nodes["x"], nodes["k"], c.ConvOptions)
+			loss := graph.ReduceAllSum(graph.Mul(y, nodes["g"]))
+			return append([]*graph.Node{y}, graph.Gradient(loss, nodes["x"], nodes["k"])...)
+		})
+		gradtest.Close(t, c.String(), got[0], y, 1e-5)
+		gradtest.Close(t, c.String()+" gradient of x", got[1], dx, 1e-5)
+		gradtest.Close(t, c.String()+" gradient of kernel", got[2], dk, 1e-5)
+	}
+}
+
+func TestConvolveRefusesWhatDoesNotFit(t *testing.T) {
+	for what, shapes := range map[string][2][]int{
+		"channels": {{1, 4, 4, 3}, {3, 3, 2, 5}},
+		"size":     {{1, 2, 4, 3}, {3, 3, 3, 5}},
+		"rank":     {{4, 4, 3}, {3, 3, 3, 5}},
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: a kernel %v was applied to %v", what, shapes[1], shapes[0])
+				}
+			}()
+			newConvolution(shapes[0], shapes[1], ConvOptions{})
+		}()
+	}
+}

@@ -1,0 +1,100 @@
+package nn
+
+import (
+	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+)
+
+// patchConvolution writes the pixels under the kernel side by side and
+// multiplies once: [B·H'·W', kh·kw·in] times [kh·kw·in, out].
+type patchConvolution struct{ convolution }
+
+func (c patchConvolution) output(x, kernel *graph.Node) *graph.Node {
+	p := patches(x, c.rows, c.cols)
+	y := graph.Dot(p, graph.Reshape(kernel, -1, c.out)).Product()
+	return graph.Reshape(y, c.batch, c.rows.out, c.cols.out, c.out)
+}
+
+// kernelGradient is patchesᵀ · adjoint. The engine transposes a tall matrix
+// slowly, so that the narrower of the two is turned.
+func (c patchConvolution) kernelGradient(x, adjoint *graph.Node) *graph.Node {
+	p := patches(x, c.rows, c.cols)
+	v := graph.Reshape(adjoint, -1, c.out)
+	var gradient *graph.Node // [kh·kw·in, out]
+	if c.out < p.Shape().Dimensions[1] {
+		gradient = graph.Transpose(graph.Dot(graph.Transpose(v, 0, 1), p).Product(), 0, 1)
+	} else {
+		gradient = graph.Dot(graph.Transpose(p, 0, 1), v).Product()
+	}
+	return graph.Reshape(gradient, c.rows.kernel, c.cols.kernel, c.in, c.out)
+}
+
+// inputGradient gathers what scattering the adjoint would add up: an input pixel
+// meets only those taps that the stride lets it meet, the same ones for every
+// pixel of one phase (row mod stride, column mod stride), so that each phase is
+// a convolution of the adjoint with a part of the kernel and stride 1.
+func (c patchConvolution) inputGradient(adjoint, kernel *graph.Node) *graph.Node {
+	turned := graph.Reshape(graph.TransposeAllAxes(kernel, 0, 1, 3, 2), -1, c.out, c.in) // [kh·kw, out, in]
+	return c.interleave(adjoint, func(rows, cols phase) *graph.Node {
+		var part []int32
+		for _, i := range rows.taps {
+			for _, j := range cols.taps {
+				part = append(part, int32(i*c.cols.kernel+j))
+			}
+		}
+		k := graph.Gather(turned, graph.ExpandAxes(graph.Const(adjoint.Graph(), part), -1))
+		return graph.Dot(patches(adjoint, rows.reads, cols.reads), graph.Reshape(k, -1, c.in)).Product()
+	})
+}
+
+// patches returns [B·H'·W', kh·kw·channels] of x [B, H, W, channels]: the pixels
+// under the kernel for every output, as one row each.
+func patches(x *graph.Node, rows, cols taps) *graph.Node {
+	x = pad(x, rows, cols)
+	batch, height, width, channels := x.Shape().Dim(0), x.Shape().Dim(1), x.Shape().Dim(2), x.Shape().Dim(3)
+	x = graph.Reshape(x, -1, channels)
+	if rows.kernel == 1 && cols.kernel == 1 && rows.stride == 1 && cols.stride == 1 {
+		return x
+	}
+	// Neighbours in a line are neighbours in memory and move in one piece.
+	piece, pieces := cols.kernel, 1
+	if cols.dilation > 1 {
+		piece, pieces = 1, cols.kernel
+	}
+	starts := make([]int32, 0, batch*rows.out*cols.out*rows.kernel*pieces)
+	for b := range batch {
+		for y := range rows.out {
+			for x := range cols.out {
+				for i := range rows.kernel {
+					line := (b*height + y*rows.stride + i*rows.dilation) * width
+					for j := range pieces {
+						starts = append(starts, int32(line+x*cols.stride+j*cols.dilation))
+					}
+				}
+			}
+		}
+	}
+	at := graph.Const(x.Graph(), tensors.FromFlatDataAndDimensions(starts, len(starts), 1))
+	p := graph.GatherSlices(x, []int{0}, at, []int{piece}, true)
+	return graph.Reshape(p, batch*rows.out*cols.out, rows.kernel*cols.kernel*channels)
+}
+
+// pad adds or removes (where negative) lines so that x [B, H, W, channels] is
+// just what the taps read.
+func pad(x *graph.Node, rows, cols taps) *graph.Node {
+	axis := func(t taps) graph.PadAxis {
+		return graph.PadAxis{Start: t.before, End: t.stride*(t.out-1) + t.dilation*(t.kernel-1) + 1 - t.in - t.before}
+	}
+	return padAxes(x, graph.PadAxis{}, axis(rows), axis(cols), graph.PadAxis{})
+}
+
+// padAxes pads with zeros, or crops where negative. On the embedded engine it
+// moves whole lines, where a slice goes element by element.
+func padAxes(x *graph.Node, axes ...graph.PadAxis) *graph.Node {
+	for _, a := range axes {
+		if a != (graph.PadAxis{}) {
+			return graph.Pad(x, graph.ScalarZero(x.Graph(), x.DType()), axes...)
+		}
+	}
+	return x
+}

@@ -1,0 +1,81 @@
+package nn
+
+import (
+	"fmt"
+
+	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+)
+
+// MaxPool returns the largest value under a square window [B, H', W', C] of x
+// [B, H, W, C]. There is no padding; with ceil a last window that reaches
+// beyond the image takes what is inside (ceil_mode elsewhere), without it such
+// a window is left out. Where values tie, the first in reading order has the
+// gradient.
+//
+// A maximum over a square is one over columns and then one over rows.
+func MaxPool(x *graph.Node, window, stride int, ceil bool) *graph.Node {
+	if x.Rank() != 4 {
+		panic(fmt.Errorf("nn: pooling wants an image [batch, height, width, channels], not %s", x.Shape()))
+	}
+	d := x.Shape().Dimensions
+	batch, height, width, channels := d[0], d[1], d[2], d[3]
+	x = maxAlong(graph.Reshape(x, batch*height, width, channels), window, stride, ceil)
+	width = x.Shape().Dim(1)
+	x = maxAlong(graph.Reshape(x, batch, height, width*channels), window, stride, ceil)
+	return graph.Reshape(x, batch, x.Shape().Dim(1), width, channels)
+}
+
+// maxAlong pools the middle axis of x [A, size, B].
+func maxAlong(x *graph.Node, window, stride int, ceil bool) *graph.Node {
+	size := x.Shape().Dim(1)
+	if window > size {
+		panic(fmt.Errorf("nn: a pooling window of %d is larger than the %d pixels it is applied to", window, size))
+	}
+	out := (size-window)/stride + 1
+	// As elsewhere, a window must begin inside the image.
+	if ceil && (size-window)%stride != 0 && out*stride < size {
+		out++
+	}
+	offsets := make([]*graph.Node, window)
+	for i := range offsets {
+		offsets[i] = strided(x, i, stride, out)
+	}
+	highest := offsets[0]
+	for _, o := range offsets[1:] {
+		highest = graph.Max(highest, o)
+	}
+	return withGradients(highest, []*graph.Node{x}, func(adjoint *graph.Node) []*graph.Node {
+		var sum *graph.Node
+		zero := graph.ScalarZero(x.Graph(), x.DType())
+		for i, o := range offsets {
+			// What the first maximum takes is gone for those after it.
+			won := graph.Equal(o, highest)
+			spread := graph.PadAxis{Start: i, Interior: stride - 1, End: size - i - (out-1)*stride - 1}
+			sum = plus(sum, padAxes(graph.Where(won, adjoint, zero), graph.PadAxis{}, spread, graph.PadAxis{}))
+			adjoint = graph.Where(won, zero, adjoint)
+		}
+		return []*graph.Node{sum}
+	})
+}
+
+// strided returns elements start, start+stride, … of the middle axis of x
+// [A, size, B]; beyond its end the last element is repeated, which a maximum
+// over a window that contains it does not see.
+func strided(x *graph.Node, start, stride, count int) *graph.Node {
+	d := x.Shape().Dimensions
+	at := make([]int32, 0, d[0]*count)
+	for a := range d[0] {
+		for i := range count {
+			at = append(at, int32(a*d[1]+min(start+i*stride, d[1]-1)))
+		}
+	}
+	indices := graph.Const(x.Graph(), tensors.FromFlatDataAndDimensions(at, len(at), 1))
+	return graph.Reshape(graph.Gather(graph.Reshape(x, -1, d[2]), indices), d[0], count, d[2])
+}
+
+// MeanPool averages x [B, H, W, C] over its pixels: [B, C].
+func MeanPool(x *graph.Node) *graph.Node {
+	d := x.Shape().Dimensions
+	return graph.ReduceMean(graph.Reshape(x, d[0], d[1]*d[2], d[3]), 1)
+}

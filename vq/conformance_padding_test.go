@@ -91,7 +91,11 @@ func TestConformanceOfPadding(t *testing.T) {
 				}
 			}
 		}
-		compare(stepResults(t, f, mask, used, true), stepResults(t, other, mask, used, true), 0)
+		exact := 0.0
+		if !gradtest.Embedded() {
+			exact = 1e-12 // a GPU adds rows up in an order of its own
+		}
+		compare(stepResults(t, f, mask, used, true), stepResults(t, other, mask, used, true), exact)
 		compare(stepResults(t, f, mask, used, false), stepResults(t, plain, nil, used, false), 1e-9)
 	})
 }

@@ -52,6 +52,10 @@ func Engine(tb testing.TB) compute.Backend {
 	return b
 }
 
+// Embedded says whether tests run on the embedded engine, whose sums always have
+// the same order.
+func Embedded() bool { return os.Getenv("GRITVQ_TEST_BACKEND") == "" }
+
 var engine = sync.OnceValues(func() (compute.Backend, error) {
 	heapguard.Ensure()
 	return compute.NewWithConfig(cmp.Or(os.Getenv("GRITVQ_TEST_BACKEND"), "go"))

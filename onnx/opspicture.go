@@ -109,8 +109,15 @@ func maxPool(b *builder, n *node) value {
 	if w.dilation != [2]int{1, 1} {
 		b.fail(n, "dilated pools are not supported")
 	}
-	pads := [][2]int{w.reach(0, x), w.reach(1, x)}
-	return value{node: MaxPool(x).WindowPerAxis(w.size[:]...).StridePerAxis(w.stride[:]...).PaddingPerDim(pads).Done()}
+	rows, columns := w.reach(0, x), w.reach(1, x)
+	if w.size[0] != w.size[1] || w.stride[0] != w.stride[1] {
+		// Rare, and slow on the embedded engine.
+		return value{node: MaxPool(x).WindowPerAxis(w.size[:]...).StridePerAxis(w.stride[:]...).PaddingPerDim([][2]int{rows, columns}).Done()}
+	}
+	if rows != [2]int{} || columns != [2]int{} {
+		x = Pad(x, Infinity(x.Graph(), x.DType(), -1), PadAxis{}, PadAxis{Start: rows[0], End: rows[1]}, PadAxis{Start: columns[0], End: columns[1]}, PadAxis{})
+	}
+	return value{node: nn.MaxPool(x, w.size[0], w.stride[0], false)}
 }
 
 // reach is the padding of one axis with what a last window over the end reads,

@@ -1,0 +1,57 @@
+package feature
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gomlx/compute"
+	"github.com/gomlx/gomlx/core/graph"
+
+	"github.com/gritvq/gritvq/weights"
+)
+
+// LPIPSRunner computes perceptual distances of pictures on the host. It is safe
+// for concurrent use.
+type LPIPSRunner struct{ runner *runner }
+
+// NewLPIPSRunner prepares an LPIPS network on an engine.
+func NewLPIPSRunner(backend compute.Backend, network *LPIPS) (*LPIPSRunner, error) {
+	r, err := newRunner(backend, network.Variables(), blockPictures, func(v weights.Vars, pictures []*graph.Node) *graph.Node {
+		return network.Distance(v, pictures[0], pictures[1])
+	})
+	if err != nil {
+		return nil, fmt.Errorf("preparing LPIPS over %s: %w", network.Name(), err)
+	}
+	return &LPIPSRunner{r}, nil
+}
+
+// Close releases the engine's memory.
+func (l *LPIPSRunner) Close() { l.runner.close() }
+
+// Distances returns the distance [n] of each of n pictures a [n, size, size, 3]
+// to the same one of b. It fails on pictures below 32 x 32.
+func (l *LPIPSRunner) Distances(ctx context.Context, a, b []uint8, n, size int) ([]float64, error) {
+	for _, pixels := range [][]uint8{a, b} {
+		if err := checkPixels(pixels, n, size); err != nil {
+			return nil, err
+		}
+	}
+	if size < smallestPicture {
+		return nil, fmt.Errorf("LPIPS compares pictures of at least %d x %d, not %d x %d", smallestPicture, smallestPicture, size, size)
+	}
+	picture := size * size * 3
+	values, err := l.runner.run(ctx, n, size, 2, func(argument, start, count int, block []float32) {
+		source := [][]uint8{a, b}[argument][start*picture : (start+count)*picture]
+		for i, value := range source {
+			block[i] = float32(value) / 255
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	distances := make([]float64, len(values))
+	for i, value := range values {
+		distances[i] = float64(value)
+	}
+	return distances, nil
+}

@@ -67,7 +67,9 @@ func (o Options) withDefaults() (Options, error) {
 //   - .tar: its pictures in its own order, WebDataset labels passed over
 //   - .zip: likewise
 //   - a picture: a set of one
-//   - "synthetic:scenes?images=N&size=S&seed=X": built-in pictures, see Scenes
+//   - "synthetic:scenes?images=N&size=S&seed=X": landscapes, portraits, still
+//     lifes, towns and heaps of leaves, drawn when they are read; 10,000 of 64
+//     pixels with seed 1 unless told
 //
 // Names only promise pictures; content decides what they are. Nothing is
 // decoded yet. Errors are one sentence that names the file and what to do. ctx

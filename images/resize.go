@@ -51,7 +51,9 @@ func newFilter(in, out int) *filter {
 	scale := float64(in) / float64(out)
 	stretch := max(scale, 1)
 	f := &filter{first: make([]int, out), weights: make([][]int32, out)}
-	values := make([]float64, 0, int(4*stretch)+3)
+	taps := int(4*stretch) + 3 // at most
+	values := make([]float64, 0, taps)
+	all := make([]int32, 0, out*taps)
 	for o := range out {
 		centre := (float64(o) + 0.5) * scale
 		from := max(int(math.Floor(centre-2*stretch+0.5)), 0)
@@ -63,11 +65,11 @@ func newFilter(in, out int) *filter {
 			values = append(values, v)
 			sum += v
 		}
-		weights := make([]int32, len(values))
-		for i, v := range values {
-			weights[i] = int32(math.Round(v / sum * (1 << weightBits)))
+		start := len(all)
+		for _, v := range values {
+			all = append(all, int32(math.Round(v/sum*(1<<weightBits))))
 		}
-		f.first[o], f.weights[o] = from, weights
+		f.first[o], f.weights[o] = from, all[start:]
 	}
 	return f
 }

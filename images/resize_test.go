@@ -1,6 +1,7 @@
 package images
 
 import (
+	"fmt"
 	"math"
 	"testing"
 )
@@ -91,8 +92,12 @@ func TestShortSidesAreBroughtToSize(t *testing.T) {
 }
 
 func BenchmarkResize(b *testing.B) {
-	p := drawScene(1, 0, 640).middle(640, 480)
-	for b.Loop() {
-		prepare(p, 256, 286)
+	for _, c := range []struct{ side, size int }{{128, 64}, {512, 256}} {
+		b.Run(fmt.Sprintf("%dTo%d", c.side, c.size), func(b *testing.B) {
+			p := drawScene(1, 0, c.side)
+			for b.Loop() {
+				prepare(p, c.size, c.size)
+			}
+		})
 	}
 }

@@ -17,9 +17,9 @@ type Set struct {
 	origin  origin
 	options Options
 
-	// cache holds prepared pictures until the allowance is used up; as every
-	// epoch visits every picture once, replacing some by others would gain
-	// nothing.
+	// cache holds prepared pictures, of the first rows no more than could fit,
+	// until the allowance is used up; as every epoch visits every picture once,
+	// replacing some by others would gain nothing.
 	cache []atomic.Pointer[RGB]
 	spent atomic.Int64
 
@@ -46,8 +46,9 @@ func (d *Damage) Unwrap() error { return d.Err }
 
 func newSet(path string, pictures origin, options Options) *Set {
 	s := &Set{path: path, origin: pictures, options: options, damage: map[int]*Damage{}}
-	if options.Cache > 0 {
-		s.cache = make([]atomic.Pointer[RGB], pictures.count())
+	if options.Cache > 0 && options.Size > 0 {
+		fit := options.Cache / int64(options.Size*options.Size*3)
+		s.cache = make([]atomic.Pointer[RGB], min(fit, int64(pictures.count())))
 	}
 	s.fingerprint = sync.OnceValues(pictures.fingerprint)
 	return s
@@ -111,7 +112,7 @@ func (s *Set) check(row int) error {
 
 // prepared returns a picture from which squares can be cut.
 func (s *Set) prepared(row int) (*RGB, error) {
-	if s.cache != nil {
+	if row < len(s.cache) {
 		if p := s.cache[row].Load(); p != nil {
 			return p, nil
 		}
@@ -130,7 +131,7 @@ func (s *Set) prepared(row int) (*RGB, error) {
 
 // keep puts a picture into the cache if it still fits.
 func (s *Set) keep(row int, p *RGB) {
-	if s.cache == nil {
+	if row >= len(s.cache) {
 		return
 	}
 	cost := int64(len(p.Pix))

@@ -3,9 +3,12 @@ package nn_test
 import (
 	"fmt"
 	"log"
+	"sync"
 
 	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/dtypes"
 	_ "github.com/gomlx/compute/gobackend" // the embedded engine
+	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
@@ -14,17 +17,22 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
+// engine is the embedded engine.
+var engine = sync.OnceValue(func() compute.Backend {
+	e, err := compute.NewWithConfig("go")
+	if err != nil {
+		log.Fatal(err)
+	}
+	return e
+})
+
 // run installs the variables and applies a block to x.
 func run(variables weights.Set, x *tensors.Tensor, build func(v weights.Vars, x *graph.Node) *graph.Node) *tensors.Tensor {
 	store := model.NewStore()
 	if err := weights.Install(store, variables); err != nil {
 		log.Fatal(err)
 	}
-	engine, err := compute.NewWithConfig("go")
-	if err != nil {
-		log.Fatal(err)
-	}
-	y, err := model.CallOnce(engine, store, func(_ *model.Scope, x *graph.Node) *graph.Node {
+	y, err := model.CallOnce(engine(), store, func(_ *model.Scope, x *graph.Node) *graph.Node {
 		return build(weights.FromStore(store, x.Graph()), x)
 	}, x)
 	if err != nil {
@@ -48,4 +56,17 @@ func ExampleConv() {
 	fmt.Println(run(variables, x, c.Build).Value())
 	// Output:
 	// [[[[3] [12]]]]
+}
+
+// Pictures of 16 x 16 become 4 x 4 latents and pictures again.
+func ExampleImageEncoder() {
+	e := nn.ImageEncoder{Widths: []int{8, 16, 16}, Blocks: 1, Dim: 6}
+	d := nn.ImageDecoder{Widths: []int{8, 16, 16}, Blocks: 1, Dim: 6, Up: "nearest"}
+	pictures := tensors.FromShape(shapes.Make(dtypes.Float32, 2, 16, 16, 3))
+	latents := run(e.Init(weights.Rand(1, "encoder")), pictures, e.Build)
+	fmt.Println(latents.Shape(), "a factor of", e.Factor())
+	fmt.Println(run(d.Init(weights.Rand(1, "decoder")), latents, d.Build).Shape())
+	// Output:
+	// (Float32)[2, 4, 4, 6] a factor of 4
+	// (Float32)[2, 16, 16, 3]
 }

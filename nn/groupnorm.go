@@ -1,0 +1,120 @@
+package nn
+
+import (
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/gomlx/core/graph"
+
+	"github.com/gritvq/gritvq/weights"
+)
+
+// GroupNorm gives every group of channels of an image zero mean and unit
+// variance, then scales and shifts every channel (Wu and He, 2018).
+type GroupNorm struct {
+	Channels int
+	Groups   int // wanted; the largest common divisor with Channels is used
+}
+
+// groupNormEpsilon keeps a constant group from being divided by zero.
+const groupNormEpsilon = 1e-5
+
+// Init returns "scale" (ones) and "bias" (zero), both [Channels].
+func (n GroupNorm) Init() weights.Set {
+	return weights.Set{"scale": weights.Full(1, n.Channels), "bias": weights.New(n.Channels)}
+}
+
+// Build normalizes x [B, H, W, Channels]. Statistics are taken in float32 or
+// better whatever the precision of x.
+//
+// The gradient is written out: value and gradient of x are each linear in x and
+// the adjoint with one coefficient per image and channel, so that everything
+// but two sums and one linear combination is done on [B, Channels].
+func (n GroupNorm) Build(v weights.Vars, x *graph.Node) *graph.Node {
+	scale, bias := v.Get("scale"), v.Get("bias")
+	s := n.statistics(x)
+	gain := graph.Mul(s.deviation, s.convert(scale)) // [B, C]
+	shift := graph.Sub(s.convert(bias), graph.Mul(s.mean, gain))
+	value := s.combine(shift, x, gain)
+	return withGradients(value, []*graph.Node{x, scale, bias}, func(adjoint *graph.Node) []*graph.Node {
+		sum := s.sum(s.pixels(adjoint))                                                         // Σ v over the pixels
+		withX := s.sum(graph.Mul(s.pixels(adjoint), s.pixels(x)))                               // Σ v x
+		normalized := graph.Mul(s.deviation, graph.Sub(withX, graph.Mul(s.mean, sum)))          // Σ v x̂
+		meanV := s.groupMean(graph.Mul(sum, s.convert(scale)))                                  // of v scale
+		meanVX := s.groupMean(graph.Mul(normalized, s.convert(scale)))                          // of v scale x̂
+		slope := graph.Neg(graph.Mul(meanVX, graph.Mul(s.deviation, s.deviation)))              // of x
+		offset := graph.Neg(graph.Add(graph.Mul(meanV, s.deviation), graph.Mul(s.mean, slope))) // the rest
+		return []*graph.Node{
+			s.combine(offset, x, slope, adjoint, gain),
+			graph.ConvertDType(graph.ReduceSum(normalized, 0), scale.DType()),
+			graph.ConvertDType(graph.ReduceSum(sum, 0), bias.DType()),
+		}
+	})
+}
+
+// groupStatistics are the moments of an image's groups, spread to the channels.
+type groupStatistics struct {
+	batch, groups, channels int
+	height, width           int
+	image                   dtypes.DType // of x
+	dtype                   dtypes.DType // of the statistics
+	mean                    *graph.Node  // [B, C]
+	deviation               *graph.Node  // 1/√(variance + ε), [B, C]
+}
+
+func (n GroupNorm) statistics(x *graph.Node) *groupStatistics {
+	d := x.Shape().Dimensions
+	s := &groupStatistics{batch: d[0], height: d[1], width: d[2], channels: d[3],
+		groups: commonDivisor(n.Channels, max(1, n.Groups)), image: x.DType(), dtype: x.DType()}
+	if s.dtype.IsHalfPrecision() {
+		s.dtype = dtypes.Float32
+	}
+	p := s.pixels(x)
+	s.mean = s.groupMean(s.sum(p))
+	square := s.groupMean(s.sum(graph.Mul(p, p)))
+	// Rounding may leave a constant group a variance below zero.
+	variance := graph.MaxScalar(graph.Sub(square, graph.Mul(s.mean, s.mean)), 0)
+	s.deviation = graph.Inverse(graph.Sqrt(graph.AddScalar(variance, groupNormEpsilon)))
+	return s
+}
+
+func (s *groupStatistics) convert(x *graph.Node) *graph.Node {
+	x = graph.ConvertDType(x, s.dtype)
+	if x.Rank() == 1 {
+		x = graph.ExpandAxes(x, 0)
+	}
+	return x
+}
+
+// pixels is x as [B, H·W, C] in the precision of the statistics.
+func (s *groupStatistics) pixels(x *graph.Node) *graph.Node {
+	return graph.Reshape(graph.ConvertDType(x, s.dtype), s.batch, s.height*s.width, s.channels)
+}
+
+// sum adds up the pixels: [B, H·W, C] -> [B, C].
+func (s *groupStatistics) sum(p *graph.Node) *graph.Node { return graph.ReduceSum(p, 1) }
+
+// groupMean turns sums over the pixels [B, C] into means over the group of each
+// channel, again [B, C].
+func (s *groupStatistics) groupMean(sum *graph.Node) *graph.Node {
+	each := s.channels / s.groups
+	mean := graph.ReduceSum(graph.Reshape(sum, s.batch, s.groups, each), 2)
+	mean = graph.DivScalar(mean, float64(each*s.height*s.width))
+	return graph.Reshape(graph.BroadcastToDims(graph.ExpandAxes(mean, -1), s.batch, s.groups, each), s.batch, s.channels)
+}
+
+// combine returns offset + Σ image · factor, where images and factors alternate
+// and the offset and the factors are [B, C], as an image in the precision of x.
+func (s *groupStatistics) combine(offset *graph.Node, imagesAndFactors ...*graph.Node) *graph.Node {
+	sum := spread(offset, s.height*s.width)
+	for i := 0; i < len(imagesAndFactors); i += 2 {
+		image, factor := imagesAndFactors[i], imagesAndFactors[i+1]
+		sum = graph.Add(graph.Mul(s.pixels(image), spread(factor, s.height*s.width)), sum)
+	}
+	return graph.Reshape(graph.ConvertDType(sum, s.image), s.batch, s.height, s.width, s.channels)
+}
+
+func commonDivisor(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}

@@ -26,14 +26,19 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	batches := data.NewPrefetcher(ctx, vectors, sampler, 0, 5, 2)
+	rows := make([]int, sampler.BatchSize())
+	batches := data.NewPrefetcher(ctx, 0, 5, 2, func(step int64) ([]float32, error) {
+		sampler.Batch(step, rows)
+		values := make([]float32, len(rows)*vectors.Dim())
+		return values, vectors.Gather(rows, values)
+	}, nil)
 	defer batches.Close()
-	for {
+	for step := int64(0); ; step++ {
 		batch, err := batches.Next(ctx)
 		if err != nil { // io.EOF after the last step
 			break
 		}
-		fmt.Println("step", batch.Step, "epoch", sampler.Epoch(batch.Step), "numbers", len(batch.Values))
+		fmt.Println("step", step, "epoch", sampler.Epoch(step), "numbers", len(batch))
 	}
 	fmt.Println("held out", held.Len())
 	// Output:

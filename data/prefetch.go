@@ -6,73 +6,49 @@ import (
 	"io"
 )
 
-// Batch is one step's training data.
-type Batch struct {
-	Step   int64
-	Rows   []int     // row numbers [B]
-	Values []float32 // their vectors [B*Dim]
-}
-
-// Prefetcher reads batches ahead of the training loop in one goroutine. Next
-// is for one caller at a time; Close may be called from anywhere.
-type Prefetcher struct {
+// Prefetcher makes the batches of a training loop ahead of it, in one
+// goroutine. Next is for one caller at a time; Close may be called from
+// anywhere.
+type Prefetcher[T any] struct {
 	cancel context.CancelFunc
-	ready  chan prefetched
-	free   chan *Batch
+	ready  chan prefetched[T]
 	done   chan struct{}
 	ctx    context.Context // the goroutine's, for its error once it has ended
-	held   *Batch          // handed out by the last Next
+	drop   func(T)
 	final  error
 }
 
-type prefetched struct {
-	batch *Batch
+type prefetched[T any] struct {
+	batch T
 	err   error
 }
 
-// NewPrefetcher starts reading the batches of the steps first..end-1 of
-// sampler from vectors, at most depth (at least 1) ahead of Next. It holds
-// depth+2 batches of memory. Call Close when done, also after an error; the
+// NewPrefetcher starts making the batches of the steps first..end-1 by calling
+// read, at most depth (at least 1) ahead of Next. drop, if not nil, releases a
+// batch that no Next asked for. Call Close when done, also after an error; the
 // goroutine also ends when ctx does.
-func NewPrefetcher(ctx context.Context, vectors *Vectors, sampler *Sampler, first, end int64, depth int) *Prefetcher {
-	depth = max(depth, 1)
+func NewPrefetcher[T any](ctx context.Context, first, end int64, depth int, read func(step int64) (T, error), drop func(T)) *Prefetcher[T] {
 	ctx, cancel := context.WithCancel(ctx)
-	p := &Prefetcher{
-		ctx:    ctx,
-		cancel: cancel,
-		ready:  make(chan prefetched, depth),
-		free:   make(chan *Batch, depth+2),
-		done:   make(chan struct{}),
-	}
-	size := sampler.BatchSize()
-	for range depth + 2 { // waiting, being filled, and in the caller's hands
-		p.free <- &Batch{Rows: make([]int, size), Values: make([]float32, size*vectors.Dim())}
-	}
-	go p.read(vectors, sampler, first, end)
+	p := &Prefetcher[T]{ctx: ctx, cancel: cancel, ready: make(chan prefetched[T], max(depth, 1)), done: make(chan struct{}), drop: drop}
+	go p.run(first, end, read)
 	return p
 }
 
-func (p *Prefetcher) read(vectors *Vectors, sampler *Sampler, first, end int64) {
+func (p *Prefetcher[T]) run(first, end int64, read func(step int64) (T, error)) {
 	defer close(p.done)
-	for step := first; ; step++ {
-		var item prefetched
+	for step := first; p.ctx.Err() == nil; step++ {
+		var item prefetched[T]
 		if step >= end {
 			item.err = io.EOF
+		} else if batch, err := read(step); err != nil {
+			item.err = fmt.Errorf("batch of step %d: %w", step, err)
 		} else {
-			select {
-			case item.batch = <-p.free:
-			case <-p.ctx.Done():
-				return
-			}
-			item.batch.Step = step
-			sampler.Batch(step, item.batch.Rows)
-			if err := vectors.Gather(item.batch.Rows, item.batch.Values); err != nil {
-				item = prefetched{err: fmt.Errorf("batch of step %d: %w", step, err)}
-			}
+			item.batch = batch
 		}
 		select {
 		case p.ready <- item:
 		case <-p.ctx.Done():
+			p.discard(item)
 			return
 		}
 		if item.err != nil {
@@ -81,23 +57,25 @@ func (p *Prefetcher) read(vectors *Vectors, sampler *Sampler, first, end int64) 
 	}
 }
 
-// Next returns the next step's batch, valid until the following Next. After
-// the last step it returns io.EOF. A read error arrives at its own step, after
-// the batches before it, and is returned from then on; so is the context's
-// error once ctx or the Prefetcher's own context has ended.
-func (p *Prefetcher) Next(ctx context.Context) (*Batch, error) {
+func (p *Prefetcher[T]) discard(item prefetched[T]) {
+	if item.err == nil && p.drop != nil {
+		p.drop(item.batch)
+	}
+}
+
+// Next returns the next step's batch, which is the caller's. After the last
+// step it returns io.EOF. An error of read arrives at its own step, after the
+// batches before it, and is returned from then on; so is the context's error
+// once ctx or the Prefetcher's own context has ended.
+func (p *Prefetcher[T]) Next(ctx context.Context) (batch T, err error) {
 	if p.final != nil {
-		return nil, p.final
+		return batch, p.final
 	}
-	if p.held != nil {
-		p.free <- p.held
-		p.held = nil
-	}
-	var item prefetched
+	var item prefetched[T]
 	select {
 	case item = <-p.ready:
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return batch, ctx.Err()
 	case <-p.done:
 		select { // the goroutine's last words
 		case item = <-p.ready:
@@ -105,16 +83,21 @@ func (p *Prefetcher) Next(ctx context.Context) (*Batch, error) {
 			item.err = p.ctx.Err()
 		}
 	}
-	if item.err != nil {
-		p.final = item.err
-		return nil, item.err
-	}
-	p.held = item.batch
-	return item.batch, nil
+	p.final = item.err
+	return item.batch, item.err
 }
 
-// Close stops reading and waits until the goroutine has ended.
-func (p *Prefetcher) Close() {
+// Close stops reading, waits until the goroutine has ended and releases what
+// nobody asked for.
+func (p *Prefetcher[T]) Close() {
 	p.cancel()
 	<-p.done
+	for {
+		select {
+		case item := <-p.ready:
+			p.discard(item)
+		default:
+			return
+		}
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
+	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
 )
@@ -55,7 +56,7 @@ func (t *Trainer) trainExec() *model.Exec {
 	if t.train == nil {
 		t.train = model.MustNewExec(t.backend, t.store, func(_ *model.Scope, in []*graph.Node) []*graph.Node {
 			v := weights.FromStore(t.store, in[0].Graph())
-			next, report, index := t.trainStep(v, t.model.Loss, t.parameters, in[0], in[1], in[2], in[3])
+			next, report, index := t.trainStep(v, t.model.Pass, t.parameters, in[0], in[1], in[2], in[3])
 			weights.Assign(t.store, next)
 			return []*graph.Node{report, index}
 		})
@@ -67,9 +68,7 @@ func (t *Trainer) warmExec() *model.Exec {
 	if t.warm == nil {
 		t.warm = model.MustNewExec(t.backend, t.store, func(_ *model.Scope, in []*graph.Node) []*graph.Node {
 			v := weights.FromStore(t.store, in[0].Graph())
-			unquantized := func(ctx *vq.Context, x *graph.Node) (*graph.Node, vq.Output) {
-				return t.model.Unquantized(ctx.Vars, x), vq.Output{}
-			}
+			unquantized := func(ctx *vq.Context, x *graph.Node) tokenizer.Pass { return t.model.Unquantized(ctx.Vars, x) }
 			next, report, _ := t.trainStep(v, unquantized, t.parameters, in[0], in[1], nil, nil)
 			weights.Assign(t.store, next)
 			return []*graph.Node{report}

@@ -89,7 +89,7 @@ func batchTensor(t testing.TB, trainer *Trainer, at int) *tensors.Tensor {
 // step trains on the batch of the given step.
 func step(t testing.TB, trainer *Trainer, at int) error {
 	t.Helper()
-	return trainer.one(context.Background(), batch(t, trainer, at))
+	return trainer.one(context.Background(), batchTensor(t, trainer, at))
 }
 
 func read(t testing.TB, trainer *Trainer) weights.Set {

@@ -3,7 +3,6 @@ package fit
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/weights"
@@ -66,12 +65,14 @@ func (t *Trainer) evaluate(ctx context.Context, r *Record) error {
 	if err != nil {
 		return err
 	}
-	r.Held = &HeldRecord{RelativeError: finite(scores.RelativeError), MSE: finite(scores.MSE), Utilization: scores.Utilization.Mean}
+	best := scores.criterion()
+	scores.RelativeError, scores.MSE, scores.PSNR = finite(scores.RelativeError), finite(scores.MSE), finite(scores.PSNR)
+	r.Held = &scores
 	if t.config.Train.Patience == 0 {
 		return nil
 	}
-	if scores.RelativeError < t.state.Best {
-		t.state.Best, t.state.BestStep, t.state.Stale = scores.RelativeError, t.state.Step, 0
+	if best < t.state.Best {
+		t.state.Best, t.state.BestStep, t.state.Stale = best, t.state.Step, 0
 		t.best = set
 		return nil
 	}
@@ -84,23 +85,19 @@ func (t *Trainer) evaluate(ctx context.Context, r *Record) error {
 }
 
 // score evaluates variables on at most limit held-out rows (0: all).
-func (t *Trainer) score(ctx context.Context, set weights.Set, limit int) (tokenizer.Scores, error) {
+func (t *Trainer) score(ctx context.Context, set weights.Set, limit int) (HeldRecord, error) {
 	books, err := tokenizer.Usable(t.backend, t.model, set)
 	if err != nil {
-		return tokenizer.Scores{}, err
+		return HeldRecord{}, err
 	}
 	runtime, err := tokenizer.NewRuntime(t.backend, t.model, set, books)
 	if err != nil {
-		return tokenizer.Scores{}, fmt.Errorf("step %d: %w", t.state.Step, err)
+		return HeldRecord{}, fmt.Errorf("step %d: %w", t.state.Step, err)
 	}
 	defer runtime.Close()
 	held := t.source.Held
 	if limit > 0 && held.Len() > limit {
 		held = held.Head(limit)
 	}
-	scores, _, err := runtime.Evaluate(ctx, t.source.HeldVectors, held, tokenizer.Options{}, nil)
-	if err == nil && math.IsNaN(scores.RelativeError) {
-		scores.RelativeError = math.Inf(1)
-	}
-	return scores, err
+	return t.source.score(ctx, runtime, held)
 }

@@ -48,11 +48,14 @@ type LevelRecord struct {
 	Perplexity  []float64 `json:"perplexity"`
 }
 
-// HeldRecord is a score on held-out rows.
+// HeldRecord is a score on held-out examples.
 type HeldRecord struct {
-	RelativeError float64 `json:"relative_error"`
+	RelativeError float64 `json:"relative_error,omitempty"` // of vectors
 	MSE           float64 `json:"mse"`
+	PSNR          float64 `json:"psnr,omitempty"` // of pictures
+	SSIM          float64 `json:"ssim,omitempty"`
 	Utilization   float64 `json:"utilization"`
+	Scored        int     `json:"scored"` // examples
 }
 
 // kept says whether the step was taken; a loss or gradient that is not finite

@@ -97,8 +97,7 @@ func (t *Trainer) codebookPositions() [][]int {
 func (t *Trainer) currentResiduals(x *tensors.Tensor) ([]*weights.Array, error) {
 	if t.residuals == nil {
 		t.residuals = model.MustNewExec(t.backend, t.store, func(_ *model.Scope, in []*graph.Node) []*graph.Node {
-			_, out := t.model.Loss(&vq.Context{Vars: weights.FromStore(t.store, in[0].Graph())}, in[0])
-			return out.Residuals
+			return t.model.Pass(&vq.Context{Vars: weights.FromStore(t.store, in[0].Graph())}, in[0]).Quantized.Residuals
 		})
 	}
 	return readAll(t.residuals.Call(x))

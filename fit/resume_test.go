@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gomlx/gomlx/core/tensors"
+
 	"github.com/gritvq/gritvq/transform"
 	"github.com/gritvq/gritvq/vq"
 )
@@ -123,8 +125,8 @@ func TestInterruptionDuringEvaluationKeepsIt(t *testing.T) {
 		}
 	}
 	cancel()
-	rows := make([]float32, c.Train.Batch*8)
-	if err := trainer.one(ctx, rows); err != nil {
+	x := tensors.FromFlatDataAndDimensions(make([]float32, c.Train.Batch*8), c.Train.Batch, 8)
+	if err := trainer.one(ctx, x); err != nil {
 		t.Fatal(err)
 	}
 	if trainer.state.BestStep != 4 {

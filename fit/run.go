@@ -21,13 +21,13 @@ func (t *Trainer) Run(ctx context.Context) (weights.Set, error) {
 		return t.fitClassical(ctx)
 	}
 	steps := t.config.Train.Steps
-	feed := data.NewPrefetcher(ctx, t.source.Vectors, t.sampler, int64(t.state.Step), int64(steps), 2)
+	feed := data.NewPrefetcher(ctx, int64(t.state.Step), int64(steps), 2, t.batch, func(x *tensors.Tensor) { x.FinalizeAll() })
 	defer feed.Close()
 	for t.state.Step < steps && !t.state.Stopped {
 		if ctx.Err() != nil {
 			return nil, t.interrupt()
 		}
-		batch, err := feed.Next(ctx)
+		x, err := feed.Next(ctx)
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil, t.interrupt()
@@ -37,7 +37,9 @@ func (t *Trainer) Run(ctx context.Context) (weights.Set, error) {
 			}
 			return nil, err
 		}
-		if err := t.one(ctx, batch.Values); err != nil {
+		err = t.one(ctx, x)
+		x.FinalizeAll()
+		if err != nil {
 			if ctx.Err() != nil {
 				return nil, t.interrupt()
 			}
@@ -52,6 +54,17 @@ func (t *Trainer) Run(ctx context.Context) (weights.Set, error) {
 	return t.export()
 }
 
+// batch reads the examples of a step and hands them to the engine's device.
+func (t *Trainer) batch(step int64) (*tensors.Tensor, error) {
+	rows := make([]int, t.config.Train.Batch)
+	t.sampler.Batch(step, rows)
+	x, err := t.source.batch(rows, t.config.Seed, step)
+	if err != nil {
+		return nil, err
+	}
+	return x, x.MaterializeOnDevice(t.backend, false, 0)
+}
+
 // interrupt saves where the run is. A step that was cut short left nothing
 // behind: the state is that of the last whole step.
 func (t *Trainer) interrupt() error {
@@ -62,15 +75,13 @@ func (t *Trainer) interrupt() error {
 }
 
 // one takes a step and does what falls due after it.
-func (t *Trainer) one(ctx context.Context, batch []float32) error {
+func (t *Trainer) one(ctx context.Context, x *tensors.Tensor) error {
 	step := t.state.Step
 	if !t.state.Started && step >= t.warmup() {
 		if err := t.start(ctx); err != nil {
 			return err
 		}
 	}
-	x := tensors.FromFlatDataAndDimensions(batch, t.config.Train.Batch, t.source.Vectors.Dim())
-	defer x.FinalizeAll()
 	if !t.state.Started {
 		report, err := t.call(t.warmExec(), x, nil)
 		if err != nil {

@@ -6,13 +6,15 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/gomlx/gomlx/core/tensors"
 )
 
 // poisoned is a batch with one element that is not a number.
-func poisoned(trainer *Trainer) []float32 {
+func poisoned(trainer *Trainer) *tensors.Tensor {
 	x := make([]float32, trainer.config.Train.Batch*trainer.source.Vectors.Dim())
 	x[5] = float32(math.NaN())
-	return x
+	return tensors.FromFlatDataAndDimensions(x, trainer.config.Train.Batch, trainer.source.Vectors.Dim())
 }
 
 // A step without a finite loss leaves every variable as it was, bit for bit:

@@ -60,35 +60,31 @@ func (t *Trainer) startRows() int {
 	return max(q.Codes, min(n, startBytes/(4*t.model.Dim())))
 }
 
-// sampleLatents encodes a seeded sample of n training rows, or all if there are
-// fewer, and returns the latents and their number.
+// sampleLatents encodes a seeded sample of training examples with about n
+// latents, or all if there are fewer, and returns the latents and their number.
 func (t *Trainer) sampleLatents(ctx context.Context, n int) ([]float32, int, error) {
-	n = min(n, t.source.Train.Len())
+	tokens := t.model.Tokens()
+	examples := min((n+tokens-1)/tokens, t.source.Train.Len())
 	order := data.NewPermutation(t.source.Train.Len(), t.config.Seed^0x9e3779b97f4a7c15)
 	encoder, err := t.encoder()
 	if err != nil {
 		return nil, 0, err
 	}
 	defer encoder.Close()
-	dim := t.source.Vectors.Dim()
-	latents := make([]float32, 0, n*t.model.Dim())
-	rows := make([]int, 0, 4*tokenizer.BlockRows)
-	for start := 0; start < n; start += cap(rows) {
+	latents := make([]float32, 0, examples*tokens*t.model.Dim())
+	rows := make([]int, 0, max(64, 4*tokenizer.BlockRows/tokens))
+	for start := 0; start < examples; start += cap(rows) {
 		rows = rows[:0]
-		for i := start; i < min(n, start+cap(rows)); i++ {
+		for i := start; i < min(examples, start+cap(rows)); i++ {
 			rows = append(rows, t.source.Train.At(order.At(i)))
 		}
-		x := make([]float32, len(rows)*dim)
-		if err := t.source.Vectors.Gather(rows, x); err != nil {
-			return nil, 0, err
-		}
-		z, err := encoder.Latents(ctx, x, len(rows))
+		z, err := t.source.latents(ctx, encoder, rows)
 		if err != nil {
 			return nil, 0, err
 		}
 		latents = append(latents, z...)
 	}
-	return latents, n, nil
+	return latents, examples * tokens, nil
 }
 
 // encoder is a runtime over the current network, without codes.

@@ -3,6 +3,7 @@ package fit
 import (
 	"maps"
 
+	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
 
@@ -38,15 +39,15 @@ func (t *Trainer) stride(v weights.Vars) func(path string) float64 {
 	}
 }
 
-// objective builds the losses of one batch.
-type objective func(ctx *vq.Context, x *Node) (reconstruction *Node, out vq.Output)
+// forward runs one batch through the model.
+type forward func(ctx *vq.Context, x *Node) tokenizer.Pass
 
 // trainStep builds one optimizer step over the given parameters and returns the
 // new values by path, the reported scalars [len(stepScalars)] and the codes.
 //
 // A loss or gradient that is not finite skips the step: every parameter,
 // moment and running average keeps its value.
-func (t *Trainer) trainStep(v weights.Vars, build objective, parameters []string, x, scalars, active, random *Node) (next map[string]*Node, report, index *Node) {
+func (t *Trainer) trainStep(v weights.Vars, build forward, parameters []string, x, scalars, active, random *Node) (next map[string]*Node, report, index *Node) {
 	p, progress := readPace(scalars)
 	p.stride = t.stride(v)
 	ctx := &vq.Context{Vars: v, Training: true, Progress: progress}
@@ -56,8 +57,10 @@ func (t *Trainer) trainStep(v weights.Vars, build objective, parameters []string
 	if random != nil {
 		ctx.Random = vq.NewRandom(random)
 	}
-	reconstruction, out := build(ctx, x)
-	zero := ScalarZero(x.Graph(), x.DType())
+	pass := build(ctx, x)
+	out, reconstruction := pass.Quantized, pass.Error()
+	precision := reconstruction.DType()
+	zero := ScalarZero(x.Graph(), precision)
 	loss, auxiliary := reconstruction, zero
 	if out.Loss != nil {
 		auxiliary = out.Loss
@@ -88,7 +91,7 @@ func (t *Trainer) trainStep(v weights.Vars, build objective, parameters []string
 	gradients, cacheGradients := gradients[:len(nodes)], gradients[len(nodes):]
 	norm := Sqrt(total)
 	finite := And(IsFinite(loss), IsFinite(norm))
-	p.keep = ConvertDType(finite, x.DType())
+	p.keep = ConvertDType(finite, precision)
 	p.scale = OnesLike(norm)
 	if t.config.Train.ClipNorm > 0 {
 		limit := Reshape(Slice(scalars, AxisRange(3, 4)))

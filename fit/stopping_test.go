@@ -54,8 +54,8 @@ func TestEvaluationRespectsItsBound(t *testing.T) {
 	}
 	for limit, want := range map[int]int{0: 60, 7: 7, 1000: 60} {
 		scores, err := trainer.score(t.Context(), set, limit)
-		if err != nil || scores.Vectors != want {
-			t.Errorf("limit %d: %d rows scored (%v), want %d", limit, scores.Vectors, err, want)
+		if err != nil || scores.Scored != want {
+			t.Errorf("limit %d: %d rows scored (%v), want %d", limit, scores.Scored, err, want)
 		}
 	}
 }

@@ -19,16 +19,6 @@ import (
 // averagePrefix holds the averaged copies of trained parameters.
 const averagePrefix = "average"
 
-// Source is what a run learns from and is scored on.
-type Source struct {
-	Vectors *data.Vectors
-	Train   data.Selection
-	Held    data.Selection // rows of HeldVectors; may be empty
-	// HeldVectors is Vectors unless a held-out file was given.
-	HeldVectors    *data.Vectors
-	Mean, Variance []float64 // of the vectors, by dimension
-}
-
 // Observer watches a run. Any field may be nil.
 type Observer struct {
 	Step  func(r Record)              // after every step; only logged steps carry all fields
@@ -90,16 +80,16 @@ func New(backend compute.Backend, config Config, source Source, fingerprint, dir
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
-	m, err := tokenizer.New(config.Model, config.Quantizer, source.Vectors.Dim())
+	m, err := tokenizer.New(config.Model, config.Quantizer, source.Input())
 	if err != nil {
 		return nil, err
 	}
 	if vq.Classical(config.Quantizer.Method) && !m.Identity() {
 		return nil, fmt.Errorf("model: %s is fitted to the vectors themselves, without a network; use --hidden none --dim 0", config.Quantizer.Method)
 	}
-	if source.Train.Len() < config.Quantizer.Codes {
-		return nil, fmt.Errorf("%d training rows are fewer than the %d codes of a level; use --codes %d or less, or more data",
-			source.Train.Len(), config.Quantizer.Codes, source.Train.Len())
+	if tokens := source.Train.Len() * m.Tokens(); tokens < config.Quantizer.Codes {
+		return nil, fmt.Errorf("%d training %s are fewer than the %d codes of a level; use --codes %d or less, or more data",
+			tokens, source.tokenName(), config.Quantizer.Codes, tokens)
 	}
 	sampler, err := data.NewSampler(source.Train, config.Train.Batch, config.Seed)
 	if err != nil {

@@ -75,7 +75,7 @@ func TestDecodeIsTheHardReconstruction(t *testing.T) {
 					t.Fatal(err)
 				}
 				out := onGraph(t, set, x, BlockRows, dim, func(v weights.Vars, x *graph.Node) []*graph.Node {
-					_, out := tok.Loss(&vq.Context{Vars: v}, x)
+					out := tok.Pass(&vq.Context{Vars: v}, x).Quantized
 					ctx := &vq.Context{Vars: v.In("quantizer")}
 					return []*graph.Node{graph.ConvertDType(out.Index, x.DType()), tok.Decode(v, out.Hard), tok.Decode(v, tok.Quantizer.Lookup(ctx, out.Index))}
 				})

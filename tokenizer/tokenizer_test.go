@@ -162,8 +162,8 @@ func TestLossIsTheStandardizedError(t *testing.T) {
 	const n = 30
 	x := vectors(n, 6, 9)
 	got := onGraph(t, set, x, n, 6, func(v weights.Vars, x *graph.Node) []*graph.Node {
-		loss, out := tok.Loss(&vq.Context{Vars: v, Training: true}, x)
-		return []*graph.Node{loss, tok.Decode(v, out.Hard), tok.Unquantized(v, x), tok.Decode(v, tok.Encode(v, x))}
+		pass := tok.Pass(&vq.Context{Vars: v, Training: true}, x)
+		return []*graph.Node{pass.Error(), tok.Decode(v, pass.Quantized.Hard), tok.Unquantized(v, x).Error(), tok.Decode(v, tok.Encode(v, x))}
 	})
 	for pair, name := range []string{"quantized", "unquantized"} {
 		want := 0.0

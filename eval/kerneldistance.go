@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -54,13 +55,17 @@ func KernelDistance(ctx context.Context, a, b []float32, d int, o KernelOptions)
 	if size == n && size == m {
 		subsets = 1 // all would be the same
 	}
+	estimate := func(i, j []int) float64 { return discrepancy(take(x, d, i), take(y, d, j)) }
+	if n*n+m*m+n*m <= maxKernels && subsets > 1 {
+		estimate = newKernels(mat.NewDense(n, d, x), mat.NewDense(m, d, y)).discrepancy
+	}
 	random := rand.New(rand.NewPCG(o.Seed, 0))
 	distances := make([]float64, subsets)
-	for i := range distances {
+	for k := range distances {
 		if err := ctx.Err(); err != nil {
 			return KernelScore{}, err
 		}
-		distances[i] = discrepancy(draw(random, x, n, size, d), draw(random, y, m, size, d))
+		distances[k] = estimate(random.Perm(n)[:size], random.Perm(m)[:size])
 	}
 	return meanAndStd(distances), nil
 }
@@ -72,44 +77,91 @@ func defaulted(value, otherwise int) int {
 	return value
 }
 
-// draw returns size of the n rows, without replacement.
-func draw(random *rand.Rand, rows []float64, n, size, d int) *mat.Dense {
-	if size == n {
-		return mat.NewDense(n, d, rows)
+// take returns the chosen rows of values [n, d].
+func take(values []float64, d int, rows []int) *mat.Dense {
+	chosen := make([]float64, 0, len(rows)*d)
+	for _, row := range rows {
+		chosen = append(chosen, values[row*d:(row+1)*d]...)
 	}
-	chosen := make([]float64, 0, size*d)
-	for _, row := range random.Perm(n)[:size] {
-		chosen = append(chosen, rows[row*d:(row+1)*d]...)
-	}
-	return mat.NewDense(size, d, chosen)
+	return mat.NewDense(len(rows), d, chosen)
 }
 
-// discrepancy is the unbiased estimate from x and y, both [size, d]: the mean
-// kernel within each, pairs of a vector with itself left out, less twice the
-// mean kernel between them.
+// discrepancy is the unbiased estimate from all rows of x and y, both
+// [size, d]: the mean kernel within each, pairs of a vector with itself left
+// out, less twice the mean kernel between them.
 func discrepancy(x, y *mat.Dense) float64 {
-	size, d := x.Dims()
-	var between mat.Dense
-	between.Mul(x, y.T())
-	sum := 0.0
-	for i := range size {
-		for _, product := range between.RawRowView(i) {
-			sum += cubicKernel(product, d)
+	size, _ := x.Dims()
+	all := make([]int, size)
+	for i := range all {
+		all[i] = i
+	}
+	return newKernels(x, y).discrepancy(all, all)
+}
+
+// maxKernels bounds the kernels kept at once, to 256 MB: two sets of 4729
+// vectors. Where all pairs fit, subsets that overlap need no work of their own.
+const maxKernels = 1 << 26
+
+// kernels holds the kernel of all pairs of rows of x [n, d] and y [m, d]. They
+// are computed in float64; rounding them afterwards vanishes in their mean.
+type kernels struct {
+	n, m    int
+	withinX []float32 // [n, n], above the diagonal
+	withinY []float32 // [m, m], above the diagonal
+	between []float32 // [n, m]
+}
+
+func newKernels(x, y *mat.Dense) *kernels {
+	n, d := x.Dims()
+	m, _ := y.Dims()
+	k := &kernels{n: n, m: m, withinX: pairKernels(x), withinY: pairKernels(y), between: make([]float32, 0, n*m)}
+	var products mat.Dense
+	products.Mul(x, y.T())
+	for i := range n {
+		for _, product := range products.RawRowView(i) {
+			k.between = append(k.between, float32(cubicKernel(product, d)))
 		}
 	}
-	count := float64(size)
-	return (pairSum(x)+pairSum(y))/(count*(count-1)) - 2*sum/(count*count)
+	return k
 }
 
-// pairSum adds the kernel of all ordered pairs of different rows of x [n, d].
-func pairSum(x *mat.Dense) float64 {
+// pairKernels returns the kernel of each pair of rows of x [n, d], at [i, j]
+// for i < j.
+func pairKernels(x *mat.Dense) []float32 {
 	n, d := x.Dims()
 	products := mat.NewSymDense(n, nil)
 	products.SymOuterK(1, x)
-	sum := 0.0
+	values := make([]float32, n*n)
 	for i := range n {
 		for j := i + 1; j < n; j++ {
-			sum += 2 * cubicKernel(products.At(i, j), d)
+			values[i*n+j] = float32(cubicKernel(products.At(i, j), d))
+		}
+	}
+	return values
+}
+
+// discrepancy is the unbiased estimate from these rows of x and y, equally many.
+func (k *kernels) discrepancy(x, y []int) float64 {
+	between := 0.0
+	for _, i := range x {
+		row := k.between[i*k.m : (i+1)*k.m]
+		for _, j := range y {
+			between += float64(row[j])
+		}
+	}
+	size := float64(len(x))
+	within := pairSum(k.withinX, k.n, x) + pairSum(k.withinY, k.m, y)
+	return 2*within/(size*(size-1)) - 2*between/(size*size)
+}
+
+// pairSum adds the kernels [n, n] of all pairs of the rows.
+func pairSum(values []float32, n int, rows []int) float64 {
+	rows = slices.Sorted(slices.Values(rows))
+	sum := 0.0
+	for k, i := range rows {
+		row := values[i*n : (i+1)*n]
+		for _, j := range rows[k+1:] {
+			sum += float64(row[j])
 		}
 	}
 	return sum

@@ -19,11 +19,7 @@ type Extractor struct {
 
 // NewExtractor prepares a network on an engine.
 func NewExtractor(backend compute.Backend, network Network) (*Extractor, error) {
-	block := network.Input().Batch
-	if block == 0 {
-		block = blockPictures
-	}
-	r, err := newRunner(backend, network.Variables(), block, func(v weights.Vars, pictures []*graph.Node) *graph.Node {
+	r, err := newRunner(backend, network.Variables(), network.Input().Batch, func(v weights.Vars, pictures []*graph.Node) *graph.Node {
 		return network.Features(v, pictures[0])
 	})
 	if err != nil {

@@ -16,7 +16,7 @@ type LPIPSRunner struct{ runner *runner }
 
 // NewLPIPSRunner prepares an LPIPS network on an engine.
 func NewLPIPSRunner(backend compute.Backend, network *LPIPS) (*LPIPSRunner, error) {
-	r, err := newRunner(backend, network.Variables(), blockPictures, func(v weights.Vars, pictures []*graph.Node) *graph.Node {
+	r, err := newRunner(backend, network.Variables(), 0, func(v weights.Vars, pictures []*graph.Node) *graph.Node {
 		return network.Distance(v, pictures[0], pictures[1])
 	})
 	if err != nil {

@@ -2,7 +2,12 @@ package feature
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/core/graph"
@@ -13,23 +18,35 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// blockPictures is the number of pictures the engine sees at a time. Every block
-// has this size, the last one padded, so that a size of picture is compiled for
-// once and a picture's result does not depend on its neighbours.
-const blockPictures = 8
+// The number of pictures the engine sees at a time. Every block has this size,
+// the last one padded, so that a size of picture is compiled for once and a
+// picture's result does not depend on its neighbours. The embedded engine works
+// on small blocks, which stay in the processor's caches, and on several at once.
+const (
+	embeddedBlock   = 4
+	embeddedWorkers = 8
+	compiledBlock   = 32
+)
 
 // runner executes a frozen network on the host's pictures, block by block.
 type runner struct {
-	store *model.Store
-	exec  *model.Exec
-	block int
+	store   *model.Store
+	exec    *model.Exec
+	block   int
+	workers int
 }
 
 // newRunner prepares a graph function of picture blocks [block, H, W, 3], whose
-// result is [block, …].
+// result is [block, …]. A block of 0 is the engine's usual one.
 func newRunner(backend compute.Backend, set weights.Set, block int, build func(v weights.Vars, pictures []*graph.Node) *graph.Node) (*runner, error) {
 	heapguard.Ensure()
-	r := &runner{store: model.NewStore(), block: block}
+	r := &runner{store: model.NewStore(), block: compiledBlock, workers: 1}
+	if backend.String() == "go" {
+		r.block, r.workers = embeddedBlock, min(embeddedWorkers, runtime.GOMAXPROCS(0))
+	}
+	if block != 0 {
+		r.block = block
+	}
 	if err := weights.Install(r.store, set); err != nil {
 		return nil, err
 	}
@@ -47,35 +64,52 @@ func (r *runner) close() {
 
 // run feeds n pictures of side x side through the network. fill writes count
 // pictures from start on as values in [0, 1], for every argument of the graph
-// function.
+// function; it is called from several goroutines.
 func (r *runner) run(ctx context.Context, n, side, arguments int, fill func(argument, start, count int, block []float32)) ([]float32, error) {
-	var results []float32
-	for start := 0; start < n; start += r.block {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		count := min(r.block, n-start)
-		inputs := make([]any, arguments)
-		for k := range inputs {
-			block := make([]float32, r.block*side*side*3)
-			fill(k, start, count, block)
-			inputs[k] = tensors.FromFlatDataAndDimensions(block, r.block, side, side, 3)
-		}
-		value, err := r.exec.Call1(inputs...)
-		if err != nil {
-			return nil, fmt.Errorf("running the network: %w", err)
-		}
-		err = tensors.ConstFlatData(value, func(flat []float32) {
-			results = append(results, flat[:len(flat)/r.block*count]...)
+	results := make([][]float32, (n+r.block-1)/r.block)
+	failed := make([]error, r.workers)
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for worker := range min(r.workers, len(results)) {
+		group.Go(func() {
+			for failed[worker] == nil {
+				i := int(next.Add(1)) - 1
+				if i >= len(results) {
+					return
+				}
+				if failed[worker] = ctx.Err(); failed[worker] != nil {
+					return
+				}
+				count := min(r.block, n-i*r.block)
+				inputs := make([]any, arguments)
+				for k := range inputs {
+					block := make([]float32, r.block*side*side*3)
+					fill(k, i*r.block, count, block)
+					inputs[k] = tensors.FromFlatDataAndDimensions(block, r.block, side, side, 3)
+				}
+				results[i], failed[worker] = r.call(inputs, count)
+			}
 		})
+	}
+	group.Wait()
+	for _, err := range failed {
 		if err != nil {
-			return nil, err
-		}
-		if err := value.FinalizeAll(); err != nil {
 			return nil, err
 		}
 	}
-	return results, nil
+	return slices.Concat(results...), nil
+}
+
+// call runs one block and returns the results of its first count pictures.
+func (r *runner) call(inputs []any, count int) (results []float32, err error) {
+	value, err := r.exec.Call1(inputs...)
+	if err != nil {
+		return nil, fmt.Errorf("running the network: %w", err)
+	}
+	err = tensors.ConstFlatData(value, func(flat []float32) {
+		results = append(results, flat[:len(flat)/r.block*count]...)
+	})
+	return results, errors.Join(err, value.FinalizeAll())
 }
 
 // checkPixels reports pixels that are not n pictures of size x size x 3.

@@ -54,6 +54,9 @@ func (t *Trainer) save() error {
 	}
 	var list []safetensors.Tensor
 	for _, p := range set.Paths() {
+		if hasPrefix(p, perceptualPrefix) {
+			continue // it comes with the source
+		}
 		list = append(list, safetensors.FromFloat32(variablesPrefix+p, set[p].Shape, set[p].Data))
 	}
 	for _, p := range t.best.Paths() {
@@ -182,7 +185,7 @@ func (t *Trainer) export() (weights.Set, error) {
 func exportable(all weights.Set) weights.Set {
 	set := weights.Set{}
 	for p, a := range all {
-		if hasPrefix(p, "optimizer") || hasPrefix(p, averagePrefix) {
+		if hasPrefix(p, "optimizer") || hasPrefix(p, averagePrefix) || hasPrefix(p, perceptualPrefix) {
 			continue
 		}
 		switch filepath.Base(p) {

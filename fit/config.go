@@ -24,19 +24,21 @@ type Config struct {
 
 // Train configures the run.
 type Train struct {
-	Steps     int       `yaml:"steps" doc:"Training steps; of classical methods, iterations of each k-means."`
-	Batch     int       `yaml:"batch" doc:"Vectors a step."`
-	Split     float64   `yaml:"split" doc:"Share of the rows trained on; the rest is held out (ignored when a held-out file is given)."`
-	Optimizer Optimizer `yaml:"optimizer" doc:"How gradients become steps."`
-	Rates     Rates     `yaml:"rates" doc:"Learning rates of the parameter groups, as multiples of optimizer.rate."`
-	Schedule  Schedule  `yaml:"schedule" doc:"The learning rate over time."`
-	ClipNorm  float64   `yaml:"clip_norm" doc:"Bound on the global norm of the gradient (0: none)."`
-	Average   float64   `yaml:"average" doc:"Decay of the weight average used for evaluation and export (0: none)."`
-	Evaluate  int       `yaml:"evaluate" doc:"Steps between evaluations on held-out rows (0: only at the end)."`
-	HeldRows  int       `yaml:"held_rows" doc:"Held-out rows scored during training."`
-	Patience  int       `yaml:"patience" doc:"Stop after this many evaluations without improvement and keep the best weights (0: never)."`
-	Log       int       `yaml:"log" doc:"Steps between records of log.jsonl."`
-	Save      int       `yaml:"checkpoint" doc:"Steps between checkpoints."`
+	Steps      int       `yaml:"steps" doc:"Training steps; of classical methods, iterations of each k-means."`
+	Batch      int       `yaml:"batch" doc:"Vectors or pictures a step."`
+	Accumulate int       `yaml:"accumulate" doc:"Parts in which a batch is taken, one after another, so that large ones fit into memory."`
+	Perceptual float64   `yaml:"perceptual" doc:"Pictures: weight of the l1 distance in a perceptual network's features (0: none)."`
+	Split      float64   `yaml:"split" doc:"Share of the rows trained on; the rest is held out (ignored when a held-out file is given)."`
+	Optimizer  Optimizer `yaml:"optimizer" doc:"How gradients become steps."`
+	Rates      Rates     `yaml:"rates" doc:"Learning rates of the parameter groups, as multiples of optimizer.rate."`
+	Schedule   Schedule  `yaml:"schedule" doc:"The learning rate over time."`
+	ClipNorm   float64   `yaml:"clip_norm" doc:"Bound on the global norm of the gradient (0: none)."`
+	Average    float64   `yaml:"average" doc:"Decay of the weight average used for evaluation and export (0: none)."`
+	Evaluate   int       `yaml:"evaluate" doc:"Steps between evaluations on held-out rows (0: only at the end)."`
+	HeldRows   int       `yaml:"held_rows" doc:"Held-out rows scored during training."`
+	Patience   int       `yaml:"patience" doc:"Stop after this many evaluations without improvement and keep the best weights (0: never)."`
+	Log        int       `yaml:"log" doc:"Steps between records of log.jsonl."`
+	Save       int       `yaml:"checkpoint" doc:"Steps between checkpoints."`
 }
 
 // Optimizer names the update rule.
@@ -87,7 +89,7 @@ func Default(method string) (Config, error) {
 		Model:     network,
 		Quantizer: q,
 		Train: Train{
-			Steps: steps, Batch: 1024, Split: 0.9,
+			Steps: steps, Batch: 1024, Accumulate: 1, Split: 0.9,
 			Optimizer: Optimizer{Name: "adamw", Rate: 1e-3, Decay: 0.3, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Momentum: 0.9, Accumulator: 0.1},
 			Rates:     rates,
 			Schedule:  Schedule{Kind: "cosine", Warmup: 100},
@@ -120,6 +122,18 @@ func Paper(method string) (Config, error) {
 	return c, nil
 }
 
+// ForPictures turns a preset for vectors into one for pictures: the paper's
+// network (256 px to a grid of 16 x 16 latents of 256 dimensions) and its
+// optimizer (Adam, 3e-4, cosine to zero, weight average).
+func ForPictures(c *Config) {
+	c.Model.Dim, c.Model.Hidden = 256, nil
+	c.Model.Image = tokenizer.Image{Size: 256, Widths: []int{64, 128, 128, 256, 256}, Blocks: 1, Up: "transposed", Precision: "f32"}
+	c.Quantizer.Codes, c.Quantizer.Levels = 16384, 1
+	t := &c.Train
+	t.Steps, t.Batch, t.Average, t.HeldRows, t.Save = 10000, 64, 0.999, 256, 500
+	t.Optimizer.Name, t.Optimizer.Rate, t.Optimizer.Decay = "adam", 3e-4, 1e-4
+}
+
 // Preset returns a named starting point.
 func Preset(name, method string) (Config, error) {
 	switch name {
@@ -139,6 +153,12 @@ func (c Config) Validate() error {
 		return fmt.Errorf("train.steps: %d must be at least 1", t.Steps)
 	case t.Batch < 1:
 		return fmt.Errorf("train.batch: %d must be at least 1", t.Batch)
+	case t.Accumulate > 1 && t.Batch%t.Accumulate != 0:
+		return fmt.Errorf("train.accumulate: a batch of %d cannot be taken in %d equal parts", t.Batch, t.Accumulate)
+	case t.Accumulate < 0 || t.Perceptual < 0:
+		return fmt.Errorf("train: accumulate and perceptual must not be negative")
+	case t.Accumulate > 1 && c.Quantizer.Cache.Period > 1:
+		return fmt.Errorf("train.accumulate: parts of a batch and a cached codebook exclude each other; set quantizer.cache.period to 1")
 	case !(t.Split > 0 && t.Split <= 1):
 		return fmt.Errorf("train.split: %g must be above 0 and at most 1", t.Split)
 	case !(t.Optimizer.Rate > 0) || math.IsInf(t.Optimizer.Rate, 0):

@@ -3,6 +3,7 @@ package fit
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -13,13 +14,18 @@ import (
 )
 
 // pace computes the scalar input of an optimizer step, the updates-th of its
-// parameters.
-func (t *Trainer) pace(updates int) *tensors.Tensor {
+// parameters; apply is false while parts of a batch are collected.
+func (t *Trainer) pace(updates int, apply bool) *tensors.Tensor {
 	o, step, taken := t.config.Train.Optimizer, t.state.Step, float64(updates)
 	rate := o.Rate * t.config.Train.Schedule.At(step, t.config.Train.Steps)
-	values := []float32{
-		float32(1 - math.Pow(o.Beta1, taken)), float32(1 - math.Pow(o.Beta2, taken)),
-		float32(float64(step) / float64(t.config.Train.Steps)), float32(t.config.Train.ClipNorm),
+	values := make([]float32, paceInputs, paceInputs+len(weights.Groups))
+	values[paceCorrection1], values[paceCorrection2] = float32(1-math.Pow(o.Beta1, taken)), float32(1-math.Pow(o.Beta2, taken))
+	values[paceProgress], values[paceClip] = float32(float64(step)/float64(t.config.Train.Steps)), float32(t.config.Train.ClipNorm)
+	// The average forgets its start at first, so that short runs do not drag
+	// their initial weights along.
+	values[paceAverage] = float32(1 - min(t.config.Train.Average, (1+taken)/(10+taken)))
+	if apply {
+		values[paceApply] = 1
 	}
 	for _, g := range weights.Groups {
 		values = append(values, float32(rate*t.config.Train.Rates.rate(g)))
@@ -27,29 +33,57 @@ func (t *Trainer) pace(updates int) *tensors.Tensor {
 	return tensors.FromFlatDataAndDimensions(values, len(values))
 }
 
-// call runs a step and reads its scalars and, if wanted, its codes.
-func (t *Trainer) call(exec *model.Exec, x *tensors.Tensor, codes *[]int32, more ...any) ([]float32, error) {
-	pace := t.pace(t.state.Step - t.state.Since + 1)
+// call runs the parts of a step one after another and returns its scalars, those
+// of the losses averaged over the parts, and, if wanted, all codes.
+func (t *Trainer) call(exec *model.Exec, parts []*tensors.Tensor, codes *[]int32, more func(part int) ([]any, error)) ([]float32, error) {
+	var total []float32
+	for i, x := range parts {
+		var extra []any
+		if more != nil {
+			var err error
+			if extra, err = more(i); err != nil {
+				return nil, err
+			}
+		}
+		report, chosen, err := t.callPart(exec, x, i == len(parts)-1, codes != nil, extra)
+		if err != nil {
+			return nil, fmt.Errorf("step %d: %w", t.state.Step+1, err)
+		}
+		if codes != nil {
+			*codes = append(*codes, chosen...)
+		}
+		if total == nil {
+			total = make([]float32, len(report))
+		}
+		for j, value := range report {
+			total[j] += value / float32(len(parts))
+			if stepScalars[j] == "kept" || strings.HasPrefix(stepScalars[j], "gradient_") {
+				total[j] = value // of the whole batch, known with its last part
+			}
+		}
+	}
+	return total, nil
+}
+
+func (t *Trainer) callPart(exec *model.Exec, x *tensors.Tensor, last, wantCodes bool, more []any) (report []float32, codes []int32, err error) {
+	pace := t.pace(t.state.Step-t.state.Since+1, last)
 	defer pace.FinalizeAll()
 	out, err := exec.Call(append([]any{x, pace}, more...)...)
+	for _, m := range more {
+		m.(*tensors.Tensor).FinalizeAll()
+	}
 	if err != nil {
-		return nil, fmt.Errorf("step %d: %w", t.state.Step+1, err)
+		return nil, nil, err
 	}
 	defer func() {
 		for _, o := range out {
 			o.FinalizeAll()
 		}
 	}()
-	report, err := tensors.CopyFlatData[float32](out[0])
-	if err != nil {
-		return nil, err
+	if report, err = tensors.CopyFlatData[float32](out[0]); err == nil && wantCodes {
+		codes, err = tensors.CopyFlatData[int32](out[1])
 	}
-	if codes != nil {
-		if *codes, err = tensors.CopyFlatData[int32](out[1]); err != nil {
-			return nil, err
-		}
-	}
-	return report, nil
+	return report, codes, err
 }
 
 func (t *Trainer) trainExec() *model.Exec {
@@ -106,7 +140,7 @@ func (t *Trainer) refreshCache(advance bool) error {
 			return graph.Slice(scalars, graph.AxisRange(0, 1))
 		})
 	}
-	pace := t.pace(max(1, (t.state.Step-t.state.Since)/t.config.Quantizer.Cache.Period))
+	pace := t.pace(max(1, (t.state.Step-t.state.Since)/t.config.Quantizer.Cache.Period), true)
 	defer pace.FinalizeAll()
 	out, err := (*exec).Call(pace)
 	if err != nil {

@@ -19,6 +19,7 @@ type Record struct {
 	Loss           float64            `json:"loss"`
 	Reconstruction float64            `json:"reconstruction"`
 	Auxiliary      float64            `json:"auxiliary"`
+	Perceptual     float64            `json:"perceptual,omitempty"` // before its weight
 	Rate           float64            `json:"rate"`
 	GradientNorm   float64            `json:"gradient_norm"`
 	Gradients      map[string]float64 `json:"gradients,omitempty"` // by parameter group
@@ -73,7 +74,7 @@ func (r *Record) fill(t *Trainer) {
 		panic("unknown step scalar " + name)
 	}
 	r.Loss, r.Reconstruction, r.Auxiliary = at("loss"), at("reconstruction"), at("auxiliary")
-	r.GradientNorm, r.Gap, r.K = at("gradient_norm"), at("gap"), at("k")
+	r.GradientNorm, r.Gap, r.K, r.Perceptual = at("gradient_norm"), at("gap"), at("k"), at("perceptual")
 	r.Epoch = t.sampler.Epoch(int64(r.Step - 1))
 	r.Rate = t.config.Train.Optimizer.Rate * t.config.Train.Schedule.At(r.Step-1, t.config.Train.Steps)
 	r.Resets, r.Skipped = t.state.Resets, t.state.Skipped

@@ -65,6 +65,9 @@ type pace struct {
 	rate        map[weights.Group]*Node // learning rates
 	correction1 *Node                   // 1 - β₁^t
 	correction2 *Node                   // 1 - β₂^t
+	clip        *Node                   // bound on the gradient's norm
+	average     *Node                   // share of new values in the weight average
+	apply       *Node                   // 0 while parts of a batch are collected
 	// stride is a parameter's share of its group's rate; nil means 1 for all.
 	stride func(path string) float64
 }

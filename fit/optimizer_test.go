@@ -109,7 +109,7 @@ func matchTextbook(t *testing.T, o Optimizer, rates Rates, clip float64, paths [
 		if step == 2 {
 			keep = 0
 		}
-		_, err := exec.Call(trainer.pace(step+1), tensors.FromFlatDataAndDimensions([]float32{keep, float32(scale)}, 2),
+		_, err := exec.Call(trainer.pace(step+1, true), tensors.FromFlatDataAndDimensions([]float32{keep, float32(scale)}, 2),
 			tensors.FromFlatDataAndDimensions(gradients.Data, len(paths), size))
 		if err != nil {
 			t.Fatal(err)
@@ -148,7 +148,7 @@ func matchTextbook(t *testing.T, o Optimizer, rates Rates, clip float64, paths [
 func TestBiasCorrectionKeepsItsDigits(t *testing.T) {
 	trainer := &Trainer{config: Config{Train: Train{Steps: 10, Optimizer: Optimizer{Beta1: 0.9, Beta2: 0.999, Rate: 1}}}}
 	for updates, want := range map[int][2]float64{1: {0.1, 0.001}, 2: {0.19, 0.001999}, 100000: {1, 1}} {
-		values, err := tensors.CopyFlatData[float32](trainer.pace(updates))
+		values, err := tensors.CopyFlatData[float32](trainer.pace(updates, true))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,13 +21,13 @@ func (t *Trainer) Run(ctx context.Context) (weights.Set, error) {
 		return t.fitClassical(ctx)
 	}
 	steps := t.config.Train.Steps
-	feed := data.NewPrefetcher(ctx, int64(t.state.Step), int64(steps), 2, t.batch, func(x *tensors.Tensor) { x.FinalizeAll() })
+	feed := data.NewPrefetcher(ctx, int64(t.state.Step), int64(steps), 2, t.batch, finalize)
 	defer feed.Close()
 	for t.state.Step < steps && !t.state.Stopped {
 		if ctx.Err() != nil {
 			return nil, t.interrupt()
 		}
-		x, err := feed.Next(ctx)
+		parts, err := feed.Next(ctx)
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil, t.interrupt()
@@ -37,8 +37,8 @@ func (t *Trainer) Run(ctx context.Context) (weights.Set, error) {
 			}
 			return nil, err
 		}
-		err = t.one(ctx, x)
-		x.FinalizeAll()
+		err = t.one(ctx, parts...)
+		finalize(parts)
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil, t.interrupt()
@@ -54,15 +54,31 @@ func (t *Trainer) Run(ctx context.Context) (weights.Set, error) {
 	return t.export()
 }
 
-// batch reads the examples of a step and hands them to the engine's device.
-func (t *Trainer) batch(step int64) (*tensors.Tensor, error) {
+// batch reads the examples of a step, in the parts it is taken in, and hands
+// them to the engine's device.
+func (t *Trainer) batch(step int64) ([]*tensors.Tensor, error) {
 	rows := make([]int, t.config.Train.Batch)
 	t.sampler.Batch(step, rows)
-	x, err := t.source.batch(rows, t.config.Seed, step)
-	if err != nil {
-		return nil, err
+	parts := make([]*tensors.Tensor, max(1, t.config.Train.Accumulate))
+	size := len(rows) / len(parts)
+	for i := range parts {
+		x, err := t.source.batch(rows[i*size:(i+1)*size], t.config.Seed, step*int64(len(parts))+int64(i))
+		if err == nil {
+			err = x.MaterializeOnDevice(t.backend, false, 0)
+		}
+		if err != nil {
+			finalize(parts[:i])
+			return nil, err
+		}
+		parts[i] = x
 	}
-	return x, x.MaterializeOnDevice(t.backend, false, 0)
+	return parts, nil
+}
+
+func finalize(parts []*tensors.Tensor) {
+	for _, x := range parts {
+		x.FinalizeAll()
+	}
 }
 
 // interrupt saves where the run is. A step that was cut short left nothing
@@ -74,8 +90,8 @@ func (t *Trainer) interrupt() error {
 	return ErrInterrupted
 }
 
-// one takes a step and does what falls due after it.
-func (t *Trainer) one(ctx context.Context, x *tensors.Tensor) error {
+// one takes a step on the parts of a batch and does what falls due after it.
+func (t *Trainer) one(ctx context.Context, parts ...*tensors.Tensor) error {
 	step := t.state.Step
 	if !t.state.Started && step >= t.warmup() {
 		if err := t.start(ctx); err != nil {
@@ -83,11 +99,11 @@ func (t *Trainer) one(ctx context.Context, x *tensors.Tensor) error {
 		}
 	}
 	if !t.state.Started {
-		report, err := t.call(t.warmExec(), x, nil)
+		report, err := t.call(t.warmExec(), parts, nil, nil)
 		if err != nil {
 			return err
 		}
-		return t.after(ctx, Record{Step: step + 1, Phase: "warm-up", scalars: report}, x)
+		return t.after(ctx, Record{Step: step + 1, Phase: "warm-up", scalars: report}, parts[0])
 	}
 	if t.cacheDue(step) {
 		// The first refresh has nothing collected to step with.
@@ -97,14 +113,14 @@ func (t *Trainer) one(ctx context.Context, x *tensors.Tensor) error {
 	}
 	levels := t.activeLevels(step)
 	var codes []int32
-	mask := t.activeMask(levels)
-	defer mask.FinalizeAll()
-	noise, err := graph.RNGStateFromSeed(int64(weights.Rand(t.config.Seed, fmt.Sprintf("noise %d", step)).Uint64() >> 1))
-	if err != nil {
-		return err
-	}
-	defer noise.FinalizeAll()
-	report, err := t.call(t.trainExec(), x, &codes, mask, noise)
+	report, err := t.call(t.trainExec(), parts, &codes, func(part int) ([]any, error) {
+		purpose := fmt.Sprintf("noise %d", step)
+		if part > 0 {
+			purpose += fmt.Sprintf(" part %d", part)
+		}
+		noise, err := graph.RNGStateFromSeed(int64(weights.Rand(t.config.Seed, purpose).Uint64() >> 1))
+		return []any{t.activeMask(levels), noise}, err
+	})
 	if err != nil {
 		return err
 	}
@@ -112,7 +128,7 @@ func (t *Trainer) one(ctx context.Context, x *tensors.Tensor) error {
 	if r.kept() {
 		t.window.add(codes, levels)
 	}
-	return t.after(ctx, r, x)
+	return t.after(ctx, r, parts[0])
 }
 
 // after advances the state and runs the periodic work. The order is fixed, and

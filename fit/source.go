@@ -6,6 +6,7 @@ import (
 
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gritvq/gritvq/data"
+	"github.com/gritvq/gritvq/feature"
 	"github.com/gritvq/gritvq/images"
 	"github.com/gritvq/gritvq/tokenizer"
 )
@@ -21,6 +22,8 @@ type Source struct {
 	// HeldImages is Images unless a held-out set was given.
 	HeldImages     *images.Set
 	Mean, Variance []float64 // of the vectors, by dimension
+	// Perceptual is the network behind the loss of that name; nil without.
+	Perceptual *feature.LPIPS
 }
 
 // Input is the number of values of an example.

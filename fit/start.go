@@ -37,7 +37,7 @@ func (t *Trainer) start(ctx context.Context) error {
 	}
 	network := weights.Set{}
 	for p, a := range all {
-		if !hasPrefix(p, "optimizer") && !hasPrefix(p, averagePrefix) {
+		if !hasPrefix(p, "optimizer") && !hasPrefix(p, averagePrefix) && !hasPrefix(p, perceptualPrefix) {
 			network[p] = a
 		}
 	}

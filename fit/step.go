@@ -12,20 +12,28 @@ import (
 
 // Scalars a step reports, in the order of its first output.
 var stepScalars = []string{
-	"loss", "reconstruction", "auxiliary", "kept", "gradient_norm", "gap", "k",
+	"loss", "reconstruction", "auxiliary", "kept", "gradient_norm", "gap", "k", "perceptual",
 	"gradient_network", "gradient_codes", "gradient_mixer", "gradient_feature", "gradient_radius",
 }
 
-// paceInput is the layout of a step's scalar input: keep in step with readPace.
-const paceInputs = 4 // correction1, correction2, progress, clip; then a rate a group
+// The layout of a step's scalar input; a rate for every group follows.
+const (
+	paceCorrection1 = iota
+	paceCorrection2
+	paceProgress
+	paceClip
+	paceAverage // share of the new value in the weight average
+	paceApply   // 1, or 0 while the parts of a batch are collected
+	paceInputs
+)
 
 func readPace(x *Node) (p pace, progress *Node) {
 	at := func(i int) *Node { return Reshape(Slice(x, AxisRange(i, i+1))) }
-	p = pace{correction1: at(0), correction2: at(1), rate: map[weights.Group]*Node{}}
+	p = pace{correction1: at(paceCorrection1), correction2: at(paceCorrection2), clip: at(paceClip), average: at(paceAverage), apply: at(paceApply), rate: map[weights.Group]*Node{}}
 	for i, g := range weights.Groups {
 		p.rate[g] = at(paceInputs + i)
 	}
-	return p, at(2)
+	return p, at(paceProgress)
 }
 
 // stride returns the share of the learning rate each parameter takes: mixers that
@@ -62,6 +70,12 @@ func (t *Trainer) trainStep(v weights.Vars, build forward, parameters []string, 
 	precision := reconstruction.DType()
 	zero := ScalarZero(x.Graph(), precision)
 	loss, auxiliary := reconstruction, zero
+	perceptual := t.perceptual(v, pass)
+	if perceptual == nil {
+		perceptual = zero
+	} else {
+		loss = Add(loss, MulScalar(perceptual, t.config.Train.Perceptual))
+	}
 	if out.Loss != nil {
 		auxiliary = out.Loss
 		loss = Add(loss, auxiliary)
@@ -73,6 +87,16 @@ func (t *Trainer) trainStep(v weights.Vars, build forward, parameters []string, 
 	}
 	caches := t.accumulated(v)
 	gradients := Gradient(loss, append(nodes, caches...)...)
+	next = map[string]*Node{}
+	if parts := t.config.Train.Accumulate; parts > 1 {
+		// What earlier parts of the batch collected joins in; a gradient that is
+		// not finite stays so until the step is skipped.
+		for i, path := range parameters {
+			collected := v.Get(partialPrefix + "/" + path)
+			gradients[i] = Add(collected, MulScalar(gradients[i], 1/float64(parts)))
+			next[partialPrefix+"/"+path] = Where(GreaterThan(p.apply, zero), ZerosLike(collected), gradients[i])
+		}
+	}
 
 	squares := map[weights.Group]*Node{}
 	total := zero
@@ -91,14 +115,13 @@ func (t *Trainer) trainStep(v weights.Vars, build forward, parameters []string, 
 	gradients, cacheGradients := gradients[:len(nodes)], gradients[len(nodes):]
 	norm := Sqrt(total)
 	finite := And(IsFinite(loss), IsFinite(norm))
-	p.keep = ConvertDType(finite, precision)
+	kept := ConvertDType(finite, precision)
+	p.keep = Mul(kept, p.apply)
 	p.scale = OnesLike(norm)
 	if t.config.Train.ClipNorm > 0 {
-		limit := Reshape(Slice(scalars, AxisRange(3, 4)))
-		p.scale = Where(finite, Min(OnesLike(norm), Div(limit, MaxScalar(norm, 1e-12))), ZerosLike(norm))
+		p.scale = Where(finite, Min(OnesLike(norm), Div(p.clip, MaxScalar(norm, 1e-12))), ZerosLike(norm))
 	}
 
-	next = map[string]*Node{}
 	for i, path := range parameters {
 		safe := Where(finite, gradients[i], ZerosLike(gradients[i]))
 		for updated, value := range t.config.Train.Optimizer.update(v, path, safe, p) {
@@ -107,7 +130,7 @@ func (t *Trainer) trainStep(v weights.Vars, build forward, parameters []string, 
 	}
 	inner := *ctx
 	inner.Vars = v.In("quantizer")
-	t.project(&inner, v, next, finite)
+	t.project(&inner, v, next, And(finite, GreaterThan(p.apply, zero)))
 	for path, value := range out.Updates {
 		old := v.Get(path)
 		next[path] = Where(finite, value, old)
@@ -116,7 +139,7 @@ func (t *Trainer) trainStep(v weights.Vars, build forward, parameters []string, 
 		old := v.Get(path + "_gradient")
 		next[path+"_gradient"] = Where(finite, Add(old, Mul(cacheGradients[i], p.scale)), old)
 	}
-	t.averageWeights(v, next, p.keep)
+	t.averageWeights(v, next, Mul(p.keep, p.average))
 
 	stat := func(name string) *Node {
 		if s, ok := out.Stats[name]; ok {
@@ -124,7 +147,7 @@ func (t *Trainer) trainStep(v weights.Vars, build forward, parameters []string, 
 		}
 		return zero
 	}
-	values := []*Node{loss, reconstruction, auxiliary, p.keep, norm, stat("gap"), stat("k")}
+	values := []*Node{loss, reconstruction, auxiliary, kept, norm, stat("gap"), stat("k"), perceptual}
 	for _, g := range weights.Groups {
 		if s, ok := squares[g]; ok {
 			values = append(values, Sqrt(s))
@@ -153,8 +176,7 @@ func (t *Trainer) project(ctx *vq.Context, v weights.Vars, next map[string]*Node
 // averageWeights moves the shadow copies towards the parameters, every step and
 // for all of them: those trained once a refresh, and averaged codes solved for
 // on the host, keep their value between.
-func (t *Trainer) averageWeights(v weights.Vars, next map[string]*Node, keep *Node) {
-	share := MulScalar(keep, 1-t.config.Train.Average)
+func (t *Trainer) averageWeights(v weights.Vars, next map[string]*Node, share *Node) {
 	for _, path := range t.averaged {
 		value, ok := next[path]
 		if !ok {

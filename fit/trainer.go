@@ -16,8 +16,11 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// averagePrefix holds the averaged copies of trained parameters.
-const averagePrefix = "average"
+const (
+	averagePrefix    = "average"           // averaged copies of trained parameters
+	partialPrefix    = "optimizer/partial" // gradients collected over parts of a batch
+	perceptualPrefix = "state/perceptual"  // weights of the perceptual network
+)
 
 // Observer watches a run. Any field may be nil.
 type Observer struct {
@@ -113,6 +116,9 @@ func New(backend compute.Backend, config Config, source Source, fingerprint, dir
 			return nil, err
 		}
 	}
+	if err := t.installPerceptual(); err != nil {
+		return nil, err
+	}
 	if t.journal, err = openJournal(filepath.Join(dir, "log.jsonl"), t.state.LogBytes); err != nil {
 		return nil, err
 	}
@@ -143,6 +149,11 @@ func (t *Trainer) install(set weights.Set) error {
 		}
 	}
 	all := weights.Set{}.Merge("", set).Merge("", t.config.Train.Optimizer.init(trained))
+	if t.config.Train.Accumulate > 1 {
+		for p, a := range trained {
+			all[partialPrefix+"/"+p] = weights.New(a.Shape...)
+		}
+	}
 	if t.config.Train.Average > 0 {
 		for p, a := range set {
 			if weights.GroupOf(p) != weights.State {

@@ -68,7 +68,7 @@ type groupedConvolution struct{ convolution }
 func (c groupedConvolution) one() patchConvolution {
 	g := c.convolution
 	g.in, g.out, g.groups = c.in/c.groups, c.out/c.groups, 1
-	return patchConvolution{g}
+	return patchConvolution{g, memo{}}
 }
 
 func (c groupedConvolution) output(x, kernel *graph.Node) *graph.Node {

@@ -102,11 +102,13 @@ func newConvolution(x, kernel []int, o ConvOptions) convolution {
 
 // lowering picks the way that is fast where x is computed.
 func (c convolution) lowering(x *graph.Node) convolver {
-	switch {
+	switch tiled := (winogradConvolution{c, memo{}}); {
 	case c.native || !onEmbeddedEngine(x):
 		return nativeConvolution{c}
+	case tiled.fits():
+		return tiled
 	case c.groups == 1:
-		return patchConvolution{c}
+		return patchConvolution{c, memo{}}
 	case c.groups == c.in && c.out == c.in:
 		return depthwiseConvolution{c}
 	default:

@@ -38,6 +38,12 @@ func convCases() []convCase {
 			}
 		}
 	}
+	for _, size := range [][2]int{{4, 4}, {7, 12}, {9, 5}} { // wide enough for tiles
+		for _, padding := range [][2][2]int{{}, SamePadding(3, 1), {{2, 0}, {1, 2}}, {{3, 4}, {5, 3}}} {
+			all = append(all, convCase{height: size[0] + 2, width: size[1] + 2, in: 16, out: 17, kernel: 3,
+				ConvOptions: ConvOptions{Stride: 1, Dilation: 1, Padding: padding, Groups: 1}})
+		}
+	}
 	return all
 }
 

@@ -7,10 +7,17 @@ import (
 
 // patchConvolution writes the pixels under the kernel side by side and
 // multiplies once: [B·H'·W', kh·kw·in] times [kh·kw·in, out].
-type patchConvolution struct{ convolution }
+type patchConvolution struct {
+	convolution
+	made memo // patches, which the kernel's gradient uses again
+}
+
+func (c patchConvolution) patches(x *graph.Node) *graph.Node {
+	return c.made.of(x, func() *graph.Node { return patches(x, c.rows, c.cols) })
+}
 
 func (c patchConvolution) output(x, kernel *graph.Node) *graph.Node {
-	p := patches(x, c.rows, c.cols)
+	p := c.patches(x)
 	y := graph.Dot(p, graph.Reshape(kernel, -1, c.out)).Product()
 	return graph.Reshape(y, c.batch, c.rows.out, c.cols.out, c.out)
 }
@@ -18,7 +25,7 @@ func (c patchConvolution) output(x, kernel *graph.Node) *graph.Node {
 // kernelGradient is patchesᵀ · adjoint. The engine transposes a tall matrix
 // slowly, so that the narrower of the two is turned.
 func (c patchConvolution) kernelGradient(x, adjoint *graph.Node) *graph.Node {
-	p := patches(x, c.rows, c.cols)
+	p := c.patches(x)
 	v := graph.Reshape(adjoint, -1, c.out)
 	var gradient *graph.Node // [kh·kw·in, out]
 	if c.out < p.Shape().Dimensions[1] {

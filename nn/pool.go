@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/gomlx/gomlx/core/graph"
-	"github.com/gomlx/gomlx/core/tensors"
 )
 
 // MaxPool returns the largest value under a square window [B, H', W', C] of x
@@ -70,8 +69,7 @@ func strided(x *graph.Node, start, stride, count int) *graph.Node {
 			at = append(at, int32(a*d[1]+min(start+i*stride, d[1]-1)))
 		}
 	}
-	indices := graph.Const(x.Graph(), tensors.FromFlatDataAndDimensions(at, len(at), 1))
-	return graph.Reshape(graph.Gather(graph.Reshape(x, -1, d[2]), indices), d[0], count, d[2])
+	return graph.Reshape(gatherRows(graph.Reshape(x, -1, d[2]), at), d[0], count, d[2])
 }
 
 // MeanPool averages x [B, H, W, C] over its pixels: [B, C].

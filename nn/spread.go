@@ -1,9 +1,6 @@
 package nn
 
-import (
-	"github.com/gomlx/gomlx/core/graph"
-	"github.com/gomlx/gomlx/core/tensors"
-)
+import "github.com/gomlx/gomlx/core/graph"
 
 // spread makes a [B, C] broadcast over the pixels of an image [B, pixels, C].
 // The embedded engine broadcasts a middle axis element by element, and copies
@@ -33,5 +30,5 @@ func rows(a *graph.Node, batch, count int) *graph.Node {
 			at = append(at, int32(b))
 		}
 	}
-	return graph.Gather(a, graph.Const(a.Graph(), tensors.FromFlatDataAndDimensions(at, len(at), 1)), true)
+	return gatherRows(a, at)
 }

@@ -79,6 +79,12 @@ func TestOperatorsByHand(t *testing.T) {
 			floatsInit("m", []int64{8}, 0, 1, 2, 3, 4, 5, 6, 7), floatsInit("v", []int64{8}, 3, 3, 3, 3, 3, 3, 3, 3),
 			op("Flatten", "z", "x"), op("BatchNormalization", "y", "z g b m v", floatAttribute("epsilon", 1)),
 		}, []float64{1, 1, 1, 1, 1, 1, 1, 5}},
+		"AveragePool of the picture": {[][]byte{
+			op("AveragePool", "z", "x", intsAttribute("kernel_shape", 2, 2), intsAttribute("pads", 1, 1, 0, 0)), op("Flatten", "y", "z"),
+		}, []float64{0, 0.5, 1, 1.5, 4, 4.5, 5, 5.5}},
+		"AveragePool of the padded picture": {[][]byte{
+			op("AveragePool", "z", "x", intsAttribute("kernel_shape", 2, 2), intsAttribute("pads", 1, 1, 0, 0), intAttribute("count_include_pad", 1)), op("Flatten", "y", "z"),
+		}, []float64{0, 0.25, 0.5, 1.5, 1, 2.25, 2.5, 5.5}},
 		"Softmax":      {[][]byte{op("GlobalMaxPool", "z", "x"), op("Flatten", "s", "z"), op("Softmax", "y", "s")}, []float64{1 / (1 + math.Exp(4)), 1 / (1 + math.Exp(-4))}},
 		"Concat":       {[][]byte{op("Concat", "z", "x x", intAttribute("axis", 1)), op("GlobalMaxPool", "y", "z")}, []float64{3, 7, 3, 7}},
 		"Sub then Div": {[][]byte{floatsInit("c", []int64{2, 1, 1}, 1, 3), op("Sub", "s", "x c"), op("Div", "z", "s c"), op("GlobalMaxPool", "y", "z")}, []float64{2, 4.0 / 3}},

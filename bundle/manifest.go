@@ -32,8 +32,11 @@ import (
 // reads.
 const Schema = 1
 
-// KindVectors is the kind of a tokenizer of vectors.
-const KindVectors = "vectors"
+// The kinds of tokenizers.
+const (
+	KindVectors  = "vectors"
+	KindPictures = "pictures"
+)
 
 // The files of a bundle.
 const (
@@ -92,6 +95,14 @@ type Training struct {
 type Metrics struct {
 	Held  *tokenizer.Scores `json:"held,omitempty"`
 	Train *tokenizer.Scores `json:"train,omitempty"`
+	// Pictures holds the scores of a tokenizer of pictures, in place of those.
+	Pictures *PictureMetrics `json:"pictures,omitempty"`
+}
+
+// PictureMetrics are the scores of a tokenizer of pictures.
+type PictureMetrics struct {
+	Held  *tokenizer.PictureScores `json:"held,omitempty"`
+	Train *tokenizer.PictureScores `json:"train,omitempty"`
 }
 
 // File is one file of the bundle.
@@ -160,7 +171,7 @@ func parseManifest(content []byte) (*Manifest, fit.Config, error) {
 	if err := json.Unmarshal(content, &m); err != nil {
 		return nil, fit.Config{}, err
 	}
-	if m.Kind != KindVectors {
+	if m.Kind != KindVectors && m.Kind != KindPictures {
 		return nil, fit.Config{}, fmt.Errorf("its kind %q is unknown", m.Kind)
 	}
 	for _, f := range m.Files {
@@ -176,7 +187,17 @@ func parseManifest(content []byte) (*Manifest, fit.Config, error) {
 	if err != nil {
 		return nil, fit.Config{}, err
 	}
+	if m.Kind != kindOf(c) {
+		return nil, fit.Config{}, fmt.Errorf("its kind %q is not that of its config", m.Kind)
+	}
 	return &m, c, nil
+}
+
+func kindOf(c fit.Config) string {
+	if c.Model.Pictures() {
+		return KindPictures
+	}
+	return KindVectors
 }
 
 // file finds the entry of a file.

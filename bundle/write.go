@@ -43,7 +43,7 @@ type Bundle struct {
 // error dir holds no manifest and therefore no bundle.
 func Write(dir string, b *Bundle) error {
 	m := &b.Manifest
-	m.Schema, m.Kind, m.Input = Schema, KindVectors, b.Tokenizer.Input
+	m.Schema, m.Kind, m.Input = Schema, kindOf(b.Config), b.Tokenizer.Input
 	m.Layout = LayoutOf(b.Tokenizer.Quantizer.Layout())
 	if err := b.check(); err != nil {
 		return fmt.Errorf("this tokenizer cannot be stored: %w", err)

@@ -16,14 +16,17 @@ func newConfigCommand(s *streams, run func(*streams, *settings) error) *cobra.Co
 passed to train --config. The flags of train change the values shown.`,
 		Example: `  gritvq config > my.yaml
   gritvq config --preset paper
-  gritvq config --method ste --codes 1024`,
+  gritvq config --method ste --codes 1024
+  gritvq config --pictures --size 128`,
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o.flags = cmd.Flags()
 			return run(s, &o)
 		},
 	}
+	o.flags = cmd.Flags()
 	o.addFlags(cmd.Flags())
+	o.addPictureFlags()
+	cmd.Flags().BoolVar(&o.pictures, "pictures", false, "settings for pictures (any of their flags asks for them too)")
 	return cmd
 }
 

@@ -151,7 +151,7 @@ func (c contender) compete(ctx context.Context, s *streams, o demoOptions) (comp
 	if err != nil {
 		return comparison{}, err
 	}
-	defer closeSource(source)
+	defer source.Close()
 	dir, err := os.MkdirTemp("", "gritvq-demo-")
 	if err != nil {
 		return comparison{}, fmt.Errorf("no place for the run: %w", err)

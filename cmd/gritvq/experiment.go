@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gomlx/compute"
+	"github.com/gritvq/gritvq/bundle"
 	"github.com/gritvq/gritvq/data"
 	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/fit"
@@ -39,6 +40,7 @@ type outcome struct {
 	weights   weights.Set
 	held      *tokenizer.Scores // nil without held-out rows
 	train     *tokenizer.Scores
+	pictures  bundle.PictureMetrics
 	usage     *eval.Usage // of the training rows that were scored
 	duration  time.Duration
 	firstStep int // above 0 when the run was resumed
@@ -71,18 +73,11 @@ func openSource(ctx context.Context, s *streams, input, held string, drop bool, 
 		err = fmt.Errorf("%s has %d dimensions, %s has %d; give vectors of the same kind", held, h.Dim(), input, v.Dim())
 	}
 	if err != nil {
-		closeSource(source)
+		source.Close()
 		return fit.Source{}, stats, 0, err
 	}
 	stats.Fingerprint += " held " + heldStats.Fingerprint
 	return source, stats, dropped, nil
-}
-
-func closeSource(s fit.Source) {
-	s.Vectors.Close()
-	if s.HeldVectors != s.Vectors {
-		s.HeldVectors.Close()
-	}
 }
 
 // importCodebook reads --init-codebook for the experiment's tokenizer. Codes for
@@ -187,6 +182,9 @@ func (e *experiment) score(ctx context.Context, s *streams, m *tokenizer.Tokeniz
 	}
 	if result.runtime, err = tokenizer.NewRuntime(e.backend, m, result.weights, books); err != nil {
 		return err
+	}
+	if e.source.Images != nil {
+		return e.scorePictures(ctx, s, result)
 	}
 	rows := e.source.Train.Head(scoredRows)
 	line := s.line(rows.Len() + e.source.Held.Len())

@@ -31,6 +31,8 @@ type settings struct {
 	split    float64
 	seed     uint64
 	sets     []string
+	picture  pictureFlags
+	pictures bool // the input is pictures
 }
 
 func (o *settings) addFlags(f *pflag.FlagSet) {
@@ -126,6 +128,9 @@ func (o *settings) layer(method string, document []byte) (fit.Config, error) {
 	if err != nil {
 		return c, usageError{err}
 	}
+	if o.forPictures() {
+		fit.ForPictures(&c)
+	}
 	if o.defaults != nil {
 		o.defaults(&c)
 	}
@@ -178,7 +183,7 @@ func (o *settings) applyFlags(c *fit.Config) error {
 	if given("dim") {
 		c.Model.Dim = o.dim
 	}
-	return nil
+	return o.applyPictureFlags(c)
 }
 
 // parseWidths reads "512,256" or "none".
@@ -216,8 +221,17 @@ func fitToSize(c *fit.Config, base fit.Config) {
 	lower(&c.Train.Log, base.Train.Log, steps/40)
 }
 
-// describeModel says in a line what a configuration builds for vectors of
-// dimension input.
+// join writes widths as 64-128-256.
+func join(widths []int) string {
+	text := make([]string, len(widths))
+	for i, w := range widths {
+		text[i] = strconv.Itoa(w)
+	}
+	return strings.Join(text, "-")
+}
+
+// describeModel says in a line what a configuration builds for items of input
+// numbers.
 func describeModel(c fit.Config, input int) string {
 	q := c.Quantizer
 	text := fmt.Sprintf("%s, %d levels x %d codes", q.Method, q.Levels, q.Codes)
@@ -230,6 +244,9 @@ func describeModel(c fit.Config, input int) string {
 	dim := c.Model.Dim
 	if dim == 0 {
 		dim = input
+	}
+	if image := c.Model.Image; c.Model.Pictures() {
+		return text + fmt.Sprintf(", %d px pictures to %d x %d codes, network %s to %d", image.Size, image.Grid(), image.Grid(), join(image.Widths), dim)
 	}
 	widths := []string{strconv.Itoa(input)}
 	for _, w := range c.Model.Hidden {

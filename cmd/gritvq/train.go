@@ -19,25 +19,28 @@ type trainOptions struct {
 	force    bool
 	drop     bool
 	json     bool
+	metrics  string // directory of metric networks
 }
 
 func newTrainCommand(s *streams, run func(context.Context, *streams, trainOptions) error) *cobra.Command {
 	var o trainOptions
 	cmd := &cobra.Command{
-		Use:   "train VECTORS -o DIR",
-		Short: "Train a tokenizer on a file of vectors",
-		Long: `Trains a tokenizer on the rows of a .npy, .npz, .parquet, .fvecs or .bvecs file,
-or of a built-in set (synthetic:manifold, synthetic:mixture), and writes it to a
-directory with a report. Part of the rows is held out to score it. Settings come
-from the preset, then the config file, then flags, then --set. A run that was
-interrupted or killed continues with --resume as if nothing had happened.`,
+		Use:   "train DATA -o DIR",
+		Short: "Train a tokenizer on vectors or pictures",
+		Long: `Trains a tokenizer and writes it to a directory with a report. DATA is a .npy, .npz,
+.parquet, .fvecs or .bvecs file of vectors; or pictures: a folder, a .tar or a .zip
+of JPEG, PNG, GIF, WebP or BMP files; or a built-in set (synthetic:manifold,
+synthetic:mixture, synthetic:scenes). Part of it is held out to score the result.
+Settings come from the preset, then the config file, then flags, then --set. A run
+that was interrupted or killed continues with --resume as if nothing had happened.`,
 		Example: `  gritvq train vectors.npy -o tok
   gritvq train vectors.npy -o tok --codes 1024 --levels 2 --steps 5000
+  gritvq train photos.tar -o tok --size 128 --down 8 --codes 4096
   gritvq train synthetic:manifold -o tok --method ste --hidden none --set train.optimizer.rate=0.002`,
-		Args: arguments("VECTORS"),
+		Args: arguments("DATA"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.input = args[0]
-			o.settings.flags = cmd.Flags()
+			o.settings.pictures = isPictures(o.input)
 			if err := requireOutput(o.output, "tok"); err != nil {
 				return err
 			}
@@ -45,9 +48,12 @@ interrupted or killed continues with --resume as if nothing had happened.`,
 		},
 	}
 	outputFlag(cmd, &o.output, "directory of the tokenizer")
+	o.settings.flags = cmd.Flags()
 	o.settings.addFlags(cmd.Flags())
+	o.settings.addPictureFlags()
 	f := cmd.Flags()
-	f.StringVar(&o.held, "val", "", "file of held-out vectors, instead of --split")
+	f.StringVar(&o.metrics, "metrics", "", "pictures: directory of metric networks (default $GRITVQ_METRICS)")
+	f.StringVar(&o.held, "val", "", "held-out vectors or pictures, instead of --split")
 	f.StringVar(&o.codebook, "init-codebook", "", "start from these codes: an array [codes*levels, dim], level after level, in\nthe units of the vectors (without a network) or of the latents")
 	f.BoolVar(&o.resume, "resume", false, "continue an interrupted run")
 	f.BoolVar(&o.force, "force", false, "replace what is in the directory")

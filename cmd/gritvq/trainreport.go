@@ -138,8 +138,17 @@ func trainCharts(records []fit.Record, standardize string) []report.Part {
 
 func add(s *report.Series, x, y float64) { s.X, s.Y = append(s.X, x), append(s.Y, y) }
 
-// codebookCharts draws how codes are used and where they lie.
+// codebookCharts draws where codes lie and how they are used.
 func (e *experiment) codebookCharts(ctx context.Context, b *bundle.Bundle, result *outcome) ([]report.Part, error) {
+	projection, err := e.projection(ctx, b, result)
+	if err != nil {
+		return nil, err
+	}
+	return append([]report.Part{projection}, usageCharts(b)...), nil
+}
+
+// usageCharts draws how often codes are chosen.
+func usageCharts(b *bundle.Bundle) []report.Part {
 	var parts []report.Part
 	rank := report.LineChart{Title: "Share of assignments by rank", Caption: "The flatter the line and the further right it reaches, the better the codes share the work.",
 		XLabel: "rank of the code", YLabel: "share of assignments", LogX: true, LogY: true}
@@ -153,11 +162,7 @@ func (e *experiment) codebookCharts(ctx context.Context, b *bundle.Bundle, resul
 		parts = append(parts, report.BarChart{Title: "How often each code is chosen, " + name, Caption: "Tall spikes and empty stretches are bad: a flat profile is a full codebook.",
 			XLabel: "code", YLabel: "assignments", Values: counts})
 	}
-	projection, err := e.projection(ctx, b, result)
-	if err != nil {
-		return nil, err
-	}
-	return append([]report.Part{projection, rank}, parts...), nil
+	return append([]report.Part{rank}, parts...)
 }
 
 // positionName says which level (and part) a code position is.

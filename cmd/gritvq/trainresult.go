@@ -14,23 +14,31 @@ import (
 
 // trainResult is what train --json prints.
 type trainResult struct {
-	Bundle  string            `json:"bundle"`
-	Report  string            `json:"report"`
-	Steps   int               `json:"steps"`
-	Seconds float64           `json:"seconds"`
-	Data    bundle.Data       `json:"data"`
-	Held    *tokenizer.Scores `json:"held"` // null without held-out rows
-	Train   *tokenizer.Scores `json:"train"`
+	Bundle  string      `json:"bundle"`
+	Report  string      `json:"report"`
+	Steps   int         `json:"steps"`
+	Seconds float64     `json:"seconds"`
+	Data    bundle.Data `json:"data"`
+	Held    any         `json:"held"` // scores; null without held-out items
+	Train   any         `json:"train"`
 }
 
 // showTrained prints the scores of a finished run.
 func showTrained(s *streams, o trainOptions, m bundle.Manifest) error {
 	page := filepath.Join(o.output, bundle.ReportFile)
 	if o.json {
-		return s.writeJSON(trainResult{Bundle: o.output, Report: page, Steps: m.Training.Steps, Seconds: m.Training.Seconds,
-			Data: m.Data, Held: m.Metrics.Held, Train: m.Metrics.Train})
+		result := trainResult{Bundle: o.output, Report: page, Steps: m.Training.Steps, Seconds: m.Training.Seconds,
+			Data: m.Data, Held: m.Metrics.Held, Train: m.Metrics.Train}
+		if p := m.Metrics.Pictures; p != nil {
+			result.Held, result.Train = p.Held, p.Train
+		}
+		return s.writeJSON(result)
 	}
-	if err := scoresTable(presentScores(m.Metrics)...).Text(s.out); err != nil {
+	table := scoresTable(presentScores(m.Metrics)...)
+	if m.Metrics.Pictures != nil {
+		table = pictureTable(presentPictureScores(*m.Metrics.Pictures)...)
+	}
+	if err := table.Text(s.out); err != nil {
 		return err
 	}
 	if levels := m.Metrics.Train; levels != nil && len(levels.Utilization.Levels) > 1 {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gritvq/gritvq/bundle"
+	"github.com/gritvq/gritvq/data"
 	"github.com/gritvq/gritvq/fit"
 	"github.com/gritvq/gritvq/tokenizer"
 )
@@ -23,6 +24,9 @@ func runTrain(ctx context.Context, s *streams, o trainOptions) error {
 	}
 	if o.held != "" && o.settings.flags.Changed("split") {
 		return usagef("--split and --val exclude each other: the held-out rows are those of %s", o.held)
+	}
+	if err := o.settings.checkKind(c, o.input); err != nil {
+		return err
 	}
 	if err := useWorkers(o.workers); err != nil {
 		return err
@@ -44,14 +48,25 @@ func runTrain(ctx context.Context, s *streams, o trainOptions) error {
 			return err
 		}
 	}
-	e := &experiment{config: c, dir: o.output, resume: o.resume && !o.force}
-	source, stats, dropped, err := openSource(ctx, s, o.input, o.held, o.drop, c)
+	e := &experiment{dir: o.output, resume: o.resume && !o.force}
+	dropped := 0
+	if c.Model.Pictures() {
+		e.source, e.fingerprint, err = openPictureSource(ctx, s, o, c)
+		if err == nil {
+			e.source.Perceptual, err = perceptual(s, o, &c)
+		}
+	} else {
+		var stats data.Stats
+		e.source, stats, dropped, err = openSource(ctx, s, o.input, o.held, o.drop, c)
+		e.fingerprint = stats.Fingerprint
+	}
 	if err != nil {
 		return err
 	}
-	defer closeSource(source)
-	e.source, e.fingerprint = source, stats.Fingerprint
-	if _, err := tokenizer.New(c.Model, c.Quantizer, source.Vectors.Dim()); err != nil {
+	source := e.source
+	e.config = c
+	defer source.Close()
+	if _, err := tokenizer.New(c.Model, c.Quantizer, source.Input()); err != nil {
 		return o.settings.unsuited(c.Quantizer.Method, err)
 	}
 	if o.codebook != "" {
@@ -67,7 +82,7 @@ func runTrain(ctx context.Context, s *streams, o trainOptions) error {
 		return err
 	}
 	e.started = func(step int) {
-		s.remark("training %s on %s of %s, %d held out", describeModel(c, source.Vectors.Dim()), counted(source.Train.Len(), "row"), o.input, source.Held.Len())
+		s.remark("training %s on %s of %s, %d held out", describeModel(c, source.Input()), counted(source.Train.Len(), itemName(c)), o.input, source.Held.Len())
 		if step > 0 {
 			s.remark("continuing after step %d of %d", step, c.Train.Steps)
 		}
@@ -83,17 +98,28 @@ func runTrain(ctx context.Context, s *streams, o trainOptions) error {
 	}
 	manifest := bundle.Manifest{
 		CreatedBy: "gritvq " + version(), Created: time.Now().UTC().Truncate(time.Second), Command: s.command,
-		Data: bundle.Data{Name: baseName(o.input), Fingerprint: e.fingerprint, Held: heldName(o.held), Rows: source.Vectors.Len(),
+		Data: bundle.Data{Name: baseName(o.input), Fingerprint: e.fingerprint, Held: heldName(o.held), Rows: source.Len(),
 			TrainRows: source.Train.Len(), HeldRows: source.Held.Len(), Dropped: dropped},
 		Training: bundle.Training{Steps: c.Train.Steps, Resumed: result.firstStep, Seconds: result.duration.Seconds(), Backend: o.backend},
 		Layout:   bundle.LayoutOf(result.runtime.Tokenizer().Quantizer.Layout()),
 		Metrics:  bundle.Metrics{Held: result.held, Train: result.train},
+	}
+	if c.Model.Pictures() {
+		manifest.Metrics.Pictures = &result.pictures
 	}
 	if err := e.store(ctx, manifest, result); err != nil {
 		discard()
 		return err
 	}
 	return showTrained(s, o, manifest)
+}
+
+// itemName is what a tokenizer is trained on one of.
+func itemName(c fit.Config) string {
+	if c.Model.Pictures() {
+		return "picture"
+	}
+	return "row"
 }
 
 func heldName(path string) string {
@@ -149,7 +175,11 @@ func (e *experiment) store(ctx context.Context, manifest bundle.Manifest, result
 		}
 		b.Usage = append(b.Usage, counts)
 	}
-	page, err := e.report(ctx, b, result)
+	makePage := e.report
+	if b.Tokenizer.Config.Pictures() {
+		makePage = e.pictureReport
+	}
+	page, err := makePage(ctx, b, result)
 	if err != nil {
 		return fmt.Errorf("making the report: %w", err)
 	}

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/gritvq/gritvq/data"
+	"github.com/gritvq/gritvq/feature"
+	"github.com/gritvq/gritvq/fit"
+	"github.com/gritvq/gritvq/images"
+	"github.com/gritvq/gritvq/tokenizer"
+)
+
+// scoredPictures bounds the training pictures that are scored at the end of a
+// run.
+const scoredPictures = 2000
+
+// pictureEndings are those of files that hold pictures.
+var pictureEndings = []string{".tar", ".zip", ".jpg", ".jpeg", ".png", ".gif", ".webp", ".bmp"}
+
+// isPictures says whether an input is pictures: a folder, an archive, a picture,
+// or the built-in scenes.
+func isPictures(path string) bool {
+	if strings.HasPrefix(path, "synthetic:") {
+		return strings.HasPrefix(path, "synthetic:scenes")
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return true
+	}
+	return slices.Contains(pictureEndings, strings.ToLower(filepath.Ext(path)))
+}
+
+// openPictures opens a set of pictures as squares; damaged ones are named once.
+func openPictures(ctx context.Context, s *streams, path string, size, workers int) (*images.Set, error) {
+	line := s.line(0)
+	defer line.Done()
+	return images.Open(ctx, path, images.Options{Size: size, Workers: workers,
+		Progress: func(done, _ int64) { line.Update(done, "of "+path+" read") },
+		Warn:     func(d images.Damage) { s.remark("%v; it is left out", &d) },
+	})
+}
+
+// openPictureSource opens the pictures of a run and returns what identifies them.
+func openPictureSource(ctx context.Context, s *streams, o trainOptions, c fit.Config) (fit.Source, string, error) {
+	set, err := openPictures(ctx, s, o.input, c.Model.Image.Size, o.workers)
+	if err != nil {
+		return fit.Source{}, "", err
+	}
+	source := fit.Source{Images: set, HeldImages: set}
+	source.Train, source.Held = data.Split(set.Len(), 1-c.Train.Split, c.Seed)
+	if o.held != "" {
+		if source.HeldImages, err = openPictures(ctx, s, o.held, c.Model.Image.Size, o.workers); err != nil {
+			set.Close()
+			return fit.Source{}, "", err
+		}
+		source.Train, source.Held = data.All(set.Len()), data.All(source.HeldImages.Len())
+	}
+	fingerprint, err := set.Fingerprint()
+	if err == nil && o.held != "" {
+		var held string
+		held, err = source.HeldImages.Fingerprint()
+		fingerprint += " held " + held
+	}
+	if err != nil {
+		source.Close()
+	}
+	return source, fingerprint, err
+}
+
+// metricsDir is the directory of metric networks: the flag, or the environment.
+func metricsDir(flag string) string {
+	if flag != "" {
+		return flag
+	}
+	if dir := os.Getenv("GRITVQ_METRICS"); dir != "" {
+		return dir
+	}
+	if dir := os.Getenv("GRITVQ_DATA"); dir != "" {
+		return filepath.Join(dir, "metrics")
+	}
+	return ""
+}
+
+// defaultPerceptual is the weight of the perceptual loss where a network for it
+// was given and no weight.
+const defaultPerceptual = 0.1
+
+// perceptual finds the network of the perceptual loss and settles its weight.
+func perceptual(s *streams, o trainOptions, c *fit.Config) (*feature.LPIPS, error) {
+	explicit := o.settings.flags.Changed("perceptual") || c.Train.Perceptual > 0
+	for _, assignment := range o.settings.sets {
+		explicit = explicit || strings.HasPrefix(assignment, "train.perceptual=")
+	}
+	if explicit && c.Train.Perceptual == 0 {
+		return nil, nil
+	}
+	dir := metricsDir(o.metrics)
+	files, err := filepath.Glob(filepath.Join(dir, "lpips*.safetensors"))
+	if err != nil || dir == "" || len(files) == 0 {
+		if explicit {
+			return nil, fmt.Errorf("the perceptual loss needs a file lpips*.safetensors: name its directory with --metrics, or pass --perceptual 0")
+		}
+		s.remark("training without a perceptual loss: no network was given (--metrics DIR)")
+		return nil, nil
+	}
+	network, err := feature.LoadLPIPS(files[0])
+	if err != nil {
+		return nil, err
+	}
+	if !explicit {
+		c.Train.Perceptual = defaultPerceptual
+	}
+	s.remark("perceptual loss: %s at weight %g", network.Name(), c.Train.Perceptual)
+	return network, nil
+}
+
+// scorePictures evaluates the trained weights on held-out and training pictures.
+func (e *experiment) scorePictures(ctx context.Context, s *streams, result *outcome) error {
+	rows := e.source.Train.Head(scoredPictures)
+	line := s.line(rows.Len() + e.source.Held.Len())
+	defer line.Done()
+	done := 0
+	count := func(p tokenizer.Pair) error {
+		done += len(p.Rows)
+		line.Update(int64(done), "pictures scored")
+		return nil
+	}
+	train, usage, err := result.runtime.EvaluatePictures(ctx, e.source.Images, rows, tokenizer.Options{}, count)
+	if err != nil {
+		return err
+	}
+	result.pictures.Train, result.usage = &train, usage
+	if e.source.Held.Len() == 0 {
+		return nil
+	}
+	held, _, err := result.runtime.EvaluatePictures(ctx, e.source.HeldImages, e.source.Held, tokenizer.Options{}, count)
+	result.pictures.Held = &held
+	return err
+}
+
+// pictureFlags are those of train and config for tokenizers of pictures.
+type pictureFlags struct {
+	size      int
+	down      int
+	widths    string
+	precision string
+	weight    float64 // of the perceptual loss
+}
+
+var pictureFlagNames = []string{"size", "down", "width", "precision", "perceptual"}
+
+func (o *settings) addPictureFlags() {
+	f := o.flags
+	f.IntVar(&o.picture.size, "size", 256, "pictures: side of the squares the network sees")
+	f.IntVar(&o.picture.down, "down", 16, "pictures: pixels on the side of a code's cell, a power of two")
+	f.StringVar(&o.picture.widths, "width", "64,128,128,256,256", "pictures: channels at every resolution")
+	f.StringVar(&o.picture.precision, "precision", "f32", "pictures: arithmetic of the convolutions, f32 or bf16 (bf16 with XLA)")
+	f.Float64Var(&o.picture.weight, "perceptual", 0, "pictures: weight of the perceptual loss (default 0.1 where --metrics has a network, else 0)")
+}
+
+// forPictures says whether the settings are those of a tokenizer of pictures.
+func (o *settings) forPictures() bool {
+	return o.pictures || slices.ContainsFunc(pictureFlagNames, func(name string) bool {
+		return o.flags.Lookup(name) != nil && o.flags.Changed(name)
+	})
+}
+
+// applyPictureFlags copies the flags that were given.
+func (o *settings) applyPictureFlags(c *fit.Config) error {
+	given := func(name string) bool { return o.flags.Lookup(name) != nil && o.flags.Changed(name) }
+	image := &c.Model.Image
+	if given("size") {
+		image.Size = o.picture.size
+	}
+	if given("precision") {
+		image.Precision = o.picture.precision
+	}
+	if given("perceptual") {
+		c.Train.Perceptual = o.picture.weight
+	}
+	if given("width") {
+		widths, err := parseWidths(o.picture.widths)
+		if err != nil || len(widths) == 0 {
+			return usagef("--width %s: write channels such as 64,128,256", o.picture.widths)
+		}
+		image.Widths = widths
+	}
+	if !given("down") {
+		return nil
+	}
+	stages := 0
+	for 1<<stages < o.picture.down {
+		stages++
+	}
+	switch {
+	case o.picture.down < 1 || 1<<stages != o.picture.down:
+		return usagef("--down %d is no power of two", o.picture.down)
+	case given("width") && image.Down() != o.picture.down:
+		return usagef("--down %d needs %d widths, --width has %d", o.picture.down, stages+1, len(image.Widths))
+	}
+	for len(image.Widths) <= stages {
+		image.Widths = append(image.Widths, image.Widths[len(image.Widths)-1])
+	}
+	image.Widths = image.Widths[:stages+1]
+	return nil
+}
+
+// checkKind refuses settings for the other kind of input.
+func (o *settings) checkKind(c fit.Config, input string) error {
+	switch pictures := isPictures(input); {
+	case pictures && !c.Model.Pictures():
+		return usagef("%s holds pictures, and model.image.size is 0; the configuration is for vectors", input)
+	case !pictures && c.Model.Pictures():
+		return usagef("%s is a file of vectors, and the settings are for pictures", input)
+	}
+	return nil
+}

@@ -5,6 +5,7 @@
 //	go run ./bench                 # everything; peers that are not installed are left out
 //	go run ./bench -only step      # one group: step, overhead, nearest, encode, fit
 //	go run ./bench -json           # for results/
+//	go run -tags xla ./bench -child pictures-grit-linear -backend xla:PLUGIN   # a step at 256 px on a GPU
 package main
 
 import (
@@ -40,9 +41,17 @@ func main() {
 	python := flag.String("python", "/usr/bin/python3", "interpreter that has torch and faiss")
 	rounds := flag.Int("rounds", 3, "times every measurement is repeated; the best counts on both sides")
 	child := flag.String("child", "", "run one training `scenario` and print its step time and peak memory (used by the overhead group)")
+	backend := flag.String("backend", "go", "engine of the picture scenarios, such as xla:PLUGIN")
+	steps := flag.Int("steps", 60, "steps of a picture scenario")
+	var settings []string
+	flag.Func("set", "one setting of a picture scenario (repeatable)", func(s string) error { settings = append(settings, s); return nil })
 	flag.Parse()
 	if *child != "" {
-		if err := runChild(*child); err != nil {
+		run := func() error { return runChild(*child) }
+		if _, ok := pictureScenarios[*child]; ok || *child == "nearest-gpu" {
+			run = func() error { return pictureChild(*child, *backend, *steps, settings) }
+		}
+		if err := run(); err != nil {
 			fmt.Fprintln(os.Stderr, "bench:", err)
 			os.Exit(1)
 		}

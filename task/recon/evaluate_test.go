@@ -176,6 +176,23 @@ func TestEvaluateWithNetworks(t *testing.T) {
 	if math.Abs(s.LPIPS-sum) > 1e-6 || s.LPIPSNetwork != networks.LPIPS.Name() || !(s.LPIPS > 0.1) {
 		t.Errorf("LPIPS %g (%s), want %g", s.LPIPS, s.LPIPSNetwork, sum)
 	}
+	// Two batches of 2 and 4 count as one of 6.
+	seen, err := newPerception(engine, networks, 32, 6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer seen.close()
+	const picture = 32 * 32 * 3
+	for _, part := range [][2]int{{0, 2}, {2, 6}} {
+		pair := tokenizer.Pair{Rows: make([]int, part[1]-part[0]), Original: pixels[part[0]*picture : part[1]*picture], Reconstruction: decoded[part[0]*picture : part[1]*picture]}
+		if err := seen.add(t.Context(), pair); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var parts Scores
+	if err := seen.score(t.Context(), &parts); err != nil || math.Abs(parts.LPIPS-s.LPIPS) > 1e-6 || math.Abs(parts.Frechet/s.Frechet-1) > 1e-6 || math.Abs(parts.KID-s.KID) > 1e-9 {
+		t.Errorf("in two batches %+v (%v), in one %+v", parts, err, s)
+	}
 	extractor, err := feature.NewExtractor(engine, networks.Features)
 	if err != nil {
 		t.Fatal(err)

@@ -1,9 +1,12 @@
 package recon
 
 import (
+	"context"
+	"fmt"
 	"math"
-	"strconv"
 	"testing"
+
+	"github.com/gomlx/compute"
 
 	"github.com/gritvq/gritvq/images"
 	"github.com/gritvq/gritvq/internal/gradtest"
@@ -12,10 +15,14 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// scenes opens n built-in pictures of the given size.
+// openScenes opens n built-in pictures of the given size.
+func openScenes(ctx context.Context, n, size int) (*images.Set, error) {
+	return images.Open(ctx, fmt.Sprintf("synthetic:scenes?images=%d&size=%d", n, size), images.Options{Size: size})
+}
+
 func scenes(tb testing.TB, n, size int) *images.Set {
 	tb.Helper()
-	set, err := images.Open(tb.Context(), "synthetic:scenes?images="+strconv.Itoa(n)+"&size="+strconv.Itoa(size), images.Options{Size: size})
+	set, err := openScenes(tb.Context(), n, size)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -23,54 +30,58 @@ func scenes(tb testing.TB, n, size int) *images.Set {
 	return set
 }
 
-// untrained returns a tokenizer of pictures whose network is random and whose
-// codes are latents of built-in pictures.
-func untrained(tb testing.TB, size int, widths []int, levels, parts int) *tokenizer.Runtime {
-	tb.Helper()
+// startUntrained returns a tokenizer of pictures whose network is random and
+// whose codes, 24 a position, are latents of built-in pictures.
+func startUntrained(ctx context.Context, engine compute.Backend, size int, widths []int, levels, parts int) (*tokenizer.Runtime, error) {
 	q, err := vq.Defaults("ste")
 	if err != nil {
-		tb.Fatal(err)
+		return nil, err
 	}
 	q.Codes, q.Levels, q.Parts, q.Start.From = 24, levels, parts, "data"
 	c := tokenizer.Default()
 	c.Dim, c.Image = 4, tokenizer.Image{Size: size, Widths: widths, Blocks: 1, Up: "nearest", Precision: "f32"}
 	t, err := tokenizer.New(c, q, c.Image.Input())
 	if err != nil {
-		tb.Fatal(err)
+		return nil, err
 	}
 	variables := t.InitNetwork(1, nil, nil)
-	networks, err := tokenizer.NewEncoder(gradtest.Engine(tb), t, variables)
+	networks, err := tokenizer.NewEncoder(engine, t, variables)
 	if err != nil {
-		tb.Fatal(err)
+		return nil, err
 	}
 	defer networks.Close()
 	const n = 24
+	set, err := openScenes(ctx, n, size)
+	if err != nil {
+		return nil, err
+	}
+	defer set.Close()
 	pixels, rows := make([]uint8, n*t.Input), make([]int, n)
 	for i := range rows {
 		rows[i] = i
 	}
-	if _, err := scenes(tb, n, size).Centre(rows, pixels); err != nil {
-		tb.Fatal(err)
+	if _, err := set.Centre(rows, pixels); err != nil {
+		return nil, err
 	}
-	z, err := networks.PictureLatents(tb.Context(), pixels, n)
+	z, err := networks.PictureLatents(ctx, pixels, n)
 	if err != nil {
-		tb.Fatal(err)
+		return nil, err
 	}
 	codes, err := t.Quantizer.Init(vq.Sample{Rows: z, N: n * t.Tokens(), Dim: t.Dim()}, weights.Rand(1, "codes"))
 	if err != nil {
-		tb.Fatal(err)
+		return nil, err
 	}
-	return runtime(tb, t, variables.Merge("quantizer", codes))
+	variables.Merge("quantizer", codes)
+	books, err := tokenizer.Usable(engine, t, variables)
+	if err != nil {
+		return nil, err
+	}
+	return tokenizer.NewRuntime(engine, t, variables, books)
 }
 
-// runtime prepares a tokenizer with the given variables.
-func runtime(tb testing.TB, t *tokenizer.Tokenizer, variables weights.Set) *tokenizer.Runtime {
+func untrained(tb testing.TB, size int, widths []int, levels, parts int) *tokenizer.Runtime {
 	tb.Helper()
-	books, err := tokenizer.Usable(gradtest.Engine(tb), t, variables)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	r, err := tokenizer.NewRuntime(gradtest.Engine(tb), t, variables, books)
+	r, err := startUntrained(tb.Context(), gradtest.Engine(tb), size, widths, levels, parts)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -84,7 +84,7 @@ func fitError(ctx context.Context, method string, sample vq.Sample) (float64, er
 		return 0, err
 	}
 	c.Codes = fitCodes
-	c.Arrange(fitPositions)
+	c.Arrange(fitPositions, 1)
 	fitted, err := vq.Fit(ctx, c, sample, vq.FitOptions{Seed: 1, Iterations: fitIterations})
 	if err != nil {
 		return 0, err

@@ -47,21 +47,6 @@ func (p Point) String() string {
 	return text
 }
 
-// Arrange gives a quantizer the point's number of codes in the way its method
-// is meant to be used: side by side where its defaults are a product of parts,
-// and as the point says otherwise. The bits are the same.
-func (p Point) Arrange(q *vq.Config) error {
-	usual, err := vq.Defaults(q.Method)
-	if err != nil {
-		return err
-	}
-	q.Codes, q.Levels, q.Parts = p.Codes, p.Levels, p.Parts
-	if usual.Parts > 1 && usual.Levels == 1 {
-		q.Levels, q.Parts = 1, p.Levels*p.Parts
-	}
-	return nil
-}
-
 // PointOfBits chooses a point for the given bits a vector: one part, levels of
 // 256 codes where that divides the bits, otherwise of the largest smaller
 // codebook down to 16 that does, otherwise of the smallest larger one up to

@@ -37,9 +37,8 @@ func TestEveryMethodGetsThePointsBits(t *testing.T) {
 			t.Fatal(err)
 		}
 		product := q.Parts > 1
-		if err := p.Arrange(&q); err != nil {
-			t.Fatal(err)
-		}
+		q.Codes = p.Codes
+		q.Arrange(p.Levels, p.Parts)
 		if q.Codes != 256 || q.Levels*q.Parts != 4 || product && q.Levels != 1 {
 			t.Errorf("%s is arranged as %d x %d x %d", method, q.Levels, q.Parts, q.Codes)
 		}

@@ -29,7 +29,7 @@ func TestClassicalMethodsFit(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.Quantizer.Codes = 16
-		c.Quantizer.Arrange(4)
+		c.Quantizer.Arrange(4, 1)
 		c.Train.Steps = 8
 		dir := t.TempDir()
 		last := 0

@@ -90,7 +90,7 @@ func New(backend compute.Backend, config Config, source Source, fingerprint, dir
 	if vq.Classical(config.Quantizer.Method) && !m.Identity() {
 		return nil, fmt.Errorf("model: %s is fitted to the vectors themselves, without a network; use --hidden none --dim 0", config.Quantizer.Method)
 	}
-	if tokens := source.Train.Len() * m.Tokens(); tokens < config.Quantizer.Codes {
+	if tokens := source.Train.Len() * m.Tokens(); config.Quantizer.Placed() && tokens < config.Quantizer.Codes {
 		return nil, fmt.Errorf("%d training %s are fewer than the %d codes of a level; use --codes %d or less, or more data",
 			tokens, source.tokenName(), config.Quantizer.Codes, tokens)
 	}

@@ -50,15 +50,19 @@ func (c Config) Rotated() bool { return methods[c.Method].rotated }
 // when nothing else is asked for; 1 is greedy.
 func (c Config) Beam() int { return max(1, methods[c.Method].beam) }
 
-// Arrange gives the quantizer so many codes a vector, in the way that is natural
-// to the method: side by side for product quantizers, residual levels for all
-// others. The bits of a vector are positions times log2 of Codes.
-func (c *Config) Arrange(positions int) {
-	c.Levels, c.Parts = positions, 1
+// Arrange gives the quantizer levels times parts codes a vector, in the way that
+// is natural to the method: side by side for product quantizers, as they are for
+// all others. The bits of a vector stay the same.
+func (c *Config) Arrange(levels, parts int) {
+	c.Levels, c.Parts = levels, parts
 	if methods[c.Method].product {
-		c.Levels, c.Parts = 1, positions
+		c.Levels, c.Parts = 1, levels*parts
 	}
 }
+
+// Placed says whether codes start on data, so that there must be at least as
+// many latents as codes; those of a fixed grid do not.
+func (c Config) Placed() bool { return !methods[c.Method].grid }
 
 // Fit learns a classical quantizer from a sample of vectors [N,d], which it does
 // not change. Equal samples, settings and seeds give equal codes. It fails for

@@ -37,7 +37,7 @@ func ExampleKMeans() {
 func ExamplePQ() {
 	c := vq.PQ()
 	c.Codes = 2
-	c.Arrange(2) // two codes a vector: one for each coordinate
+	c.Arrange(2, 1) // two codes a vector: one for each coordinate
 	fitted, err := vq.Fit(context.Background(), c, corners, vq.FitOptions{})
 	if err != nil {
 		fmt.Println(err)
@@ -55,7 +55,7 @@ func ExamplePQ() {
 func ExampleOPQ() {
 	c := vq.OPQ()
 	c.Codes = 2
-	c.Arrange(2)
+	c.Arrange(2, 1)
 	fitted, err := vq.Fit(context.Background(), c, corners, vq.FitOptions{})
 	if err != nil {
 		fmt.Println(err)

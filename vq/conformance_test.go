@@ -153,15 +153,30 @@ func nearestEverywhere(t *testing.T, f fixture, index []float64, books [][]float
 				position := part*layout.Levels + l
 				codes := matrix{books[position], end - start}
 				want := nearest(rest, codes)
-				if at := int(index[i*layout.Positions()+position]); at != want {
+				at := int(index[i*layout.Positions()+position])
+				if at != want && !nearTie(rest, codes, at, want) {
 					t.Fatalf("row %d position %d: code %d, the nearest is %d", i, position, at, want)
 				}
-				for j, x := range codes.row(want) {
+				for j, x := range codes.row(at) {
 					rest[j] -= x
 				}
 			}
 		}
 	}
+}
+
+// nearTie says whether two codes are equally near to the precision of a GPU's
+// products, which multiply in fewer bits; the embedded engine knows no ties.
+func nearTie(z []float64, codes matrix, a, b int) bool {
+	if gradtest.Embedded() {
+		return false
+	}
+	var da, db, scale float64
+	for j, x := range z {
+		u, v := codes.row(a)[j], codes.row(b)[j]
+		da, db, scale = da+(x-u)*(x-u), db+(x-v)*(x-v), scale+x*x+u*u+v*v
+	}
+	return math.Abs(da-db) < 1e-3*scale
 }
 
 // A row's codes do not depend on the batch: alone, among others and at another

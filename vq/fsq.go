@@ -31,6 +31,7 @@ func FSQ() Config {
 }
 
 var fsqMethod = method{
+	grid:     true,
 	summary:  "finite scalar quantization: bounded coordinates rounded to a grid, no codebook",
 	defaults: fsqDefaults,
 	level:    func(c Config, dim int) level { return newFSQ(c, dim) },

@@ -13,6 +13,7 @@ func KMeansSTE() Config {
 var kmeansSTEMethod = method{
 	summary:  "product of k-means codebooks that follow their latents, straight-through",
 	defaults: kmeansSTEDefaults,
+	product:  true,
 }
 
 func kmeansSTEDefaults(c *Config) {

@@ -26,6 +26,7 @@ func LFQ() Config {
 }
 
 var lfqMethod = method{
+	grid:     true,
 	summary:  "lookup-free quantization: signs of log2 K coordinates with an entropy loss",
 	defaults: lfqDefaults,
 	level:    func(c Config, dim int) level { return newLFQ(c, dim) },

@@ -31,6 +31,8 @@ type method struct {
 	independent bool
 	// product says that the method's codes lie side by side, not in levels.
 	product bool
+	// grid says that codes are a fixed grid of which none is stored.
+	grid bool
 	// rotated says that codes are for latents in a learned rotation.
 	rotated bool
 	// beam is the number of partial encodings kept by default; 0 is greedy.

@@ -130,18 +130,14 @@ func (p comparePlan) config(o *settings, method string, at exp.Point, seed uint6
 	if err != nil {
 		return fit.Config{}, usageError{err}
 	}
-	var misfit error
-	c, err := o.configOf(method, p.document, func(c *fit.Config) {
+	return o.configOf(method, p.document, func(c *fit.Config) {
 		c.Quantizer.Method, c.Seed = method, seed
-		misfit = at.Arrange(&c.Quantizer)
+		c.Quantizer.Codes = at.Codes
+		c.Quantizer.Arrange(at.Levels, at.Parts)
 		if vq.Classical(method) {
 			c.Model.Dim, c.Model.Hidden, c.Train.Steps = 0, nil, usual.Train.Steps
 		}
 	})
-	if err == nil {
-		err = misfit
-	}
-	return c, err
 }
 
 // cells lists the runs of a comparison, seed after seed, so that an unfinished

@@ -88,6 +88,7 @@ func (t *Trainer) callPart(exec *model.Exec, x *tensors.Tensor, last, wantCodes 
 
 func (t *Trainer) trainExec() *model.Exec {
 	if t.train == nil {
+		t.compiling("the training step")
 		t.train = model.MustNewExec(t.backend, t.store, func(_ *model.Scope, in []*graph.Node) []*graph.Node {
 			v := weights.FromStore(t.store, in[0].Graph())
 			next, report, index := t.trainStep(v, t.model.Pass, t.parameters, in[0], in[1], in[2], in[3])
@@ -100,6 +101,7 @@ func (t *Trainer) trainExec() *model.Exec {
 
 func (t *Trainer) warmExec() *model.Exec {
 	if t.warm == nil {
+		t.compiling("the warm-up step")
 		t.warm = model.MustNewExec(t.backend, t.store, func(_ *model.Scope, in []*graph.Node) []*graph.Node {
 			v := weights.FromStore(t.store, in[0].Graph())
 			unquantized := func(ctx *vq.Context, x *graph.Node) tokenizer.Pass { return t.model.Unquantized(ctx.Vars, x) }
@@ -109,6 +111,23 @@ func (t *Trainer) warmExec() *model.Exec {
 		})
 	}
 	return t.warm
+}
+
+// embeddedEngine is the name of the engine that compiles nothing.
+const embeddedEngine = "Go Backend"
+
+// compiling tells the observer that an engine which optimises its programs, as
+// XLA does for up to a minute, is about to; the embedded one starts at once.
+func (t *Trainer) compiling(what string) {
+	if t.backend.Name() != embeddedEngine {
+		t.status("compiling " + what)
+	}
+}
+
+func (t *Trainer) status(text string) {
+	if t.observe.Status != nil {
+		t.observe.Status(text)
+	}
 }
 
 // warmup is the number of steps before codes are placed: none when there is no

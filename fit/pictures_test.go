@@ -8,10 +8,12 @@ import (
 	"image/png"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/gritvq/gritvq/data"
 	"github.com/gritvq/gritvq/images"
+	"github.com/gritvq/gritvq/internal/gradtest"
 	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/weights"
 )
@@ -153,5 +155,20 @@ func TestBadPartSkipsTheStep(t *testing.T) {
 	}
 	if err := good(2); err != nil || trainer.state.Skipped != 1 {
 		t.Errorf("after a skipped step: %v, %d skipped", err, trainer.state.Skipped)
+	}
+}
+
+// A run says when it compiles, which the embedded engine does not, and when it
+// places codes.
+func TestStatus(t *testing.T) {
+	var told []string
+	trainer := start(t, tiny(t, "ste"), open(t, tinySet), t.TempDir(), false, Observer{Status: func(text string) { told = append(told, text) }})
+	run(t, trainer)
+	want := []string{"placing the codes"}
+	if !gradtest.Embedded() {
+		want = append(want, "compiling the training step")
+	}
+	if !slices.Equal(told, want) {
+		t.Errorf("%q, want %q", told, want)
 	}
 }

@@ -22,6 +22,7 @@ const (
 // start places the codes on latents of the network as it is now, and begins the
 // optimizer anew, so that all parameters count their steps from here.
 func (t *Trainer) start(ctx context.Context) error {
+	t.status("placing the codes")
 	latents, n, err := t.sampleLatents(ctx, t.startRows())
 	if err != nil {
 		return fmt.Errorf("placing the first codes: %w", err)

@@ -26,6 +26,9 @@ const (
 type Observer struct {
 	Step  func(r Record)              // after every step; only logged steps carry all fields
 	Event func(step int, text string) // resets, skipped steps, safeguards
+	// Status says what a run does before its next step, where that takes a
+	// while: compiling, placing codes.
+	Status func(text string)
 }
 
 // ErrInterrupted is returned by Run when its context ended; the checkpoint

@@ -42,6 +42,7 @@ func openEngine(value string) (compute.Backend, error) {
 		if value, err = xlaConfig(rest); err != nil {
 			return nil, err
 		}
+		keepAutotuning(value)
 	default:
 		return nil, usagef("unknown backend %q: use go or xla[:plugin]", value)
 	}

@@ -19,6 +19,7 @@ type trainProgress struct {
 	line        *progress.Line
 	steps       int
 	first       int // first step seen, for the speed
+	at          int // last step seen
 	begun, last time.Time
 	fields      string // usage, from the latest record that carries it
 }
@@ -28,12 +29,27 @@ func newTrainProgress(s *streams, steps int) *trainProgress {
 	return &trainProgress{s: s, line: s.line(steps), steps: steps, begun: now, last: now}
 }
 
-func (p *trainProgress) observer() fit.Observer { return fit.Observer{Step: p.step} }
+func (p *trainProgress) observer() fit.Observer {
+	return fit.Observer{Step: p.step, Status: p.status}
+}
+
+// status says what happens before the next step.
+func (p *trainProgress) status(text string) {
+	if p.s.terminal {
+		p.line.Update(int64(p.at), text+" …")
+	} else if text != placing {
+		p.s.remark("%s", text)
+	}
+}
+
+// placing is a status too short to mention where it stays on the screen.
+const placing = "placing the codes"
 
 func (p *trainProgress) step(r fit.Record) {
 	if p.first == 0 {
 		p.first, p.begun = r.Step, time.Now()
 	}
+	p.at = r.Step
 	if r.Levels != nil {
 		p.fields = fmt.Sprintf("  utilization %s  perplexity %s", report.Percent(r.Utilization, 1), report.Number(r.Perplexity, 4))
 	}

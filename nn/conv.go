@@ -49,11 +49,18 @@ func (c Conv) Init(rng *rand.Rand) weights.Set {
 
 // Build maps x [B, H, W, In] to [B, H', W', Out] in the precision of x.
 func (c Conv) Build(v weights.Vars, x *graph.Node) *graph.Node {
-	kernel := graph.ConvertDType(v.Get("weights"), x.DType())
-	return addBias(Convolve(x, kernel, c.options()), v.Get("bias"))
+	return c.build(v, x, layout{images: x.Shape().Dim(0), layers: 1})
 }
 
-// addBias adds bias [C] to every pixel of x [B, H, W, C].
-func addBias(x, bias *graph.Node) *graph.Node {
-	return graph.Add(x, graph.Reshape(graph.ConvertDType(bias, x.DType()), 1, 1, 1, -1))
+func (c Conv) build(v weights.Vars, x *graph.Node, l layout) *graph.Node {
+	o := c.options()
+	o.layers = l.layers
+	return addBias(Convolve(x, graph.ConvertDType(v.Get("weights"), x.DType()), o), v.Get("bias"), l)
+}
+
+// addBias adds bias [C] to every pixel of x [images, H, W, layers · C].
+func addBias(x, bias *graph.Node, l layout) *graph.Node {
+	channels := bias.Shape().Dim(0)
+	bias = graph.BroadcastToDims(graph.ExpandAxes(graph.ConvertDType(bias, x.DType()), 0), l.layers, channels)
+	return graph.Add(x, graph.Reshape(bias, 1, 1, 1, l.layers*channels))
 }

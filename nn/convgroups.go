@@ -18,10 +18,10 @@ func (c depthwiseConvolution) output(x, kernel *graph.Node) *graph.Node {
 	var sum *graph.Node
 	for i := range c.rows.kernel {
 		for j := range c.cols.kernel {
-			sum = plus(sum, graph.Mul(patches(x, c.rows.tap(i), c.cols.tap(j)), row(k, i*c.cols.kernel+j)))
+			sum = plus(sum, graph.Mul(patches(x, c.layers, c.rows.tap(i), c.cols.tap(j)), row(k, i*c.cols.kernel+j)))
 		}
 	}
-	return graph.Reshape(sum, c.batch, c.rows.out, c.cols.out, c.out)
+	return graph.Reshape(sum, c.images, c.rows.out, c.cols.out, c.layers*c.out)
 }
 
 func (c depthwiseConvolution) inputGradient(adjoint, kernel *graph.Node) *graph.Node {
@@ -30,7 +30,7 @@ func (c depthwiseConvolution) inputGradient(adjoint, kernel *graph.Node) *graph.
 		var sum *graph.Node
 		for a, i := range rows.taps {
 			for b, j := range cols.taps {
-				sum = plus(sum, graph.Mul(patches(adjoint, rows.reads.tap(a), cols.reads.tap(b)), row(k, i*c.cols.kernel+j)))
+				sum = plus(sum, graph.Mul(patches(adjoint, c.layers, rows.reads.tap(a), cols.reads.tap(b)), row(k, i*c.cols.kernel+j)))
 			}
 		}
 		return sum
@@ -42,7 +42,7 @@ func (c depthwiseConvolution) kernelGradient(x, adjoint *graph.Node) *graph.Node
 	var taps []*graph.Node
 	for i := range c.rows.kernel {
 		for j := range c.cols.kernel {
-			taps = append(taps, graph.ReduceSum(graph.Mul(patches(x, c.rows.tap(i), c.cols.tap(j)), v), 0))
+			taps = append(taps, graph.ReduceSum(graph.Mul(patches(x, c.layers, c.rows.tap(i), c.cols.tap(j)), v), 0))
 		}
 	}
 	return graph.Reshape(concatenate(taps), c.rows.kernel, c.cols.kernel, 1, c.in)

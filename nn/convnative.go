@@ -58,8 +58,8 @@ func (c nativeConvolution) kernelGradient(x, adjoint *graph.Node) *graph.Node {
 		OutputBatch: 2, OutputSpatial: []int{0, 1}, OutputChannels: 3,
 	}
 	if c.groups > 1 { // [B, H, W, groups, in/groups] -> [groups · B, H, W, in/groups]: the sum stays within a group
-		x = graph.Reshape(x, c.batch, c.rows.in, c.cols.in, c.groups, c.in/c.groups)
-		x = graph.Reshape(graph.TransposeAllAxes(x, 3, 0, 1, 2, 4), c.groups*c.batch, c.rows.in, c.cols.in, c.in/c.groups)
+		x = graph.Reshape(x, c.images, c.rows.in, c.cols.in, c.groups, c.in/c.groups)
+		x = graph.Reshape(graph.TransposeAllAxes(x, 3, 0, 1, 2, 4), c.groups*c.images, c.rows.in, c.cols.in, c.in/c.groups)
 	}
 	pads := c.paddings(func(t taps) (int, int) {
 		return t.before, t.dilation*(t.kernel-1) + t.stride*(t.out-1) + 1 - t.in - t.before

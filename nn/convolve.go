@@ -15,6 +15,7 @@ type ConvOptions struct {
 	Groups   int       // input and output channels fall into so many independent parts; 0 is 1
 
 	native bool // use the engine's own convolution on the embedded engine too
+	layers int  // see layout; 0 is 1; more only without groups
 }
 
 // SamePadding is the padding that keeps the size at stride 1 and gives
@@ -28,11 +29,11 @@ func SamePadding(kernel, dilation int) [2][2]int {
 // returns [B, H', W', out] with H' = ⌊(H + padding - dilation (kh-1) - 1) / stride⌋ + 1.
 //
 // A compiling backend gets its own convolution. The embedded engine has a slow
-// one, so that there every convolution, the gradients included, becomes patches
-// and a matrix product.
+// one, so that there every convolution, the gradients included, becomes matrix
+// products: by Winograd tiles where they apply, else of patches.
 func Convolve(x, kernel *graph.Node, o ConvOptions) *graph.Node {
 	c := newConvolution(x.Shape().Dimensions, kernel.Shape().Dimensions, o)
-	l := c.lowering(x)
+	l := c.lowering(onEmbeddedEngine(x))
 	return withGradients(l.output(x, kernel), []*graph.Node{x, kernel}, func(adjoint *graph.Node) []*graph.Node {
 		return []*graph.Node{l.inputGradient(adjoint, kernel), l.kernelGradient(x, adjoint)}
 	})
@@ -44,12 +45,12 @@ func Convolve(x, kernel *graph.Node, o ConvOptions) *graph.Node {
 // H' x W'.
 func ConvolveTransposed(y, kernel *graph.Node, height, width int, o ConvOptions) *graph.Node {
 	ks, ys := kernel.Shape().Dimensions, y.Shape().Dimensions
-	c := newConvolution([]int{ys[0], height, width, ks[2] * max(1, o.Groups)}, ks, o)
-	if ys[1] != c.rows.out || ys[2] != c.cols.out || ys[3] != c.out {
+	c := newConvolution([]int{ys[0], height, width, ks[2] * max(1, o.Groups) * max(1, o.layers)}, ks, o)
+	if ys[1] != c.rows.out || ys[2] != c.cols.out || ys[3] != c.out*c.layers {
 		panic(fmt.Errorf("nn: a transposed convolution to %d x %d needs an input %d x %d x %d, not %v",
 			height, width, c.rows.out, c.cols.out, c.out, ys[1:]))
 	}
-	l := c.lowering(y)
+	l := c.lowering(onEmbeddedEngine(y))
 	return withGradients(l.inputGradient(y, kernel), []*graph.Node{y, kernel}, func(adjoint *graph.Node) []*graph.Node {
 		return []*graph.Node{l.output(adjoint, kernel), l.kernelGradient(adjoint, y)}
 	})
@@ -63,11 +64,13 @@ type convolver interface {
 	kernelGradient(x, adjoint *graph.Node) *graph.Node
 }
 
-// convolution is the geometry all lowerings share.
+// convolution is the geometry all lowerings share. Images come as
+// [images, H, W, layers · channels], see layout.
 type convolution struct {
-	batch, in, out, groups int
-	rows, cols             taps
-	native                 bool
+	images, layers  int
+	in, out, groups int
+	rows, cols      taps
+	native          bool
 }
 
 // taps is one spatial axis: output y reads input stride·y + dilation·i - before
@@ -82,7 +85,8 @@ func newConvolution(x, kernel []int, o ConvOptions) convolution {
 	if len(x) != 4 || len(kernel) != 4 {
 		panic(fmt.Errorf("nn: a convolution wants an image [batch, height, width, channels] and a kernel [height, width, in, out], not %v and %v", x, kernel))
 	}
-	c := convolution{batch: x[0], in: x[3], out: kernel[3], groups: max(1, o.Groups), native: o.native}
+	c := convolution{images: x[0], layers: max(1, o.layers), out: kernel[3], groups: max(1, o.Groups), native: o.native}
+	c.in = x[3] / c.layers
 	if c.in != kernel[2]*c.groups || c.out%c.groups != 0 {
 		panic(fmt.Errorf("nn: a kernel %v in %d group(s) does not fit %d channels", kernel, c.groups, c.in))
 	}
@@ -100,13 +104,16 @@ func newConvolution(x, kernel []int, o ConvOptions) convolution {
 	return c
 }
 
-// lowering picks the way that is fast where x is computed.
-func (c convolution) lowering(x *graph.Node) convolver {
-	switch tiled := (winogradConvolution{c, memo{}}); {
-	case c.native || !onEmbeddedEngine(x):
+// lowering picks the way that is fast on the engine.
+func (c convolution) lowering(embedded bool) convolver {
+	tiled, subpixel := winogradConvolution{c, memo{}}, newSubpixelConvolution(c)
+	switch {
+	case c.native || !embedded:
 		return nativeConvolution{c}
 	case tiled.fits():
 		return tiled
+	case subpixel.fits():
+		return subpixel
 	case c.groups == 1:
 		return patchConvolution{c, memo{}}
 	case c.groups == c.in && c.out == c.in:

@@ -3,6 +3,7 @@ package nn
 import (
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 
 	"github.com/gomlx/gomlx/core/graph"
@@ -43,6 +44,10 @@ func convCases() []convCase {
 			all = append(all, convCase{height: size[0] + 2, width: size[1] + 2, in: 16, out: 17, kernel: 3,
 				ConvOptions: ConvOptions{Stride: 1, Dilation: 1, Padding: padding, Groups: 1}})
 		}
+	}
+	for _, channels := range [][2]int{{4, 16}, {5, 17}} { // 4 x 4 of stride 2 as 3 x 3 on squares
+		all = append(all, convCase{height: 8, width: 18, in: channels[0], out: channels[1], kernel: 4,
+			ConvOptions: ConvOptions{Stride: 2, Dilation: 1, Padding: [2][2]int{{1, 1}, {1, 1}}, Groups: 1}})
 	}
 	return all
 }
@@ -104,7 +109,26 @@ func (c convCase) loops(x, k []float64, visit func(o, i, j int)) (products, heig
 	return products, height, width
 }
 
-// Both lowerings equal plain loops, in value and in both gradients.
+// lowerings are the ways a case can be computed on the embedded engine: as it
+// comes, by the engine's own convolution, and with the batch as layers.
+var lowerings = []string{"default", "native", "layered"}
+
+// run applies a convolution or its transpose to x [2, …] by the named lowering.
+func (c convCase) run(lowering string, x *graph.Node, apply func(x *graph.Node, o ConvOptions) *graph.Node) *graph.Node {
+	o := c.ConvOptions
+	switch lowering {
+	case "native":
+		o.native = true
+	case "layered":
+		return within(x, func(x *graph.Node, l layout) *graph.Node {
+			o.layers = l.layers
+			return apply(x, o)
+		})
+	}
+	return apply(x, o)
+}
+
+// All lowerings equal plain loops, in value and in both gradients.
 func TestConvolveEqualsLoops(t *testing.T) {
 	for _, c := range convCases() {
 		in := c.inputs()
@@ -115,12 +139,15 @@ func TestConvolveEqualsLoops(t *testing.T) {
 			dx[i] += g[o] * k[j]
 			dk[j] += g[o] * x[i]
 		})
-		for _, native := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%v native %v", c, native), func(t *testing.T) {
-				o := c.ConvOptions
-				o.native = native
+		for _, lowering := range lowerings {
+			if lowering == "layered" && c.Groups != 1 && c.Groups != c.in {
+				continue // layers are for networks without groups
+			}
+			t.Run(fmt.Sprint(c, " ", lowering), func(t *testing.T) {
 				got := gradtest.Eval[float64](t, in, func(nodes map[string]*graph.Node) []*graph.Node {
-					y := Convolve(nodes["x"], nodes["k"], o)
+					y := c.run(lowering, nodes["x"], func(x *graph.Node, o ConvOptions) *graph.Node {
+						return Convolve(x, nodes["k"], o)
+					})
 					loss := graph.ReduceAllSum(graph.Mul(y, nodes["g"]))
 					return append([]*graph.Node{y}, graph.Gradient(loss, nodes["x"], nodes["k"])...)
 				})
@@ -145,12 +172,15 @@ func TestConvolveTransposedEqualsLoops(t *testing.T) {
 			dy[o] += x[i] * k[j]
 			dk[j] += x[i] * y[o]
 		})
-		for _, native := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%v native %v", c, native), func(t *testing.T) {
-				o := c.ConvOptions
-				o.native = native
+		for _, lowering := range lowerings {
+			if lowering == "layered" && c.Groups != 1 && c.Groups != c.in {
+				continue // layers are for networks without groups
+			}
+			t.Run(fmt.Sprint(c, " ", lowering), func(t *testing.T) {
 				got := gradtest.Eval[float64](t, in, func(nodes map[string]*graph.Node) []*graph.Node {
-					up := ConvolveTransposed(nodes["g"], nodes["k"], c.height, c.width, o)
+					up := c.run(lowering, nodes["g"], func(y *graph.Node, o ConvOptions) *graph.Node {
+						return ConvolveTransposed(y, nodes["k"], c.height, c.width, o)
+					})
 					loss := graph.ReduceAllSum(graph.Mul(up, nodes["x"]))
 					return append([]*graph.Node{up}, graph.Gradient(loss, nodes["g"], nodes["k"])...)
 				})
@@ -200,5 +230,33 @@ func TestConvolveRefusesWhatDoesNotFit(t *testing.T) {
 			}()
 			newConvolution(shapes[0], shapes[1], ConvOptions{})
 		}()
+	}
+}
+
+// The fast lowerings are chosen where they apply.
+func TestLoweringIsChosenByGeometry(t *testing.T) {
+	same := func(kernel int) [2][2]int { return SamePadding(kernel, 1) }
+	for _, c := range []struct {
+		in, out, kernel int
+		o               ConvOptions
+		want            convolver
+	}{
+		{32, 64, 3, ConvOptions{Padding: same(3)}, winogradConvolution{}},
+		{32, 64, 3, ConvOptions{Padding: same(3), native: true}, nativeConvolution{}},
+		{3, 64, 3, ConvOptions{Padding: same(3)}, patchConvolution{}},
+		{32, 64, 3, ConvOptions{Padding: same(3), Stride: 2}, patchConvolution{}},
+		{32, 64, 3, ConvOptions{Padding: SamePadding(3, 2), Dilation: 2}, patchConvolution{}},
+		{32, 64, 1, ConvOptions{}, patchConvolution{}},
+		{32, 64, 4, ConvOptions{Padding: [2][2]int{{1, 1}, {1, 1}}, Stride: 2}, subpixelConvolution{}},
+		{32, 32, 3, ConvOptions{Padding: same(3), Groups: 32}, depthwiseConvolution{}},
+		{32, 64, 3, ConvOptions{Padding: same(3), Groups: 2}, groupedConvolution{}},
+	} {
+		conv := newConvolution([]int{2, 16, 16, c.in}, []int{c.kernel, c.kernel, c.in / max(1, c.o.Groups), c.out}, c.o)
+		if got := conv.lowering(true); reflect.TypeOf(got) != reflect.TypeOf(c.want) {
+			t.Errorf("%d->%d kernel %d %+v: %T instead of %T", c.in, c.out, c.kernel, c.o, got, c.want)
+		}
+		if got := conv.lowering(false); reflect.TypeOf(got) != reflect.TypeOf(nativeConvolution{}) {
+			t.Errorf("a compiler gets %T", got)
+		}
 	}
 }

@@ -6,20 +6,20 @@ import (
 )
 
 // patchConvolution writes the pixels under the kernel side by side and
-// multiplies once: [B·H'·W', kh·kw·in] times [kh·kw·in, out].
+// multiplies once: [pixels, kh·kw·in] times [kh·kw·in, out].
 type patchConvolution struct {
 	convolution
 	made memo // patches, which the kernel's gradient uses again
 }
 
 func (c patchConvolution) patches(x *graph.Node) *graph.Node {
-	return c.made.of(x, func() *graph.Node { return patches(x, c.rows, c.cols) })
+	return c.made.of(x, func() *graph.Node { return patches(x, c.layers, c.rows, c.cols) })
 }
 
 func (c patchConvolution) output(x, kernel *graph.Node) *graph.Node {
 	p := c.patches(x)
 	y := graph.Dot(p, graph.Reshape(kernel, -1, c.out)).Product()
-	return graph.Reshape(y, c.batch, c.rows.out, c.cols.out, c.out)
+	return graph.Reshape(y, c.images, c.rows.out, c.cols.out, c.layers*c.out)
 }
 
 // kernelGradient is patchesᵀ · adjoint. The engine transposes a tall matrix
@@ -50,32 +50,36 @@ func (c patchConvolution) inputGradient(adjoint, kernel *graph.Node) *graph.Node
 			}
 		}
 		k := graph.Gather(turned, graph.ExpandAxes(graph.Const(adjoint.Graph(), part), -1))
-		return graph.Dot(patches(adjoint, rows.reads, cols.reads), graph.Reshape(k, -1, c.in)).Product()
+		return graph.Dot(patches(adjoint, c.layers, rows.reads, cols.reads), graph.Reshape(k, -1, c.in)).Product()
 	})
 }
 
-// patches returns [B·H'·W', kh·kw·channels] of x [B, H, W, channels]: the pixels
-// under the kernel for every output, as one row each.
-func patches(x *graph.Node, rows, cols taps) *graph.Node {
+// patches returns [images·H'·W'·layers, kh·kw·channels] of x [images, H, W,
+// layers·channels]: the pixels under the kernel for every output, as one row
+// each.
+func patches(x *graph.Node, layers int, rows, cols taps) *graph.Node {
 	x = pad(x, rows, cols)
-	batch, height, width, channels := x.Shape().Dim(0), x.Shape().Dim(1), x.Shape().Dim(2), x.Shape().Dim(3)
+	d := x.Shape().Dimensions
+	images, height, width, channels := d[0], d[1], d[2], d[3]/layers
 	x = graph.Reshape(x, -1, channels)
 	if rows.kernel == 1 && cols.kernel == 1 && rows.stride == 1 && cols.stride == 1 {
 		return x
 	}
 	// Neighbours in a line are neighbours in memory and move in one piece.
 	piece, pieces := cols.kernel, 1
-	if cols.dilation > 1 {
+	if cols.dilation > 1 || layers > 1 {
 		piece, pieces = 1, cols.kernel
 	}
-	starts := make([]int32, 0, batch*rows.out*cols.out*rows.kernel*pieces)
-	for b := range batch {
+	starts := make([]int32, 0, images*rows.out*cols.out*layers*rows.kernel*pieces)
+	for image := range images {
 		for y := range rows.out {
 			for x := range cols.out {
-				for i := range rows.kernel {
-					line := (b*height + y*rows.stride + i*rows.dilation) * width
-					for j := range pieces {
-						starts = append(starts, int32(line+x*cols.stride+j*cols.dilation))
+				for layer := range layers {
+					for i := range rows.kernel {
+						line := (image*height + y*rows.stride + i*rows.dilation) * width
+						for j := range pieces {
+							starts = append(starts, int32((line+x*cols.stride+j*cols.dilation)*layers+layer))
+						}
 					}
 				}
 			}
@@ -83,10 +87,10 @@ func patches(x *graph.Node, rows, cols taps) *graph.Node {
 	}
 	at := graph.Const(x.Graph(), tensors.FromFlatDataAndDimensions(starts, len(starts), 1))
 	p := graph.GatherSlices(x, []int{0}, at, []int{piece}, true)
-	return graph.Reshape(p, batch*rows.out*cols.out, rows.kernel*cols.kernel*channels)
+	return graph.Reshape(p, -1, rows.kernel*cols.kernel*channels)
 }
 
-// pad adds or removes (where negative) lines so that x [B, H, W, channels] is
+// pad adds or removes (where negative) lines so that x [images, H, W, …] is
 // just what the taps read.
 func pad(x *graph.Node, rows, cols taps) *graph.Node {
 	axis := func(t taps) graph.PadAxis {

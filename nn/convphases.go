@@ -39,26 +39,26 @@ func (t taps) phases() []phase {
 
 func (t taps) phaseLength() int { return (t.in + t.stride - 1) / t.stride }
 
-// interleave assembles the gradient [batch, H, W, in] of the input from its
-// phases, each [batch · H/stride · W/stride, in]. Phases that no tap reaches
+// interleave assembles the gradient [images, H, W, layers · in] of the input from
+// its phases, each of as many elements over stride². Phases that no tap reaches
 // are zero and not asked for.
 func (c convolution) interleave(adjoint *graph.Node, build func(rows, cols phase) *graph.Node) *graph.Node {
-	height, width := c.rows.phaseLength(), c.cols.phaseLength()
-	var lines []*graph.Node // a row phase each: [batch, H/stride, W · in]
+	height, width, depth := c.rows.phaseLength(), c.cols.phaseLength(), c.layers*c.in
+	var lines []*graph.Node // a row phase each: [images, H/stride, W · depth]
 	for _, rows := range c.rows.phases() {
 		var pixels []*graph.Node
 		for _, cols := range c.cols.phases() {
 			var p *graph.Node
 			if len(rows.taps) == 0 || len(cols.taps) == 0 {
-				p = graph.Zeros(adjoint.Graph(), shapes.Make(adjoint.DType(), c.batch, height, width, c.in))
+				p = graph.Zeros(adjoint.Graph(), shapes.Make(adjoint.DType(), c.images, height, width, depth))
 			} else {
-				p = graph.Reshape(build(rows, cols), c.batch, height, width, c.in)
+				p = graph.Reshape(build(rows, cols), c.images, height, width, depth)
 			}
 			pixels = append(pixels, p)
 		}
-		lines = append(lines, graph.Reshape(concatenate(pixels), c.batch, height, width*c.cols.stride*c.in))
+		lines = append(lines, graph.Reshape(concatenate(pixels), c.images, height, width*c.cols.stride*depth))
 	}
-	x := graph.Reshape(concatenate(lines), c.batch, height*c.rows.stride, width*c.cols.stride, c.in)
+	x := graph.Reshape(concatenate(lines), c.images, height*c.rows.stride, width*c.cols.stride, depth)
 	return padAxes(x, graph.PadAxis{}, graph.PadAxis{End: c.rows.in - height*c.rows.stride}, graph.PadAxis{End: c.cols.in - width*c.cols.stride}, graph.PadAxis{})
 }
 

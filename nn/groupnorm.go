@@ -29,8 +29,12 @@ func (n GroupNorm) Init() weights.Set {
 // the adjoint with one coefficient per image and channel, so that everything
 // but two sums and one linear combination is done on [B, Channels].
 func (n GroupNorm) Build(v weights.Vars, x *graph.Node) *graph.Node {
+	return within(x, func(x *graph.Node, l layout) *graph.Node { return n.build(v, x, l) })
+}
+
+func (n GroupNorm) build(v weights.Vars, x *graph.Node, l layout) *graph.Node {
 	scale, bias := v.Get("scale"), v.Get("bias")
-	s := n.statistics(x)
+	s := n.statistics(x, l)
 	gain := graph.Mul(s.deviation, s.convert(scale)) // [B, C]
 	shift := graph.Sub(s.convert(bias), graph.Mul(s.mean, gain))
 	value := s.combine(shift, x, gain)
@@ -52,17 +56,17 @@ func (n GroupNorm) Build(v weights.Vars, x *graph.Node) *graph.Node {
 
 // groupStatistics are the moments of an image's groups, spread to the channels.
 type groupStatistics struct {
-	batch, groups, channels int
-	height, width           int
-	image                   dtypes.DType // of x
-	dtype                   dtypes.DType // of the statistics
-	mean                    *graph.Node  // [B, C]
-	deviation               *graph.Node  // 1/√(variance + ε), [B, C]
+	layout
+	size             int // pixels of an image
+	groups, channels int
+	image            dtypes.DType // of x
+	dtype            dtypes.DType // of the statistics
+	mean             *graph.Node  // [B, C]
+	deviation        *graph.Node  // 1/√(variance + ε), [B, C]
 }
 
-func (n GroupNorm) statistics(x *graph.Node) *groupStatistics {
-	d := x.Shape().Dimensions
-	s := &groupStatistics{batch: d[0], height: d[1], width: d[2], channels: d[3],
+func (n GroupNorm) statistics(x *graph.Node, l layout) *groupStatistics {
+	s := &groupStatistics{layout: l, size: x.Shape().Dim(1) * x.Shape().Dim(2), channels: n.Channels,
 		groups: commonDivisor(n.Channels, max(1, n.Groups)), image: x.DType(), dtype: x.DType()}
 	if s.dtype.IsHalfPrecision() {
 		s.dtype = dtypes.Float32
@@ -76,6 +80,8 @@ func (n GroupNorm) statistics(x *graph.Node) *groupStatistics {
 	return s
 }
 
+func (s *groupStatistics) batch() int { return s.images * s.layers }
+
 func (s *groupStatistics) convert(x *graph.Node) *graph.Node {
 	x = graph.ConvertDType(x, s.dtype)
 	if x.Rank() == 1 {
@@ -84,32 +90,38 @@ func (s *groupStatistics) convert(x *graph.Node) *graph.Node {
 	return x
 }
 
-// pixels is x as [B, H·W, C] in the precision of the statistics.
-func (s *groupStatistics) pixels(x *graph.Node) *graph.Node {
-	return graph.Reshape(graph.ConvertDType(x, s.dtype), s.batch, s.height*s.width, s.channels)
-}
+// pixels is x in the precision of the statistics.
+func (s *groupStatistics) pixels(x *graph.Node) *graph.Node { return graph.ConvertDType(x, s.dtype) }
 
-// sum adds up the pixels: [B, H·W, C] -> [B, C].
-func (s *groupStatistics) sum(p *graph.Node) *graph.Node { return graph.ReduceSum(p, 1) }
+// sum adds up the pixels of x [images, H, W, layers · C]: [B, C].
+func (s *groupStatistics) sum(x *graph.Node) *graph.Node {
+	axes := []int{1, 2}
+	if s.images == 1 { // leading axes alone, which the engine adds up quickly
+		axes = []int{0, 1, 2}
+	}
+	return graph.Reshape(graph.ReduceSum(x, axes...), s.batch(), s.channels)
+}
 
 // groupMean turns sums over the pixels [B, C] into means over the group of each
 // channel, again [B, C].
 func (s *groupStatistics) groupMean(sum *graph.Node) *graph.Node {
 	each := s.channels / s.groups
-	mean := graph.ReduceSum(graph.Reshape(sum, s.batch, s.groups, each), 2)
-	mean = graph.DivScalar(mean, float64(each*s.height*s.width))
-	return graph.Reshape(graph.BroadcastToDims(graph.ExpandAxes(mean, -1), s.batch, s.groups, each), s.batch, s.channels)
+	mean := graph.ReduceSum(graph.Reshape(sum, s.batch(), s.groups, each), 2)
+	mean = graph.DivScalar(mean, float64(each*s.size))
+	mean = graph.BroadcastToDims(graph.ExpandAxes(mean, -1), s.batch(), s.groups, each)
+	return graph.Reshape(mean, s.batch(), s.channels)
 }
 
 // combine returns offset + Σ image · factor, where images and factors alternate
-// and the offset and the factors are [B, C], as an image in the precision of x.
+// and the offset and the factors are [B, C], in the precision of x.
 func (s *groupStatistics) combine(offset *graph.Node, imagesAndFactors ...*graph.Node) *graph.Node {
-	sum := spread(offset, s.height*s.width)
+	spread := func(a *graph.Node) *graph.Node { return graph.Reshape(a, s.images, 1, 1, s.layers*s.channels) }
+	sum := spread(offset)
 	for i := 0; i < len(imagesAndFactors); i += 2 {
 		image, factor := imagesAndFactors[i], imagesAndFactors[i+1]
-		sum = graph.Add(graph.Mul(s.pixels(image), spread(factor, s.height*s.width)), sum)
+		sum = graph.Add(graph.Mul(s.pixels(image), spread(factor)), sum)
 	}
-	return graph.Reshape(graph.ConvertDType(sum, s.image), s.batch, s.height, s.width, s.channels)
+	return graph.ConvertDType(sum, s.image)
 }
 
 func commonDivisor(a, b int) int {

@@ -61,16 +61,17 @@ func (d ImageDecoder) Init(rng *rand.Rand) weights.Set {
 // Build maps latents z [B, h, w, Dim] to pictures [B, h·f, w·f, Channels] with
 // f = 2^(len(Widths)-1).
 func (d ImageDecoder) Build(v weights.Vars, z *graph.Node) *graph.Node {
-	h := d.input().Build(v.In("input"), inPrecision(z, d.DType))
+	l := layoutFor(z)
+	h := d.input().build(v.In("input"), l.enter(inPrecision(z, d.DType)), l)
 	for stage := len(d.Widths) - 1; stage >= 0; stage-- {
 		for block := range d.Blocks {
-			h = d.block(stage).Build(v.In("stage%d/block%d", stage, block), h)
+			h = d.block(stage).build(v.In("stage%d/block%d", stage, block), h, l)
 		}
 		if stage > 0 {
-			h = d.up(stage).Build(v.In("stage%d/up", stage), h)
+			h = d.up(stage).build(v.In("stage%d/up", stage), h, l)
 		}
 	}
 	norm, output := d.output()
-	h = output.Build(v.In("output"), SiLU(norm.Build(v.In("norm"), h)))
-	return graph.ConvertDType(h, z.DType())
+	h = output.build(v.In("output"), SiLU(norm.build(v.In("norm"), h, l)), l)
+	return graph.ConvertDType(l.leave(h), z.DType())
 }

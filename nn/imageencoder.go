@@ -72,17 +72,19 @@ func (e ImageEncoder) Build(v weights.Vars, x *graph.Node) *graph.Node {
 		panic(fmt.Errorf("nn: pictures of shape %v cannot be halved %d times; their sides must be multiples of %d", d[1:], len(e.Widths)-1, e.Factor()))
 	}
 	h := e.input().Build(v.In("input"), inPrecision(x, e.DType))
+	l := layoutFor(h)
+	h = l.enter(h)
 	for stage := range e.Widths {
 		for block := range e.Blocks {
-			h = e.block(stage).Build(v.In("stage%d/block%d", stage, block), h)
+			h = e.block(stage).build(v.In("stage%d/block%d", stage, block), h, l)
 		}
 		if stage < len(e.Widths)-1 {
-			h = e.down(stage).Build(v.In("stage%d/down", stage), h)
+			h = e.down(stage).build(v.In("stage%d/down", stage), h, l)
 		}
 	}
 	norm, output := e.output()
-	h = output.Build(v.In("output"), SiLU(norm.Build(v.In("norm"), h)))
-	return graph.ConvertDType(h, x.DType())
+	h = output.build(v.In("output"), SiLU(norm.build(v.In("norm"), h, l)), l)
+	return graph.ConvertDType(l.leave(h), x.DType())
 }
 
 func orDefault(value, otherwise int) int {

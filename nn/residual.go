@@ -48,12 +48,16 @@ func (r ResidualBlock) Init(rng *rand.Rand) weights.Set {
 
 // Build maps x [B, H, W, In] to [B, H, W, Out].
 func (r ResidualBlock) Build(v weights.Vars, x *graph.Node) *graph.Node {
+	return within(x, func(x *graph.Node, l layout) *graph.Node { return r.build(v, x, l) })
+}
+
+func (r ResidualBlock) build(v weights.Vars, x *graph.Node, l layout) *graph.Node {
 	norms := r.norms()
 	first, second, skip := r.convs()
-	h := first.Build(v.In("conv0"), SiLU(norms[0].Build(v.In("norm0"), x)))
-	h = second.Build(v.In("conv1"), SiLU(norms[1].Build(v.In("norm1"), h)))
+	h := first.build(v.In("conv0"), SiLU(norms[0].build(v.In("norm0"), x, l)), l)
+	h = second.build(v.In("conv1"), SiLU(norms[1].build(v.In("norm1"), h, l)), l)
 	if r.In != r.Out {
-		x = skip.Build(v.In("skip"), x)
+		x = skip.build(v.In("skip"), x, l)
 	}
 	return graph.Add(x, h)
 }

@@ -47,6 +47,10 @@ var nearestTaps = [][]float64{{0, 0, 1}, {0, 1, 1}, {1, 1, 0}, {1, 0, 0}}
 // are a transposed convolution: the doubled image is never made, and the kernel
 // that reads it costs less than half.
 func (u Upsample) Build(v weights.Vars, x *graph.Node) *graph.Node {
+	return u.build(v, x, layout{images: x.Shape().Dim(0), layers: 1})
+}
+
+func (u Upsample) build(v weights.Vars, x *graph.Node, l layout) *graph.Node {
 	kernel := v.Get("weights")
 	if u.Kind == "nearest" {
 		taps := graph.ConstAs(kernel, nearestTaps)
@@ -58,6 +62,6 @@ func (u Upsample) Build(v weights.Vars, x *graph.Node) *graph.Node {
 	}
 	d := x.Shape().Dimensions
 	up := ConvolveTransposed(x, graph.ConvertDType(kernel, x.DType()), 2*d[1], 2*d[2],
-		ConvOptions{Stride: 2, Padding: [2][2]int{{1, 1}, {1, 1}}})
-	return addBias(up, v.Get("bias"))
+		ConvOptions{Stride: 2, Padding: [2][2]int{{1, 1}, {1, 1}}, layers: l.layers})
+	return addBias(up, v.Get("bias"), l)
 }

@@ -56,7 +56,7 @@ func (c winogradConvolution) fits() bool {
 			return false
 		}
 	}
-	return c.groups == 1 && c.in >= 16 && c.out >= 16
+	return c.groups == 1 && c.in >= 16
 }
 
 func (c winogradConvolution) output(x, kernel *graph.Node) *graph.Node {

@@ -3,7 +3,7 @@
 // run are what the project's claims rest on.
 //
 //	go run ./bench                 # everything; peers that are not installed are left out
-//	go run ./bench -only step      # one group: step, overhead, nearest, encode, fit
+//	go run ./bench -only step      # one group: step, overhead, nearest, encode, fit, conv
 //	go run ./bench -json           # for results/
 //	go run -tags xla ./bench -child pictures-grit-linear -backend xla:PLUGIN   # a step at 256 px on a GPU
 package main
@@ -36,7 +36,7 @@ type row struct {
 }
 
 func main() {
-	only := flag.String("only", "", "run one `group`: step, overhead, nearest, encode or fit")
+	only := flag.String("only", "", "run one `group`: step, overhead, nearest, encode, fit or conv")
 	asJSON := flag.Bool("json", false, "print JSON")
 	python := flag.String("python", "/usr/bin/python3", "interpreter that has torch and faiss")
 	rounds := flag.Int("rounds", 3, "times every measurement is repeated; the best counts on both sides")
@@ -62,7 +62,7 @@ func main() {
 	groups := []struct {
 		name string
 		run  func(context.Context, *peers, int) ([]row, error)
-	}{{"step", stepRows}, {"overhead", overheadRows}, {"nearest", nearestRows}, {"encode", encodeRows}, {"fit", fittingRows}}
+	}{{"step", stepRows}, {"overhead", overheadRows}, {"nearest", nearestRows}, {"encode", encodeRows}, {"fit", fittingRows}, {"conv", convRows}}
 	var rows []row
 	for _, g := range groups {
 		if *only != "" && *only != g.name {

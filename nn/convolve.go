@@ -3,6 +3,7 @@ package nn
 import (
 	"fmt"
 
+	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/gomlx/core/graph"
 )
 
@@ -33,7 +34,7 @@ func SamePadding(kernel, dilation int) [2][2]int {
 // products: by Winograd tiles where they apply, else of patches.
 func Convolve(x, kernel *graph.Node, o ConvOptions) *graph.Node {
 	c := newConvolution(x.Shape().Dimensions, kernel.Shape().Dimensions, o)
-	l := c.lowering(onEmbeddedEngine(x))
+	l := c.lowering(onEmbeddedEngine(x), x.DType())
 	return withGradients(l.output(x, kernel), []*graph.Node{x, kernel}, func(adjoint *graph.Node) []*graph.Node {
 		return []*graph.Node{l.inputGradient(adjoint, kernel), l.kernelGradient(x, adjoint)}
 	})
@@ -50,7 +51,7 @@ func ConvolveTransposed(y, kernel *graph.Node, height, width int, o ConvOptions)
 		panic(fmt.Errorf("nn: a transposed convolution to %d x %d needs an input %d x %d x %d, not %v",
 			height, width, c.rows.out, c.cols.out, c.out, ys[1:]))
 	}
-	l := c.lowering(onEmbeddedEngine(y))
+	l := c.lowering(onEmbeddedEngine(y), y.DType())
 	return withGradients(l.inputGradient(y, kernel), []*graph.Node{y, kernel}, func(adjoint *graph.Node) []*graph.Node {
 		return []*graph.Node{l.output(adjoint, kernel), l.kernelGradient(adjoint, y)}
 	})
@@ -104,15 +105,16 @@ func newConvolution(x, kernel []int, o ConvOptions) convolution {
 	return c
 }
 
-// lowering picks the way that is fast on the engine.
-func (c convolution) lowering(embedded bool) convolver {
+// lowering picks the way that is fast on the engine. Winograd's transforms take
+// differences of large numbers, for which half precision is too coarse.
+func (c convolution) lowering(embedded bool, dtype dtypes.DType) convolver {
 	tiled, subpixel := winogradConvolution{c, memo{}}, newSubpixelConvolution(c)
 	switch {
 	case c.native || !embedded:
 		return nativeConvolution{c}
-	case tiled.fits():
+	case tiled.fits() && !dtype.IsHalfPrecision():
 		return tiled
-	case subpixel.fits():
+	case subpixel.fits() && !dtype.IsHalfPrecision():
 		return subpixel
 	case c.groups == 1:
 		return patchConvolution{c, memo{}}

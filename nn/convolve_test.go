@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/gomlx/core/graph"
 
 	"github.com/gritvq/gritvq/internal/gradtest"
@@ -252,10 +253,14 @@ func TestLoweringIsChosenByGeometry(t *testing.T) {
 		{32, 64, 3, ConvOptions{Padding: same(3), Groups: 2}, groupedConvolution{}},
 	} {
 		conv := newConvolution([]int{2, 16, 16, c.in}, []int{c.kernel, c.kernel, c.in / max(1, c.o.Groups), c.out}, c.o)
-		if got := conv.lowering(true); reflect.TypeOf(got) != reflect.TypeOf(c.want) {
+		if got := conv.lowering(true, dtypes.Float32); reflect.TypeOf(got) != reflect.TypeOf(c.want) {
 			t.Errorf("%d->%d kernel %d %+v: %T instead of %T", c.in, c.out, c.kernel, c.o, got, c.want)
 		}
-		if got := conv.lowering(false); reflect.TypeOf(got) != reflect.TypeOf(nativeConvolution{}) {
+		switch got := conv.lowering(true, dtypes.BFloat16).(type) {
+		case winogradConvolution, subpixelConvolution:
+			t.Errorf("%T in half precision", got)
+		}
+		if got := conv.lowering(false, dtypes.Float32); reflect.TypeOf(got) != reflect.TypeOf(nativeConvolution{}) {
 			t.Errorf("a compiler gets %T", got)
 		}
 	}

@@ -129,7 +129,7 @@ func TestOpenBadCodes(t *testing.T) {
 		want       []string
 	}{
 		{"floats", "c.npy", []byte(goldenNPY), []string{"<f4", "uint16"}},
-		{"3-d", "c.npy", npyBytes(npyDict("<u2", "(1, 1, 1)", false), make([]byte, 2)), []string{"(1, 1, 1)", "(rows, levels)"}},
+		{"4-d", "c.npy", npyBytes(npyDict("<u2", "(1, 1, 1, 1)", false), make([]byte, 2)), []string{"(1, 1, 1, 1)", "(rows, levels)"}},
 		{"fortran", "c.npy", npyBytes(npyDict("<u2", "(2, 2)", true), make([]byte, 8)), []string{"ascontiguousarray"}},
 		{"truncated", "c.npy", npyBytes(npyDict("<u2", "(2, 2)", false), make([]byte, 7)), []string{"truncated"}},
 		{"archive", "c.npz", []byte("PK\x03\x04...."), []string{"no codes"}},
@@ -216,6 +216,45 @@ func TestVectorsRoundTrip(t *testing.T) {
 		v := mustOpen(t, writeVectors(t, name, 9, want), Options{})
 		if v.Dim() != 9 || !slices.Equal(allRows(t, v), want) {
 			t.Errorf("%s: vectors differ", name)
+		}
+	}
+}
+
+// The codes of pictures have a dimension for cells, and one for levels where
+// there are several; they read back as one row a picture.
+func TestGridsOfCodes(t *testing.T) {
+	for _, vocab := range [][]int{{300}, {300, 20}} {
+		path := filepath.Join(t.TempDir(), "codes.npy")
+		w, err := CreateGrids(path, 6, vocab, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := make([]uint32, 2*6*len(vocab))
+		for i := range want {
+			want[i] = uint32(i % 20)
+		}
+		if err := w.WriteRows(want); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shape := map[int]string{1: "(2, 6)", 2: "(2, 6, 2)"}[len(vocab)]
+		if !strings.Contains(string(content[:120]), "'shape': "+shape) {
+			t.Errorf("header %q, want shape %s", content[:120], shape)
+		}
+		codes, err := OpenCodes(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer codes.Close()
+		got := make([]uint32, len(want))
+		if err := codes.Rows(0, 2, got); err != nil || codes.Levels() != 6*len(vocab) || !slices.Equal(got, want) {
+			t.Errorf("read %v (%v), want %v", got, err, want)
 		}
 	}
 }

@@ -23,7 +23,8 @@ type Codes struct {
 }
 
 // OpenCodes returns the codes in a .npy file (uint8, uint16, uint32, or int32
-// and int64 without negative numbers; 1-d arrays count as one level), or in a
+// and int64 without negative numbers; 1-d arrays count as one level, and the
+// last two dimensions of 3-d arrays as one), or in a
 // .parquet or .jsonl file as CreateCodes writes them. Errors are one sentence
 // that names the file and what to do.
 func OpenCodes(path string) (*Codes, error) {
@@ -98,9 +99,12 @@ func openNPYCodes(path string, file *os.File, size int64) (*Codes, error) {
 	if !ok {
 		return nil, fmt.Errorf("%s holds numbers of type %s, expected codes of type uint8, uint16, uint32, int32 or int64; check which array was saved", path, header.typeText())
 	}
-	if len(header.shape) == 1 {
+	switch {
+	case len(header.shape) == 1:
 		header.shape = append(header.shape, 1)
 		header.fortran = false
+	case len(header.shape) == 3 && !header.fortran: // pictures, cells, levels
+		header.shape = []int{header.shape[0], header.shape[1] * header.shape[2]}
 	}
 	if len(header.shape) != 2 || header.shape[1] < 1 || header.shape[1] > maxDim {
 		return nil, fmt.Errorf("%s has shape %s, expected codes of shape (rows, levels); reshape and save it again", path, header.shapeText())

@@ -3,6 +3,7 @@ package data
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gritvq/gritvq/internal/atomicfile"
 )
@@ -30,6 +31,23 @@ type CodeWriter interface {
 // Nothing is visible under path before Commit. An unknown extension is an
 // error that lists these.
 func CreateCodes(path string, vocab []int, rows int) (CodeWriter, error) {
+	return createCodes(path, vocab, rows, rows, len(vocab))
+}
+
+// CreateGrids starts a file for the codes of pictures: rows x cells x
+// len(vocab). As .npy it is an array [rows, cells], or [rows, cells, levels]
+// where there are several levels; the other formats of CreateCodes hold a
+// picture's codes as one list, cell after cell.
+func CreateGrids(path string, cells int, vocab []int, rows int) (CodeWriter, error) {
+	shape := []int{rows, cells}
+	if len(vocab) > 1 {
+		shape = append(shape, len(vocab))
+	}
+	return createCodes(path, slices.Repeat(vocab, cells), rows, shape...)
+}
+
+// createCodes starts a file of codes whose .npy form has the given shape.
+func createCodes(path string, vocab []int, rows int, shape ...int) (CodeWriter, error) {
 	descr := "<u2"
 	for level, size := range vocab {
 		if size < 1 || int64(size) > math.MaxInt32 {
@@ -42,7 +60,7 @@ func CreateCodes(path string, vocab []int, rows int) (CodeWriter, error) {
 	levels := len(vocab)
 	writer, err := createRows(path, "codes", rows, levels, []namedEncoder[uint32]{
 		{".npy", func(f *atomicfile.File) (rowEncoder[uint32], error) {
-			return newNPYEncoder[uint32](f, descr, rows, levels)
+			return newNPYEncoder[uint32](f, descr, shape...)
 		}},
 		{".parquet", func(f *atomicfile.File) (rowEncoder[uint32], error) { return newParquetCodes(f, levels), nil }},
 		{".jsonl", func(f *atomicfile.File) (rowEncoder[uint32], error) {

@@ -17,8 +17,8 @@ type npyEncoder[T cell] struct {
 	scratch []byte
 }
 
-func newNPYEncoder[T cell](file *atomicfile.File, descr string, rows, cols int) (rowEncoder[T], error) {
-	_, err := file.Write(npyHead(descr, rows, cols))
+func newNPYEncoder[T cell](file *atomicfile.File, descr string, shape ...int) (rowEncoder[T], error) {
+	_, err := file.Write(npyHead(descr, shape...))
 	return &npyEncoder[T]{file: file, narrow: descr == "<u2"}, err
 }
 

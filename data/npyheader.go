@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"math/bits"
+	"strconv"
 	"strings"
 )
 
@@ -145,8 +146,12 @@ func (h *npyHeader) checkLength(path string, itemSize int, size int64) error {
 
 // npyHead returns the bytes before the data of a C-ordered [rows, cols] array,
 // padded so that the data starts at a multiple of 64.
-func npyHead(descr string, rows, cols int) []byte {
-	dict := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%d, %d), }", descr, rows, cols)
+func npyHead(descr string, shape ...int) []byte {
+	sizes := make([]string, len(shape))
+	for i, n := range shape {
+		sizes[i] = strconv.Itoa(n)
+	}
+	dict := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descr, strings.Join(sizes, ", "))
 	const fixed = 10
 	padding := 64 - (fixed+len(dict)+1)%64
 	if padding == 64 {

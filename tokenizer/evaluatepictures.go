@@ -53,7 +53,7 @@ func (r *Runtime) EvaluatePictures(ctx context.Context, set *images.Set, rows da
 		for i := start; i < min(rows.Len(), start+block); i++ {
 			chosen = append(chosen, rows.At(i))
 		}
-		p, damaged, err := readCentres(set, chosen, input)
+		p, damaged, err := ReadCentres(set, chosen, input)
 		if err != nil {
 			return s, nil, err
 		}
@@ -95,8 +95,8 @@ func (r *Runtime) EvaluatePictures(ctx context.Context, set *images.Set, rows da
 	return s, usage, nil
 }
 
-// readCentres reads pictures without the damaged ones, and counts those.
-func readCentres(set *images.Set, rows []int, input int) (Pair, int, error) {
+// ReadCentres reads the middle of pictures without the damaged ones, and counts those.
+func ReadCentres(set *images.Set, rows []int, input int) (Pair, int, error) {
 	pixels := make([]uint8, len(rows)*input)
 	damaged, err := set.Centre(rows, pixels)
 	if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/gritvq/gritvq/bundle"
 	"github.com/gritvq/gritvq/data"
@@ -38,15 +39,27 @@ type coding struct {
 	options tokenizer.Options
 }
 
-// open loads the tokenizer and the vectors and checks that they fit together.
-func (o codingOptions) open(ctx context.Context, s *streams) (*coding, error) {
+// load opens the tokenizer and checks the options and the kind of input against
+// it.
+func (o codingOptions) load() (*bundle.Bundle, *tokenizer.Runtime, error) {
 	b, r, err := openRuntime(o.bundle, o.backend, o.workers)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := checkLevels(b, o.levels, o.beam); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	switch pictures := isPictures(o.input); {
+	case b.Tokenizer.Config.Pictures() && !pictures:
+		return nil, nil, fmt.Errorf("%s is a tokenizer of pictures, and %s is none: give a folder, an archive or a picture", o.bundle, o.input)
+	case !b.Tokenizer.Config.Pictures() && pictures:
+		return nil, nil, fmt.Errorf("%s is a tokenizer of vectors, and %s holds pictures", o.bundle, o.input)
+	}
+	return b, r, nil
+}
+
+// open opens the vectors and checks that they fit the tokenizer.
+func (o codingOptions) open(ctx context.Context, s *streams, b *bundle.Bundle, r *tokenizer.Runtime) (*coding, error) {
 	v, dropped, err := openVectors(ctx, s, o.input, o.drop)
 	if err != nil {
 		return nil, err

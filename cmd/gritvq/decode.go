@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -24,13 +25,15 @@ type decodeOptions struct {
 func newDecodeCommand(s *streams, run func(context.Context, *streams, decodeOptions) error) *cobra.Command {
 	var o decodeOptions
 	cmd := &cobra.Command{
-		Use:   "decode DIR CODES -o VECTORS",
-		Short: "Turn codes back into vectors",
+		Use:   "decode DIR CODES -o OUTPUT",
+		Short: "Turn codes back into vectors or pictures",
 		Long: `Reconstructs vectors from a file of codes (.npy, .parquet, .jsonl or .gvq) with the
 tokenizer that made them. Codes of fewer levels than the tokenizer has give a
-coarser reconstruction. Files of any size are streamed.`,
+coarser reconstruction. Files of any size are streamed. Pictures are written as
+PNG, into a folder, a .tar, or one .png.`,
 		Example: `  gritvq decode tok codes.npy -o recon.npy
-  gritvq decode tok codes.gvq -o recon.fvecs`,
+  gritvq decode tok codes.gvq -o recon.fvecs
+  gritvq decode tok codes.npy -o recon/ # pictures`,
 		Args: arguments("DIR", "CODES"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.bundle, o.input = args[0], args[1]
@@ -40,7 +43,7 @@ coarser reconstruction. Files of any size are streamed.`,
 			return run(cmd.Context(), s, o)
 		},
 	}
-	outputFlag(cmd, &o.output, "file of vectors: .npy, .fvecs or .parquet")
+	outputFlag(cmd, &o.output, "file of vectors (.npy, .fvecs, .parquet), or pictures (a folder, .tar, .png)")
 	f := cmd.Flags()
 	f.BoolVar(&o.force, "force", false, "decode a .gvq file of another tokenizer")
 	f.IntVar(&o.workers, "workers", 0, "threads to use (default all cores)")
@@ -50,17 +53,25 @@ coarser reconstruction. Files of any size are streamed.`,
 }
 
 func runDecode(ctx context.Context, s *streams, o decodeOptions) error {
-	if err := checkOutput(o.input, o.output); err != nil {
+	if info, err := os.Stat(o.output); err != nil || !info.IsDir() { // pictures go into folders
+		if err := checkOutput(o.input, o.output); err != nil {
+			return err
+		}
+	}
+	b, r, err := openRuntime(o.bundle, o.backend, o.workers)
+	if err != nil {
 		return err
+	}
+	if b.Tokenizer.Config.Pictures() {
+		return decodePictures(ctx, s, o, b, r)
+	}
+	if info, err := os.Stat(o.output); err == nil && info.IsDir() {
+		return fmt.Errorf("cannot write %s: it is a directory; name a file", o.output)
 	}
 	switch strings.ToLower(filepath.Ext(o.output)) {
 	case ".npy", ".fvecs", ".parquet":
 	default:
 		return usagef("%s has no extension for vectors: use .npy, .fvecs or .parquet", o.output)
-	}
-	b, r, err := openRuntime(o.bundle, o.backend, o.workers)
-	if err != nil {
-		return err
 	}
 	codes, err := openCodes(o.input, b, o.force)
 	if err != nil {

@@ -24,16 +24,21 @@ type encodeOptions struct {
 func newEncodeCommand(s *streams, run func(context.Context, *streams, encodeOptions) error) *cobra.Command {
 	var o encodeOptions
 	cmd := &cobra.Command{
-		Use:   "encode DIR VECTORS -o CODES",
-		Short: "Turn vectors into codes",
+		Use:   "encode DIR DATA -o CODES",
+		Short: "Turn vectors or pictures into codes",
 		Long: `Encodes every row of a file of vectors with a trained tokenizer. The extension of
 the output decides its format: .npy (rows x levels), .parquet, .jsonl, or .gvq,
 which packs the bits, detects damage and remembers the tokenizer. Files of any
-size are streamed. A row's codes depend on nothing but the row.`,
+size are streamed. A row's codes depend on nothing but the row.
+
+Of pictures, every one becomes a row with the codes of its middle square, and their
+names go into a .keys file beside the codes; a run that was killed goes on where it
+was when the command is repeated.`,
 		Example: `  gritvq encode tok vectors.npy -o codes.npy
   gritvq encode tok vectors.npy -o codes.gvq --beam 8
-  gritvq encode tok more.parquet -o codes.jsonl --levels 2`,
-		Args: arguments("DIR", "VECTORS"),
+  gritvq encode tok more.parquet -o codes.jsonl --levels 2
+  gritvq encode tok photos.tar -o codes.npy`,
+		Args: arguments("DIR", "DATA"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.bundle, o.input = args[0], args[1]
 			if err := requireOutput(o.output, "codes.npy"); err != nil {
@@ -83,11 +88,18 @@ func runEncode(ctx context.Context, s *streams, o encodeOptions) error {
 	if err := checkOutput(o.input, o.output); err != nil {
 		return err
 	}
-	c, err := o.open(ctx, s)
+	b, r, err := o.load()
 	if err != nil {
 		return err
 	}
-	b, r, v, options := c.bundle, c.runtime, c.vectors, c.options
+	if b.Tokenizer.Config.Pictures() {
+		return encodePictures(ctx, s, o, b, r)
+	}
+	c, err := o.open(ctx, s, b, r)
+	if err != nil {
+		return err
+	}
+	v, options := c.vectors, c.options
 	defer v.Close()
 	w, err := createCodes(o.output, b, b.Tokenizer.Quantizer.Layout().VocabOf(o.levels), v.Len())
 	if err != nil {

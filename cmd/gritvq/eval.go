@@ -11,22 +11,28 @@ import (
 // evalOptions is the command line of eval.
 type evalOptions struct {
 	codingOptions
-	json bool
+	json    bool
+	metrics string // directory of metric networks
 }
 
 func newEvalCommand(s *streams, run func(context.Context, *streams, evalOptions) error) *cobra.Command {
 	var o evalOptions
 	cmd := &cobra.Command{
-		Use:   "eval DIR VECTORS",
-		Short: "Score a tokenizer on a file of vectors",
+		Use:   "eval DIR DATA",
+		Short: "Score a tokenizer on vectors or pictures",
 		Long: `Encodes and decodes every row and reports how close the reconstructions are and how
 the codes are used. relative_error is the squared error divided by the spread of
 the vectors around their mean: 0 is perfect, 1 is answering with the mean. Rates
-are fractions.`,
+are fractions.
+
+Of pictures it takes the middle and reports PSNR, SSIM and, where --metrics names a
+directory with the networks, LPIPS (lpips*.safetensors) and the Frechet and kernel
+distances of features (another .safetensors, or .onnx).`,
 		Example: `  gritvq eval tok vectors.npy
   gritvq eval tok vectors.npy --json
-  gritvq eval tok vectors.npy --levels 2 --beam 4`,
-		Args: arguments("DIR", "VECTORS"),
+  gritvq eval tok vectors.npy --levels 2 --beam 4
+  gritvq eval tok photos.tar --metrics networks/`,
+		Args: arguments("DIR", "DATA"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.bundle, o.input = args[0], args[1]
 			return run(cmd.Context(), s, o)
@@ -34,15 +40,23 @@ are fractions.`,
 	}
 	o.addFlags(cmd)
 	cmd.Flags().BoolVar(&o.json, "json", false, "print the scores as one JSON object")
+	cmd.Flags().StringVar(&o.metrics, "metrics", "", "pictures: directory of metric networks (default $GRITVQ_METRICS)")
 	return cmd
 }
 
 func runEval(ctx context.Context, s *streams, o evalOptions) error {
-	c, err := o.open(ctx, s)
+	b, r, err := o.load()
 	if err != nil {
 		return err
 	}
-	b, r, v := c.bundle, c.runtime, c.vectors
+	if b.Tokenizer.Config.Pictures() {
+		return evalPictures(ctx, s, o, b, r)
+	}
+	c, err := o.open(ctx, s, b, r)
+	if err != nil {
+		return err
+	}
+	v := c.vectors
 	defer v.Close()
 	if _, err := scan(ctx, s, v); err != nil {
 		return err

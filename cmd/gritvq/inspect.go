@@ -48,6 +48,7 @@ type inspection struct {
 	CreatedBy     string            `json:"created_by"`
 	Data          bundle.Data       `json:"data"`
 	InputDim      int               `json:"input_dim"`
+	Tokens        int               `json:"tokens"` // cells of a picture's grid; 1 for vectors
 	Layout        bundle.Layout     `json:"layout"`
 	BitsPerVector float64           `json:"bits_per_vector"`
 	Parameters    parameterCounts   `json:"parameters"`
@@ -91,7 +92,7 @@ func runInspect(s *streams, o inspectOptions) error {
 
 func inspect(b *bundle.Bundle) inspection {
 	m := b.Manifest
-	i := inspection{Model: describeModel(b.Config, m.Input), CreatedBy: m.CreatedBy, Data: m.Data, InputDim: m.Input, Layout: m.Layout, Metrics: m.Metrics,
+	i := inspection{Model: describeModel(b.Config, m.Input), CreatedBy: m.CreatedBy, Data: m.Data, InputDim: m.Input, Tokens: b.Tokenizer.Tokens(), Layout: m.Layout, Metrics: m.Metrics,
 		Fingerprint: fmt.Sprintf("sha256:%x", m.Fingerprint())}
 	for _, f := range m.Files {
 		if f.Name == bundle.ModelFile {
@@ -155,17 +156,28 @@ func featureMap(b *bundle.Bundle, position int) *weights.Array {
 	return b.Weights["quantizer/"+path]
 }
 
+// item is what the tokenizer codes one of.
+func (i inspection) item() string {
+	if i.Metrics.Pictures != nil {
+		return "picture"
+	}
+	return "vector"
+}
+
 // print shows the inspection on a terminal.
 func (i inspection) print(s *streams) error {
 	for _, line := range [][2]string{
 		{"bundle", filepath.Clean(i.Bundle) + ", by " + i.CreatedBy},
 		{"model", i.Model},
 		{"data", fmt.Sprintf("%s: %s rows trained on, %s held out", i.Data.Name, report.Count(i.Data.TrainRows), report.Count(i.Data.HeldRows))},
-		{"vector", fmt.Sprintf("%d numbers -> %d codes, %s bits", i.InputDim, len(i.Levels), report.Number(i.BitsPerVector, 4))},
+		{i.item(), fmt.Sprintf("%d numbers -> %d codes, %s bits", i.InputDim, i.Tokens*len(i.Levels), report.Number(float64(i.Tokens)*i.BitsPerVector, 4))},
 		{"parameters", fmt.Sprintf("%s: network %s, codes %s, transform %s", report.Count(i.Parameters.Total), report.Count(i.Parameters.Network), report.Count(i.Parameters.Codes), report.Count(i.Parameters.Transform))},
 		{"file", fmt.Sprintf("%sB, %s", report.Short(float64(i.Bytes), 3), i.Fingerprint[:len("sha256:")+12])},
 	} {
 		fmt.Fprintf(s.out, "%-11s %s\n", line[0], line[1])
+	}
+	if p := i.Metrics.Pictures; p != nil && p.Held != nil {
+		fmt.Fprintf(s.out, "%-11s PSNR %s dB, SSIM %s\n", "held out", report.Number(p.Held.PSNR, 4), report.Number(p.Held.SSIM, 4))
 	}
 	if held := i.Metrics.Held; held != nil {
 		fmt.Fprintf(s.out, "%-11s relative error %s, cosine %s\n", "held out", relativeError(held), report.Number(held.Cosine, 4))

@@ -10,10 +10,12 @@ import (
 	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/fit"
 	"github.com/gritvq/gritvq/report"
+	"github.com/gritvq/gritvq/task/recon"
+	"github.com/gritvq/gritvq/tokenizer"
 )
 
 // pictureReport makes the page of a finished run on pictures.
-func (e *experiment) pictureReport(_ context.Context, b *bundle.Bundle, result *outcome) (*report.Page, error) {
+func (e *experiment) pictureReport(ctx context.Context, b *bundle.Bundle, result *outcome) (*report.Page, error) {
 	records, err := fit.ReadLog(filepath.Join(e.dir, bundle.LogFile))
 	if err != nil {
 		return nil, err
@@ -23,6 +25,11 @@ func (e *experiment) pictureReport(_ context.Context, b *bundle.Bundle, result *
 	page.Facts(pictureFacts(m, result))
 	page.Section("Training", "The errors should fall and stay down; codes in use should stay near 100%.", pictureCharts(records)...)
 	page.Section("Codes", "A healthy codebook uses every code, and none of them for most of the pictures.", usageCharts(b)...)
+	figures, err := e.pictureFigures(ctx, result)
+	if err != nil {
+		return nil, err
+	}
+	page.Section("Pictures", "What becomes of pictures, and what codes look like.", figures...)
 	page.Section("Scores", "With hard codes, on the middle of every picture.", pictureTable(presentPictureScores(*m.Metrics.Pictures)...))
 	rendered, err := config.Render(e.config)
 	if err != nil {
@@ -33,6 +40,22 @@ func (e *experiment) pictureReport(_ context.Context, b *bundle.Bundle, result *
 		report.Code{Caption: "Settings", Text: withoutComments(rendered)})
 	page.Footer(fmt.Sprintf("%s, %s. Data %s.", m.CreatedBy, m.Created.Format("2 January 2006 15:04 MST"), m.Data.Fingerprint))
 	return page, nil
+}
+
+// reportPictures bounds the pictures that a page is drawn from.
+const reportPictures = 256
+
+// pictureFigures draws held-out pictures, or training ones where there are none.
+func (e *experiment) pictureFigures(ctx context.Context, result *outcome) ([]report.Part, error) {
+	set, rows := e.source.HeldImages, e.source.Held
+	if rows.Len() == 0 {
+		set, rows = e.source.Images, e.source.Train
+	}
+	sample, err := recon.Take(ctx, result.runtime, set, rows.Head(reportPictures), tokenizer.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return sample.Figures()
 }
 
 func pictureFacts(m bundle.Manifest, result *outcome) []report.Fact {

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"fmt"
+	"image/png"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/gritvq/gritvq/bundle"
+	"github.com/gritvq/gritvq/images"
+	"github.com/gritvq/gritvq/internal/atomicfile"
+	"github.com/gritvq/gritvq/tokenizer"
+)
+
+// decodePictures turns rows of codes back into pictures: PNG files in a folder or
+// a tar, or one PNG where there is one row. Names come from the keys that encode
+// wrote beside the codes.
+func decodePictures(ctx context.Context, s *streams, o decodeOptions, b *bundle.Bundle, r *tokenizer.Runtime) error {
+	codes, err := openCodes(o.input, b, o.force)
+	if err != nil {
+		return err
+	}
+	defer codes.Close()
+	layout, cells := b.Manifest.Layout, b.Tokenizer.Tokens()
+	positions := codes.Levels() / cells
+	if codes.Levels()%cells != 0 || positions%layout.Parts != 0 || positions > layout.Parts*layout.Levels {
+		return fmt.Errorf("%s has %d codes a row, the tokenizer makes %d for a picture; give codes that it made", o.input, codes.Levels(), cells*layout.Parts*layout.Levels)
+	}
+	names, err := pictureNames(o.input, codes.Len())
+	if err != nil {
+		return err
+	}
+	out, err := createPictures(o.output, codes.Len())
+	if err != nil {
+		return err
+	}
+	defer out.abort()
+	size := b.Config.Model.Image.Size
+	line := s.line(codes.Len())
+	defer line.Done()
+	vocab := b.Tokenizer.Quantizer.Layout().VocabOf(positions / layout.Parts)
+	for start := 0; start < codes.Len(); start += pictureBlock {
+		n := min(pictureBlock, codes.Len()-start)
+		block := make([]uint32, n*codes.Levels())
+		if err := codes.Rows(start, n, block); err != nil {
+			return err
+		}
+		if err := checkCodes(o.input, block, vocab, start*cells); err != nil {
+			return err
+		}
+		pixels, err := r.DecodePictures(ctx, block, n, positions)
+		if err != nil {
+			return fmt.Errorf("decoding rows %d to %d of %s: %w", start, start+n-1, o.input, err)
+		}
+		for i := range n {
+			p := &images.RGB{Width: size, Height: size, Pix: pixels[i*b.Manifest.Input : (i+1)*b.Manifest.Input]}
+			if err := out.add(names[start+i], p); err != nil {
+				return err
+			}
+		}
+		line.Update(int64(start+n), "pictures decoded")
+	}
+	if err := out.commit(); err != nil {
+		return err
+	}
+	line.Done()
+	return showWritten(s, o.json, written{Output: o.output, Rows: codes.Len(), Columns: b.Manifest.Input}, "numbers")
+}
+
+// pictureNames are the keys beside a file of codes, or numbers.
+func pictureNames(codes string, n int) ([]string, error) {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf("%06d", i)
+	}
+	content, err := os.ReadFile(keysPath(codes))
+	if err != nil {
+		return names, nil // codes may travel without their keys
+	}
+	keys := strings.Split(strings.TrimSuffix(string(content), "\n"), "\n")
+	if len(keys) != n {
+		return nil, fmt.Errorf("%s names %d pictures, %s holds %d; remove it to number them", keysPath(codes), len(keys), codes, n)
+	}
+	for i, key := range keys {
+		// A key is a path inside an archive: it must stay below the output.
+		if clean := path.Clean("/" + key)[1:]; clean != "" {
+			names[i] = clean
+		}
+	}
+	return names, nil
+}
+
+// pictureSink takes pictures in order.
+type pictureSink interface {
+	add(name string, p *images.RGB) error
+	commit() error
+	abort()
+}
+
+// createPictures opens the output by its name: a .tar, a .png for a single
+// picture, else a folder.
+func createPictures(output string, n int) (pictureSink, error) {
+	switch extension := strings.ToLower(filepath.Ext(output)); extension {
+	case ".tar":
+		file, err := atomicfile.Create(output)
+		if err != nil {
+			return nil, err
+		}
+		return &tarSink{file: file, writer: tar.NewWriter(file)}, nil
+	case ".png":
+		if n != 1 {
+			return nil, usagef("%s is one picture and there are %d; name a folder or a .tar", output, n)
+		}
+		return &folderSink{single: output}, nil
+	case ".npy", ".fvecs", ".parquet", ".jpg", ".jpeg", ".webp", ".zip":
+		return nil, usagef("%s: pictures are decoded to a folder, a .tar or one .png", output)
+	}
+	if err := makeDirectory(output); err != nil {
+		return nil, err
+	}
+	return &folderSink{dir: output}, nil
+}
+
+// folderSink writes a PNG a picture.
+type folderSink struct {
+	dir    string
+	single string // the one file, in place of a folder
+}
+
+func (f *folderSink) add(name string, p *images.RGB) error {
+	file := f.single
+	if file == "" {
+		file = filepath.Join(f.dir, filepath.FromSlash(name)+".png")
+		if err := makeDirectory(filepath.Dir(file)); err != nil {
+			return err
+		}
+	}
+	return atomicfile.Write(file, func(w io.Writer) error { return png.Encode(w, p) })
+}
+
+func (f *folderSink) commit() error { return nil }
+func (f *folderSink) abort()        {}
+
+// tarSink writes a tar of PNGs.
+type tarSink struct {
+	file   *atomicfile.File
+	writer *tar.Writer
+	count  int
+}
+
+func (t *tarSink) add(name string, p *images.RGB) error {
+	var content bytes.Buffer
+	if err := png.Encode(&content, p); err != nil {
+		return err
+	}
+	if name == "" {
+		name = strconv.Itoa(t.count)
+	}
+	t.count++
+	if err := t.writer.WriteHeader(&tar.Header{Name: name + ".png", Mode: 0o644, Size: int64(content.Len())}); err != nil {
+		return err
+	}
+	_, err := t.writer.Write(content.Bytes())
+	return err
+}
+
+func (t *tarSink) commit() error {
+	if err := t.writer.Close(); err != nil {
+		return err
+	}
+	return t.file.Commit()
+}
+
+func (t *tarSink) abort() { t.file.Abort() }

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gritvq/gritvq/bundle"
+	"github.com/gritvq/gritvq/data"
+	"github.com/gritvq/gritvq/report"
+	"github.com/gritvq/gritvq/task/recon"
+	"github.com/gritvq/gritvq/tokenizer"
+)
+
+// evalPictures takes all scores of a tokenizer of pictures.
+func evalPictures(ctx context.Context, s *streams, o evalOptions, b *bundle.Bundle, r *tokenizer.Runtime) error {
+	set, err := openPictures(ctx, s, o.input, b.Config.Model.Image.Size, o.workers)
+	if err != nil {
+		return err
+	}
+	defer set.Close()
+	networks, err := recon.FindNetworks(metricsDir(o.metrics))
+	if err != nil {
+		return err
+	}
+	for _, sentence := range networks.Skipped() {
+		s.remark("%s", sentence)
+	}
+	engine, err := openEngine(o.backend)
+	if err != nil {
+		return err
+	}
+	line := s.line(set.Len())
+	defer line.Done()
+	scores, _, err := recon.Evaluate(ctx, r, set, data.All(set.Len()), networks, recon.Options{
+		Options: tokenizer.Options{Levels: o.levels, Beam: o.beam}, Backend: engine,
+		Progress: func(done, _ int) { line.Update(int64(done), "pictures scored") },
+	})
+	if err != nil {
+		return err
+	}
+	line.Done()
+	if o.json {
+		return s.writeJSON(scores)
+	}
+	if err := fullPictureTable(baseName(o.input), scores).Text(s.out); err != nil {
+		return err
+	}
+	for _, note := range scores.Notes {
+		s.remark("%s", note)
+	}
+	return nil
+}
+
+// fullPictureTable shows every score that was taken.
+func fullPictureTable(name string, scores recon.Scores) report.Table {
+	t := pictureTable(pictureScores{name, &scores.PictureScores})
+	add := func(score, value string) { t.Rows = append(t.Rows, report.Cells(score, value)) }
+	if scores.LPIPSNetwork != "" {
+		add(fmt.Sprintf("LPIPS (%s)", scores.LPIPSNetwork), report.Number(scores.LPIPS, 4))
+	}
+	if scores.FrechetNetwork != "" {
+		add(fmt.Sprintf("Frechet distance (%s)", scores.FrechetNetwork), report.Number(scores.Frechet, 4))
+		add(fmt.Sprintf("kernel distance (%s)", scores.FrechetNetwork), report.Number(scores.KID, 4))
+	}
+	return t
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/gritvq/gritvq/data"
+	"github.com/gritvq/gritvq/picture"
+	"github.com/gritvq/gritvq/task/recon"
+	"github.com/gritvq/gritvq/tokenizer"
+	"github.com/spf13/cobra"
+)
+
+// gridOptions is the command line of grid.
+type gridOptions struct {
+	codingOptions
+	output string
+	images int
+	codes  int // draw what so many codes look like instead
+	seed   uint64
+}
+
+func newGridCommand(s *streams, run func(context.Context, *streams, gridOptions) error) *cobra.Command {
+	var o gridOptions
+	cmd := &cobra.Command{
+		Use:   "grid DIR PICTURES -o PNG",
+		Short: "Draw pictures beside their reconstructions",
+		Long: `Draws pictures over their reconstructions, where these go wrong, and the codes
+between them, as one PNG. With --codes it draws what codes look like: patches of
+the pictures that chose them.`,
+		Example: `  gritvq grid tok photos.tar -o grid.png
+  gritvq grid tok photos.tar -o grid.png --images 12
+  gritvq grid tok photos.tar -o codes.png --codes 40`,
+		Args: arguments("DIR", "PICTURES"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.bundle, o.input = args[0], args[1]
+			if err := requireOutput(o.output, "grid.png"); err != nil {
+				return err
+			}
+			return run(cmd.Context(), s, o)
+		},
+	}
+	outputFlag(cmd, &o.output, "picture to write (.png)")
+	f := cmd.Flags()
+	f.IntVar(&o.images, "images", 8, "pictures to draw")
+	f.IntVar(&o.codes, "codes", 0, "draw what so many codes look like, instead of pictures")
+	f.Uint64Var(&o.seed, "seed", 0, "draw a random choice of pictures instead of the first ones (0)")
+	f.IntVar(&o.levels, "levels", 0, "use only the first levels (default all)")
+	f.IntVar(&o.workers, "workers", 0, "threads to use (default all cores)")
+	engineFlag(cmd, &o.backend)
+	return cmd
+}
+
+// sheetPictures is the number of pictures whose patches show what codes look
+// like.
+const sheetPictures = 512
+
+func runGrid(ctx context.Context, s *streams, o gridOptions) error {
+	switch {
+	case !strings.EqualFold(filepath.Ext(o.output), ".png"):
+		return usagef("%s: pictures are written as .png", o.output)
+	case o.images < 1 || o.codes < 0:
+		return usagef("--images must be at least 1 and --codes not negative")
+	}
+	if err := checkOutput(o.input, o.output); err != nil {
+		return err
+	}
+	b, r, err := openRuntime(o.bundle, o.backend, o.workers)
+	if err != nil {
+		return err
+	}
+	if !b.Tokenizer.Config.Pictures() {
+		return fmt.Errorf("%s is a tokenizer of vectors; grid draws pictures", o.bundle)
+	}
+	if err := checkLevels(b, o.levels, 0); err != nil {
+		return err
+	}
+	set, err := openPictures(ctx, s, o.input, b.Config.Model.Image.Size, o.workers)
+	if err != nil {
+		return err
+	}
+	defer set.Close()
+	rows := data.All(set.Len())
+	if o.seed > 0 {
+		rows, _ = data.Split(set.Len(), 0, o.seed)
+	}
+	count := o.images
+	if o.codes > 0 {
+		count = sheetPictures
+	}
+	sample, err := recon.Take(ctx, r, set, rows.Head(count), tokenizer.Options{Levels: o.levels})
+	if err != nil {
+		return err
+	}
+	drawing, err := sample.Grid(o.images)
+	if o.codes > 0 {
+		drawing, err = sample.PatchSheet(o.codes)
+	}
+	if err != nil {
+		return err
+	}
+	if err := picture.WritePNG(o.output, drawing); err != nil {
+		return err
+	}
+	size := drawing.Bounds().Size()
+	_, err = fmt.Fprintf(s.out, "%s: %d x %d pixels\n", o.output, size.X, size.Y)
+	return err
+}

@@ -1,0 +1,145 @@
+package eval
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// RankCutoffs returns the list lengths that recommendation papers report: 5,
+// 10, 20, 50 and 100.
+func RankCutoffs() []int { return []int{5, 10, 20, 50, 100} }
+
+// RankOf returns the rank, from 1 for the best, of one item among all scores
+// [items], higher being better. Items that tie with it share their mean rank,
+// and a half is rounded against it: a model that gives every item the same
+// score ranks each in the middle of the catalogue instead of first. A NaN
+// beats the target, and a target of NaN comes last, so that a diverged model
+// cannot look good. It panics on a target outside the catalogue.
+func RankOf(scores []float32, target int) int {
+	own := scores[target]
+	if own != own {
+		return len(scores)
+	}
+	better, tied := standing(scores, own)
+	return better + (tied+2)/2
+}
+
+// RanksOf returns the ranks of several items, in the order of targets, which
+// must be distinct. Where m of them are among t tied items, they take the mean
+// positions of m items drawn from t, rounded up: the j-th of them has rank
+// ceil(j (t + 1) / (m + 1)), which is RankOf for m = 1, and 1 to t for m = t.
+// Ranks are therefore distinct. Targets of NaN take the last ranks. It panics
+// on a target outside the catalogue.
+func RanksOf(scores []float32, targets []int) []int {
+	order := make([]int, len(targets)) // positions in targets, best first, NaN last
+	lost := 0                          // targets of NaN
+	for i, target := range targets {
+		order[i] = i
+		if scores[target] != scores[target] {
+			lost++
+		}
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(scores[targets[j]], scores[targets[i]]) })
+	ranks := make([]int, len(targets))
+	valid := len(order) - lost
+	for start, end := 0, 0; start < valid; start = end {
+		own := scores[targets[order[start]]]
+		for end = start; end < valid && scores[targets[order[end]]] == own; end++ {
+		}
+		better, tied := standing(scores, own)
+		group := end - start
+		for j, i := range order[start:end] {
+			ranks[i] = better - lost + ((j+1)*(tied+1)+group)/(group+1)
+		}
+	}
+	for j, i := range order[valid:] {
+		ranks[i] = len(scores) - lost + j + 1
+	}
+	return ranks
+}
+
+// standing counts the scores that beat own, NaN among them, and those that
+// equal it.
+func standing(scores []float32, own float32) (better, tied int) {
+	for _, s := range scores {
+		if s == own {
+			tied++
+		} else if !(s < own) {
+			better++
+		}
+	}
+	return better, tied
+}
+
+// RankMetric names a score of one ranked list.
+type RankMetric string
+
+// The scores of a list cut off at k. With one relevant item Recall and HitRate
+// are the same number.
+const (
+	// Recall is the part of the relevant items among the first k.
+	Recall RankMetric = "recall"
+	// HitRate is 1 where any relevant item is among the first k.
+	HitRate RankMetric = "hit"
+	// NDCG is the sum of 1/log2(1+rank) over the relevant items among the
+	// first k, divided by that of the best possible list.
+	NDCG RankMetric = "ndcg"
+	// MRR is 1/rank of the first relevant item, where that is among the first k.
+	MRR RankMetric = "mrr"
+)
+
+// RankMetrics returns all metrics, in the order tables print them.
+func RankMetrics() []RankMetric { return []RankMetric{Recall, HitRate, NDCG, MRR} }
+
+// check tells a metric from a mistyped name.
+func (m RankMetric) check() error {
+	if !slices.Contains(RankMetrics(), m) {
+		return fmt.Errorf("there is no ranking metric %q; known are recall, hit, ndcg and mrr", string(m))
+	}
+	return nil
+}
+
+// Score returns the metric of one list cut off at k, from the ranks of its
+// relevant items: 1 for the first of the list, 0 for items that were not
+// retrieved. It is NaN without relevant items; it panics on an unknown metric.
+func (m RankMetric) Score(ranks []int32, k int) float64 {
+	hits, best, gain := 0, int32(0), 0.0
+	for _, rank := range ranks {
+		if rank < 1 || int(rank) > k {
+			continue
+		}
+		hits++
+		gain += 1 / math.Log2(1+float64(rank))
+		if best == 0 || rank < best {
+			best = rank
+		}
+	}
+	switch {
+	case len(ranks) == 0:
+		return math.NaN()
+	case hits == 0:
+		return 0
+	}
+	switch m {
+	case Recall:
+		return float64(hits) / float64(len(ranks))
+	case HitRate:
+		return 1
+	case NDCG:
+		return gain / idealGain(min(len(ranks), k))
+	case MRR:
+		return 1 / float64(best)
+	}
+	panic(m.check().Error())
+}
+
+// idealGain is the discounted gain of n relevant items in the first n places.
+func idealGain(n int) float64 {
+	gain := 0.0
+	for rank := 1; rank <= n; rank++ {
+		gain += 1 / math.Log2(1+float64(rank))
+	}
+	return gain
+}

@@ -1,0 +1,111 @@
+package eval
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gritvq/gritvq/internal/atomicfile"
+)
+
+// A file of rankings has a row a user: "user", "ranks" (a list; in CSV
+// separated by spaces) and a column such as "ndcg@10" for every metric and
+// cutoff. The scores follow from the ranks: they are there for other programs,
+// and as a check when the file is read.
+const (
+	userColumn  = "user"
+	ranksColumn = "ranks"
+)
+
+// maxCutoff bounds the cutoffs that a file may state.
+const maxCutoff = 1 << 30
+
+// rankColumn is one score column.
+type rankColumn struct {
+	metric RankMetric
+	k      int
+}
+
+func (c rankColumn) name() string { return string(c.metric) + "@" + strconv.Itoa(c.k) }
+
+// parseRankColumn reads a name such as "recall@10".
+func parseRankColumn(name string) (rankColumn, bool) {
+	metric, digits, found := strings.Cut(name, "@")
+	k, err := strconv.Atoi(digits)
+	c := rankColumn{RankMetric(metric), k}
+	return c, found && err == nil && k >= 1 && k <= maxCutoff && c.metric.check() == nil && c.name() == name
+}
+
+// rankColumns lists the score columns of cutoffs.
+func rankColumns(cutoffs []int) []rankColumn {
+	var columns []rankColumn
+	for _, k := range cutoffs {
+		for _, metric := range RankMetrics() {
+			columns = append(columns, rankColumn{metric, k})
+		}
+	}
+	return columns
+}
+
+// WriteRanking stores the users, their ranks and their scores at cutoffs
+// (RankCutoffs if there is none) in a .parquet or .csv file, by its extension.
+// The file is written whole or not at all. It fails on another extension and
+// on cutoffs that are below 1 or repeated.
+func WriteRanking(path string, r *Ranking, cutoffs ...int) error {
+	if len(cutoffs) == 0 {
+		cutoffs = RankCutoffs()
+	}
+	for i, k := range cutoffs {
+		if k < 1 || k > maxCutoff || slices.Contains(cutoffs[:i], k) {
+			return fmt.Errorf("cutoff %d for %s is impossible or repeated; give distinct numbers from 1", k, path)
+		}
+	}
+	encode := encodeRankingCSV
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".csv":
+	case ".parquet":
+		encode = encodeRankingParquet
+	default:
+		return fmt.Errorf("rankings are written to .parquet or .csv, not to %s; choose another name", path)
+	}
+	file, err := atomicfile.Create(path)
+	if err != nil {
+		return err
+	}
+	defer file.Abort()
+	if err := encode(file, r, rankColumns(cutoffs)); err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return file.Commit()
+}
+
+// ReadRanking reads a file that WriteRanking wrote, and checks its scores
+// against its ranks. Columns of other names are passed over. Errors are one
+// sentence that names the file, the row and what to do.
+func ReadRanking(path string) (*Ranking, error) {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".csv":
+		return readRankingFile(path, decodeRankingCSV)
+	case ".parquet":
+		return readRankingFile(path, decodeRankingParquet)
+	}
+	return nil, fmt.Errorf("rankings are read from .parquet or .csv, not from %s", path)
+}
+
+// addChecked adds a user as a file describes it: scores [columns] must be those
+// of the ranks. A score that is not in the file is NaN.
+func (r *Ranking) addChecked(user string, ranks []int, columns []rankColumn, scores []float64) error {
+	if err := r.Add(user, ranks...); err != nil {
+		return err
+	}
+	own := r.Ranks(r.Len() - 1)
+	for i, c := range columns {
+		if want := c.metric.Score(own, c.k); !(math.Abs(scores[i]-want) <= 1e-6) {
+			return fmt.Errorf("user %q has %s %g, the ranks give %g", user, c.name(), scores[i], want)
+		}
+	}
+	return nil
+}

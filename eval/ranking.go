@@ -1,0 +1,151 @@
+package eval
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Ranking holds where the relevant items of every user or query stand in the
+// lists that a recommender made. It keeps the ranks alone, so every metric at
+// every cutoff, of all users or of some, can be taken from it later.
+type Ranking struct {
+	users   []string
+	ranks   []int32
+	offsets []int // of users in ranks; one more than users
+	index   map[string]int
+}
+
+// RankingScores are the means over users at one cutoff.
+type RankingScores struct {
+	K       int     `json:"k"`
+	Users   int     `json:"users"`
+	Recall  float64 `json:"recall"`
+	HitRate float64 `json:"hit_rate"`
+	NDCG    float64 `json:"ndcg"`
+	MRR     float64 `json:"mrr"`
+}
+
+// NewRanking returns a ranking without users.
+func NewRanking() *Ranking {
+	return &Ranking{offsets: []int{0}, index: map[string]int{}}
+}
+
+// Add records one list: the user or query it was made for, and the ranks of
+// its relevant items, 1 for the first of the list and 0 for each that was not
+// retrieved. It fails, and records nothing, on a user that is there already,
+// without ranks, on a negative rank and on two items of one rank.
+func (r *Ranking) Add(user string, ranks ...int) error {
+	if _, known := r.index[user]; known {
+		return fmt.Errorf("user %q is ranked twice", user)
+	}
+	if len(ranks) == 0 {
+		return fmt.Errorf("user %q has no relevant item to rank", user)
+	}
+	sorted := slices.Sorted(slices.Values(ranks))
+	for i, rank := range sorted {
+		switch {
+		case rank < 0 || rank > math.MaxInt32:
+			return fmt.Errorf("user %q has an item at rank %d: ranks count from 1, and 0 is for items that were not retrieved", user, rank)
+		case i > 0 && rank > 0 && rank == sorted[i-1]:
+			return fmt.Errorf("user %q has two items at rank %d", user, rank)
+		}
+	}
+	for _, rank := range ranks {
+		r.ranks = append(r.ranks, int32(rank))
+	}
+	r.index[user] = len(r.users)
+	r.users = append(r.users, user)
+	r.offsets = append(r.offsets, len(r.ranks))
+	return nil
+}
+
+// Len is the number of users.
+func (r *Ranking) Len() int { return len(r.users) }
+
+// User returns the name of user i, in the order of Add.
+func (r *Ranking) User(i int) string { return r.users[i] }
+
+// Ranks returns the ranks of user i. The caller must not modify them.
+func (r *Ranking) Ranks(i int) []int32 {
+	return r.ranks[r.offsets[i]:r.offsets[i+1]:r.offsets[i+1]]
+}
+
+// Values returns a metric at cutoff k of every user, in the order of Add: what
+// Paired, Wilcoxon and Bootstrap compare. It panics on an unknown metric.
+func (r *Ranking) Values(metric RankMetric, k int) []float64 {
+	values := make([]float64, r.Len())
+	for i := range values {
+		values[i] = metric.Score(r.Ranks(i), k)
+	}
+	return values
+}
+
+// Mean returns the scores at cutoff k averaged over users; NaN without any.
+func (r *Ranking) Mean(k int) RankingScores {
+	scores := RankingScores{K: k, Users: r.Len()}
+	for i := range r.Len() {
+		ranks := r.Ranks(i)
+		scores.Recall += Recall.Score(ranks, k)
+		scores.HitRate += HitRate.Score(ranks, k)
+		scores.NDCG += NDCG.Score(ranks, k)
+		scores.MRR += MRR.Score(ranks, k)
+	}
+	n := float64(r.Len())
+	scores.Recall /= n
+	scores.HitRate /= n
+	scores.NDCG /= n
+	scores.MRR /= n
+	return scores
+}
+
+// Means returns the scores at each of cutoffs, RankCutoffs if there is none.
+func (r *Ranking) Means(cutoffs ...int) []RankingScores {
+	if len(cutoffs) == 0 {
+		cutoffs = RankCutoffs()
+	}
+	list := make([]RankingScores, len(cutoffs))
+	for i, k := range cutoffs {
+		list[i] = r.Mean(k)
+	}
+	return list
+}
+
+// Interval returns the 95 % bootstrap interval of a metric's mean over users,
+// as Bootstrap does for differences.
+func (r *Ranking) Interval(metric RankMetric, k, resamples int, seed uint64) (low, high float64, err error) {
+	if err := metric.check(); err != nil {
+		return 0, 0, err
+	}
+	return Bootstrap(r.Values(metric, k), make([]float64, r.Len()), resamples, seed)
+}
+
+// Subset returns the users for which keep [Len] is true, such as those whose
+// target is a cold item. It fails when keep has another length.
+func (r *Ranking) Subset(keep []bool) (*Ranking, error) {
+	if len(keep) != r.Len() {
+		return nil, fmt.Errorf("a choice among %d users has %d entries", r.Len(), len(keep))
+	}
+	part := NewRanking()
+	for i, kept := range keep {
+		if kept {
+			part.index[r.users[i]] = part.Len()
+			part.users = append(part.users, r.users[i])
+			part.ranks = append(part.ranks, r.Ranks(i)...)
+			part.offsets = append(part.offsets, len(part.ranks))
+		}
+	}
+	return part, nil
+}
+
+// ColdTargets tells for which users the target was seen at most this often in
+// training: targets [users] are items, counts [items] their numbers of training
+// interactions. With atMost 0 it is the items that training never saw. It
+// panics on a target outside counts.
+func ColdTargets(targets []int32, counts []int, atMost int) []bool {
+	cold := make([]bool, len(targets))
+	for i, target := range targets {
+		cold[i] = counts[target] <= atMost
+	}
+	return cold
+}

@@ -99,10 +99,13 @@ func (b *Bundle) tensors() []safetensors.Tensor {
 // then the other files of a bundle and what a killed run left of them. Files
 // that are not a bundle's stay.
 func Clear(dir string) error {
-	for _, name := range []string{ManifestFile, ModelFile, ConfigFile, ReportFile, LogFile, fit.CheckpointFile} {
+	for _, name := range []string{ManifestFile, ModelFile, ConfigFile, ReportFile, LogFile} {
 		if err := remove(dir, name); err != nil {
 			return err
 		}
+	}
+	if err := fit.RemoveCheckpoints(dir); err != nil {
+		return err
 	}
 	return Sweep(dir)
 }

@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,8 +15,50 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// CheckpointFile is the name of a run's checkpoint inside its directory.
+// CheckpointFile is the name of a run's newest checkpoint inside its directory.
 const CheckpointFile = "checkpoint.safetensors"
+
+// checkpointName is the name of a checkpoint with so many newer ones.
+func checkpointName(age int) string {
+	if age == 0 {
+		return CheckpointFile
+	}
+	return fmt.Sprintf("checkpoint-%d.safetensors", age)
+}
+
+// RemoveCheckpoints deletes the checkpoints of a run in dir.
+func RemoveCheckpoints(dir string) error {
+	for age := 0; ; age++ {
+		err := os.Remove(filepath.Join(dir, checkpointName(age)))
+		if errors.Is(err, os.ErrNotExist) && age > 0 {
+			return nil
+		}
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("removing a checkpoint: %w", err)
+		}
+	}
+}
+
+// rotate makes room for a new checkpoint. The newest stays in its place as well
+// until it is replaced, so that there is one whatever happens.
+func (t *Trainer) rotate() error {
+	for age := t.config.Train.Keep - 1; age > 0; age-- {
+		from, to := filepath.Join(t.dir, checkpointName(age-1)), filepath.Join(t.dir, checkpointName(age))
+		move := os.Rename
+		if age == 1 {
+			move = func(from, to string) error {
+				if err := os.Remove(to); err != nil && !errors.Is(err, os.ErrNotExist) {
+					return err
+				}
+				return os.Link(from, to)
+			}
+		}
+		if err := move(from, to); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("keeping the checkpoint before: %w", err)
+		}
+	}
+	return nil
+}
 
 // A checkpoint holds every variable ("variables/…": parameters, moments,
 // averages, caches), the window's counts ("window/…"), the best weights so far
@@ -72,29 +115,48 @@ func (t *Trainer) save() error {
 	list = append(list,
 		safetensors.FromInt64(windowPrefix+"filled", positions, t.window.filled),
 		safetensors.FromInt64(windowPrefix+"settled", positions, t.window.settled))
+	if err := t.rotate(); err != nil {
+		return err
+	}
 	return safetensors.Write(filepath.Join(t.dir, CheckpointFile), list, map[string]string{"state": string(host)})
 }
 
-// restore continues from the directory's checkpoint; it reports whether there
-// was one.
+// restore continues from the directory's newest checkpoint that can be read; it
+// reports whether there was one.
 func (t *Trainer) restore() (bool, error) {
-	path := filepath.Join(t.dir, CheckpointFile)
-	file, err := safetensors.Read(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return false, nil
+	var damaged error
+	for age := range max(1, t.config.Train.Keep) {
+		path := filepath.Join(t.dir, checkpointName(age))
+		file, err := safetensors.Read(path)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			damaged = cmp.Or(damaged, fmt.Errorf("the checkpoint cannot be resumed: %w", err))
+			continue
+		}
+		if err := t.load(path, file); err != nil {
+			return false, err
+		}
+		if damaged != nil {
+			t.event("%v; continuing from the one before it", damaged)
+		}
+		return true, nil
 	}
-	if err != nil {
-		return false, fmt.Errorf("the checkpoint cannot be resumed: %w", err)
-	}
+	return false, damaged
+}
+
+// load takes the state from a checkpoint.
+func (t *Trainer) load(path string, file *safetensors.File) error {
 	var s state
 	if err := json.Unmarshal([]byte(file.Metadata["state"]), &s); err != nil {
-		return false, fmt.Errorf("the checkpoint %s cannot be resumed: its state is damaged: %w", path, err)
+		return fmt.Errorf("the checkpoint %s cannot be resumed: its state is damaged: %w", path, err)
 	}
 	switch {
 	case s.ConfigHash != t.state.ConfigHash:
-		return false, fmt.Errorf("the checkpoint %s was made with other settings; repeat the command as it was, or start afresh in another directory", path)
+		return fmt.Errorf("the checkpoint %s was made with other settings; repeat the command as it was, or start afresh in another directory", path)
 	case s.DataHash != t.state.DataHash:
-		return false, fmt.Errorf("the checkpoint %s was made from other data; give the same file, or start afresh in another directory", path)
+		return fmt.Errorf("the checkpoint %s was made from other data; give the same file, or start afresh in another directory", path)
 	}
 	if s.Best < 0 {
 		s.Best = math.Inf(1)
@@ -104,13 +166,13 @@ func (t *Trainer) restore() (bool, error) {
 	for _, tensor := range file.Tensors {
 		if name, ok := strings.CutPrefix(tensor.Name, windowPrefix); ok {
 			if err := t.window.load(name, tensor); err != nil {
-				return false, fmt.Errorf("the checkpoint %s cannot be resumed: %w", path, err)
+				return fmt.Errorf("the checkpoint %s cannot be resumed: %w", path, err)
 			}
 			continue
 		}
 		values, err := tensor.Float32()
 		if err != nil {
-			return false, fmt.Errorf("the checkpoint %s cannot be resumed: %w", path, err)
+			return fmt.Errorf("the checkpoint %s cannot be resumed: %w", path, err)
 		}
 		array := &weights.Array{Shape: tensor.Shape, Data: values}
 		if name, ok := strings.CutPrefix(tensor.Name, variablesPrefix); ok {
@@ -122,7 +184,7 @@ func (t *Trainer) restore() (bool, error) {
 			t.best[name] = array
 		}
 	}
-	return true, weights.Install(t.store, variables)
+	return weights.Install(t.store, variables)
 }
 
 // load restores one of the window's arrays.

@@ -39,6 +39,8 @@ type Train struct {
 	Patience   int       `yaml:"patience" doc:"Stop after this many evaluations without improvement and keep the best weights (0: never)."`
 	Log        int       `yaml:"log" doc:"Steps between records of log.jsonl."`
 	Save       int       `yaml:"checkpoint" doc:"Steps between checkpoints."`
+	Keep       int       `yaml:"keep" doc:"Checkpoints kept: the newest, and those before it in case it is damaged."`
+	Best       bool      `yaml:"best" doc:"Export the weights of the best evaluation instead of the last ones."`
 }
 
 // Optimizer names the update rule.
@@ -94,7 +96,7 @@ func Default(method string) (Config, error) {
 			Rates:     rates,
 			Schedule:  Schedule{Kind: "cosine", Warmup: 100},
 			ClipNorm:  1,
-			Evaluate:  500, HeldRows: 10000, Log: 50, Save: 250,
+			Evaluate:  500, HeldRows: 10000, Log: 50, Save: 250, Keep: 1,
 		},
 	}, nil
 }
@@ -130,7 +132,7 @@ func ForPictures(c *Config) {
 	c.Model.Image = tokenizer.Image{Size: 256, Widths: []int{64, 128, 128, 256, 256}, Blocks: 1, Up: "transposed", Precision: "f32"}
 	c.Quantizer.Codes, c.Quantizer.Levels = 16384, 1
 	t := &c.Train
-	t.Steps, t.Batch, t.Average, t.HeldRows, t.Save = 10000, 64, 0.999, 256, 500
+	t.Steps, t.Batch, t.Average, t.HeldRows, t.Save, t.Keep = 10000, 64, 0.999, 256, 500, 2
 	t.Optimizer.Name, t.Optimizer.Rate, t.Optimizer.Decay = "adam", 3e-4, 1e-4
 }
 

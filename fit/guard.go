@@ -68,7 +68,7 @@ func (t *Trainer) evaluate(ctx context.Context, r *Record) error {
 	best := scores.criterion()
 	scores.RelativeError, scores.MSE, scores.PSNR = finite(scores.RelativeError), finite(scores.MSE), finite(scores.PSNR)
 	r.Held = &scores
-	if t.config.Train.Patience == 0 {
+	if t.config.Train.Patience == 0 && !t.config.Train.Best {
 		return nil
 	}
 	if best < t.state.Best {
@@ -77,7 +77,7 @@ func (t *Trainer) evaluate(ctx context.Context, r *Record) error {
 		return nil
 	}
 	t.state.Stale++
-	if t.state.Stale >= t.config.Train.Patience {
+	if p := t.config.Train.Patience; p > 0 && t.state.Stale >= p {
 		t.state.Stopped = true
 		r.Event = t.event("no improvement since step %d: stopping early", t.state.BestStep)
 	}

@@ -189,10 +189,7 @@ func (e *experiment) store(ctx context.Context, manifest bundle.Manifest, result
 	if err := bundle.Write(e.dir, b); err != nil {
 		return err
 	}
-	if err := os.Remove(filepath.Join(e.dir, fit.CheckpointFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("removing the checkpoint: %w", err)
-	}
-	return nil
+	return fit.RemoveCheckpoints(e.dir)
 }
 
 // showFinished answers --resume where nothing is left to do.

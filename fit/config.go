@@ -5,10 +5,8 @@ package fit
 
 import (
 	"fmt"
-	"math"
-	"slices"
-	"strings"
 
+	"github.com/gritvq/gritvq/optim"
 	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
@@ -24,36 +22,23 @@ type Config struct {
 
 // Train configures the run.
 type Train struct {
-	Steps      int       `yaml:"steps" doc:"Training steps; of classical methods, iterations of each k-means."`
-	Batch      int       `yaml:"batch" doc:"Vectors or pictures a step."`
-	Accumulate int       `yaml:"accumulate" doc:"Parts in which a batch is taken, one after another, so that large ones fit into memory."`
-	Perceptual float64   `yaml:"perceptual" doc:"Pictures: weight of the l1 distance in a perceptual network's features (0: none)."`
-	Split      float64   `yaml:"split" doc:"Share of the rows trained on; the rest is held out (ignored when a held-out file is given)."`
-	Optimizer  Optimizer `yaml:"optimizer" doc:"How gradients become steps."`
-	Rates      Rates     `yaml:"rates" doc:"Learning rates of the parameter groups, as multiples of optimizer.rate."`
-	Schedule   Schedule  `yaml:"schedule" doc:"The learning rate over time."`
-	ClipNorm   float64   `yaml:"clip_norm" doc:"Bound on the global norm of the gradient (0: none)."`
-	Average    float64   `yaml:"average" doc:"Decay of the weight average used for evaluation and export (0: none)."`
-	Evaluate   int       `yaml:"evaluate" doc:"Steps between evaluations on held-out rows (0: only at the end)."`
-	HeldRows   int       `yaml:"held_rows" doc:"Held-out rows scored during training."`
-	Patience   int       `yaml:"patience" doc:"Stop after this many evaluations without improvement and keep the best weights (0: never)."`
-	Log        int       `yaml:"log" doc:"Steps between records of log.jsonl."`
-	Save       int       `yaml:"checkpoint" doc:"Steps between checkpoints."`
-	Keep       int       `yaml:"keep" doc:"Checkpoints kept: the newest, and those before it in case it is damaged."`
-	Best       bool      `yaml:"best" doc:"Export the weights of the best evaluation instead of the last ones."`
-}
-
-// Optimizer names the update rule.
-type Optimizer struct {
-	Name        string  `yaml:"name" enum:"adam|adamw|adagrad|sgd" doc:"Update rule."`
-	Rate        float64 `yaml:"rate" doc:"Learning rate of the network."`
-	Beta1       float64 `yaml:"beta1" doc:"Adam: decay of the mean gradient."`
-	Beta2       float64 `yaml:"beta2" doc:"Adam: decay of the mean squared gradient."`
-	Epsilon     float64 `yaml:"epsilon" doc:"Added to the denominator."`
-	Momentum    float64 `yaml:"momentum" doc:"SGD."`
-	Decay       float64 `yaml:"weight_decay" doc:"Decay of the network's weights (decoupled for adamw, added to the gradient otherwise)."`
-	MixerDecay  float64 `yaml:"mixer_decay" doc:"The same for the mixer M."`
-	Accumulator float64 `yaml:"accumulator" doc:"Adagrad: initial squared gradient."`
+	Steps      int             `yaml:"steps" doc:"Training steps; of classical methods, iterations of each k-means."`
+	Batch      int             `yaml:"batch" doc:"Vectors or pictures a step."`
+	Accumulate int             `yaml:"accumulate" doc:"Parts in which a batch is taken, one after another, so that large ones fit into memory."`
+	Perceptual float64         `yaml:"perceptual" doc:"Pictures: weight of the l1 distance in a perceptual network's features (0: none)."`
+	Split      float64         `yaml:"split" doc:"Share of the rows trained on; the rest is held out (ignored when a held-out file is given)."`
+	Optimizer  optim.Optimizer `yaml:"optimizer" doc:"How gradients become steps."`
+	Rates      Rates           `yaml:"rates" doc:"Learning rates of the parameter groups, as multiples of optimizer.rate."`
+	Schedule   optim.Schedule  `yaml:"schedule" doc:"The learning rate over time."`
+	ClipNorm   float64         `yaml:"clip_norm" doc:"Bound on the global norm of the gradient (0: none)."`
+	Average    float64         `yaml:"average" doc:"Decay of the weight average used for evaluation and export (0: none)."`
+	Evaluate   int             `yaml:"evaluate" doc:"Steps between evaluations on held-out rows (0: only at the end)."`
+	HeldRows   int             `yaml:"held_rows" doc:"Held-out rows scored during training."`
+	Patience   int             `yaml:"patience" doc:"Stop after this many evaluations without improvement and keep the best weights (0: never)."`
+	Log        int             `yaml:"log" doc:"Steps between records of log.jsonl."`
+	Save       int             `yaml:"checkpoint" doc:"Steps between checkpoints."`
+	Keep       int             `yaml:"keep" doc:"Checkpoints kept: the newest, and those before it in case it is damaged."`
+	Best       bool            `yaml:"best" doc:"Export the weights of the best evaluation instead of the last ones."`
 }
 
 // Rates are multiples of the optimizer's rate.
@@ -62,13 +47,6 @@ type Rates struct {
 	Mixer   float64 `yaml:"mixer" doc:"Mixer M."`
 	Feature float64 `yaml:"feature" doc:"Feature map W and the gain."`
 	Radius  float64 `yaml:"radius" doc:"Learned radius scalars."`
-}
-
-// Schedule shapes the learning rate.
-type Schedule struct {
-	Kind   string  `yaml:"kind" enum:"constant|cosine|inverse-sqrt" doc:"Shape after the warm-up."`
-	Warmup int     `yaml:"warmup" doc:"Steps of linear warm-up."`
-	Floor  float64 `yaml:"floor" doc:"Cosine: final share of the rate."`
 }
 
 // Default returns the default preset for a method: the settings that were
@@ -92,9 +70,9 @@ func Default(method string) (Config, error) {
 		Quantizer: q,
 		Train: Train{
 			Steps: steps, Batch: 1024, Accumulate: 1, Split: 0.9,
-			Optimizer: Optimizer{Name: "adamw", Rate: 1e-3, Decay: 0.3, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Momentum: 0.9, Accumulator: 0.1},
+			Optimizer: optim.Optimizer{Name: "adamw", Rate: 1e-3, Decay: 0.3, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Momentum: 0.9, Accumulator: 0.1},
 			Rates:     rates,
-			Schedule:  Schedule{Kind: "cosine", Warmup: 100},
+			Schedule:  optim.Schedule{Kind: "cosine", Warmup: 100},
 			ClipNorm:  1,
 			Evaluate:  500, HeldRows: 10000, Log: 50, Save: 250, Keep: 1,
 		},
@@ -163,8 +141,6 @@ func (c Config) Validate() error {
 		return fmt.Errorf("train.accumulate: parts of a batch and a cached codebook exclude each other; set quantizer.cache.period to 1")
 	case !(t.Split > 0 && t.Split <= 1):
 		return fmt.Errorf("train.split: %g must be above 0 and at most 1", t.Split)
-	case !(t.Optimizer.Rate > 0) || math.IsInf(t.Optimizer.Rate, 0):
-		return fmt.Errorf("train.optimizer.rate: %g must be positive", t.Optimizer.Rate)
 	case t.Average < 0 || t.Average >= 1:
 		return fmt.Errorf("train.average: %g must be at least 0 and below 1", t.Average)
 	case t.Evaluate < 0 || t.HeldRows < 0 || t.Patience < 0 || t.ClipNorm < 0 || t.Schedule.Warmup < 0:
@@ -172,18 +148,11 @@ func (c Config) Validate() error {
 	case t.Log < 1 || t.Save < 1:
 		return fmt.Errorf("train: log and checkpoint must be at least 1")
 	}
-	o := t.Optimizer
-	if o.Beta1 < 0 || o.Beta1 >= 1 || o.Beta2 < 0 || o.Beta2 >= 1 || o.Momentum < 0 || o.Momentum >= 1 {
-		return fmt.Errorf("train.optimizer: beta1, beta2 and momentum must be at least 0 and below 1")
+	if err := t.Optimizer.Validate(); err != nil {
+		return fmt.Errorf("train.%w", err)
 	}
-	if o.Epsilon < 0 || (o.Epsilon == 0 && o.Name != "sgd") {
-		return fmt.Errorf("train.optimizer.epsilon: %g must be positive, or parameters without a gradient divide by zero", o.Epsilon)
-	}
-	if !slices.Contains([]string{"adam", "adamw", "adagrad", "sgd"}, o.Name) {
-		return fmt.Errorf("train.optimizer.name: unknown optimizer %q, use adam, adamw, adagrad or sgd", o.Name)
-	}
-	if kinds := []string{"constant", "cosine", "inverse-sqrt"}; !slices.Contains(kinds, t.Schedule.Kind) {
-		return fmt.Errorf("train.schedule.kind: unknown schedule %q, use one of %s", t.Schedule.Kind, strings.Join(kinds, ", "))
+	if err := t.Schedule.Validate(); err != nil {
+		return fmt.Errorf("train.%w", err)
 	}
 	return c.Model.Validate()
 }
@@ -199,21 +168,6 @@ func (r Rates) rate(g weights.Group) float64 {
 		return r.Feature
 	case weights.Radius:
 		return r.Radius
-	}
-	return 1
-}
-
-// At is the share of the learning rate at a step of a run.
-func (s Schedule) At(step, steps int) float64 {
-	if step < s.Warmup {
-		return float64(step+1) / float64(s.Warmup)
-	}
-	switch s.Kind {
-	case "cosine":
-		done := float64(step-s.Warmup) / math.Max(1, float64(steps-s.Warmup))
-		return s.Floor + (1-s.Floor)*0.5*(1+math.Cos(math.Pi*math.Min(1, done)))
-	case "inverse-sqrt":
-		return math.Sqrt(math.Max(1, float64(s.Warmup)) / math.Max(1, float64(step+1)))
 	}
 	return 1
 }

@@ -10,13 +10,14 @@ import (
 	"github.com/gomlx/gomlx/ml/model"
 
 	"github.com/gritvq/gritvq/internal/gradtest"
+	"github.com/gritvq/gritvq/optim"
 	"github.com/gritvq/gritvq/weights"
 )
 
 // plain is a parameter under an optimizer written as in its paper, in float64.
 type plain struct{ value, first, second []float64 }
 
-func (p *plain) step(o Optimizer, g []float64, rate, decay float64, t int) {
+func (p *plain) step(o optim.Optimizer, g []float64, rate, decay float64, t int) {
 	for i := range p.value {
 		gradient := g[i]
 		if o.Name != "adamw" {
@@ -49,7 +50,7 @@ func (p *plain) step(o Optimizer, g []float64, rate, decay float64, t int) {
 func TestOptimizersMatchTheTextbook(t *testing.T) {
 	paths := []string{"encoder/w", "quantizer/level0/codes", "quantizer/level0/mixer/a", "quantizer/level0/feature/w", "quantizer/radius/scalar"}
 	rates := Rates{Codes: 3, Mixer: 0.5, Feature: 2, Radius: 0.1}
-	for _, o := range []Optimizer{
+	for _, o := range []optim.Optimizer{
 		{Name: "adam", Decay: 0.02, MixerDecay: 0.05}, {Name: "adamw", Decay: 0.2, MixerDecay: 0.5},
 		{Name: "adagrad", Accumulator: 0.1}, {Name: "adagrad", Accumulator: 0.3, Decay: 0.02}, {Name: "sgd", Momentum: 0.9}, {Name: "sgd", Decay: 0.1},
 	} {
@@ -62,7 +63,7 @@ func TestOptimizersMatchTheTextbook(t *testing.T) {
 	}
 }
 
-func matchTextbook(t *testing.T, o Optimizer, rates Rates, clip float64, paths []string) {
+func matchTextbook(t *testing.T, o optim.Optimizer, rates Rates, clip float64, paths []string) {
 	const size, base = 4, 0.05
 	rng := weights.Rand(3, o.Name)
 	set, want := weights.Set{}, map[string]*plain{}
@@ -78,24 +79,24 @@ func matchTextbook(t *testing.T, o Optimizer, rates Rates, clip float64, paths [
 		want[p] = ref
 	}
 	store := model.NewStore()
-	if err := weights.Install(store, weights.Set{}.Merge("", set).Merge("", o.init(set))); err != nil {
+	if err := weights.Install(store, weights.Set{}.Merge("", set).Merge("", o.Init(set))); err != nil {
 		t.Fatal(err)
 	}
 	exec := model.MustNewExec(gradtest.Engine(t), store, func(_ *model.Scope, in []*graph.Node) *graph.Node {
 		v := weights.FromStore(store, in[0].Graph())
 		p, _ := readPace(in[0])
-		p.keep, p.scale = graph.Reshape(graph.Slice(in[1], graph.AxisRange(0, 1))), graph.Reshape(graph.Slice(in[1], graph.AxisRange(1, 2)))
+		p.Keep, p.Scale = graph.Reshape(graph.Slice(in[1], graph.AxisRange(0, 1))), graph.Reshape(graph.Slice(in[1], graph.AxisRange(1, 2)))
 		next := map[string]*graph.Node{}
 		for i, path := range paths {
 			gradient := graph.Reshape(graph.Slice(in[2], graph.AxisElem(i)), size)
-			for name, value := range o.update(v, path, gradient, p) {
+			for name, value := range o.Update(v, path, gradient, p.Pace) {
 				next[name] = value
 			}
 		}
 		weights.Assign(store, next)
 		return in[0]
 	})
-	trainer := &Trainer{config: Config{Train: Train{Steps: 10, Optimizer: o, Rates: rates, ClipNorm: clip, Schedule: Schedule{Kind: "constant"}}}}
+	trainer := &Trainer{config: Config{Train: Train{Steps: 10, Optimizer: o, Rates: rates, ClipNorm: clip, Schedule: optim.Schedule{Kind: "constant"}}}}
 	trainer.config.Train.Optimizer.Rate = base
 	for step := range 6 {
 		gradients := weights.Normal(rng, 1, len(paths), size)
@@ -146,7 +147,7 @@ func matchTextbook(t *testing.T, o Optimizer, rates Rates, clip float64, paths [
 // Late in training the bias corrections are 1 to float32 precision, early ones
 // must not lose digits to it.
 func TestBiasCorrectionKeepsItsDigits(t *testing.T) {
-	trainer := &Trainer{config: Config{Train: Train{Steps: 10, Optimizer: Optimizer{Beta1: 0.9, Beta2: 0.999, Rate: 1}}}}
+	trainer := &Trainer{config: Config{Train: Train{Steps: 10, Optimizer: optim.Optimizer{Beta1: 0.9, Beta2: 0.999, Rate: 1}}}}
 	for updates, want := range map[int][2]float64{1: {0.1, 0.001}, 2: {0.19, 0.001999}, 100000: {1, 1}} {
 		values, err := tensors.CopyFlatData[float32](trainer.pace(updates, true))
 		if err != nil {
@@ -163,7 +164,7 @@ func TestBiasCorrectionKeepsItsDigits(t *testing.T) {
 func TestSchedules(t *testing.T) {
 	near := func(kind string, warmup int, floor float64, step, steps int, want float64) {
 		t.Helper()
-		if got := (Schedule{Kind: kind, Warmup: warmup, Floor: floor}).At(step, steps); math.Abs(got-want) > 1e-12 {
+		if got := (optim.Schedule{Kind: kind, Warmup: warmup, Floor: floor}).At(step, steps); math.Abs(got-want) > 1e-12 {
 			t.Errorf("%s, warm-up %d: step %d of %d has share %v, want %v", kind, warmup, step, steps, got, want)
 		}
 	}

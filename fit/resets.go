@@ -134,7 +134,7 @@ func readAll(values []*tensors.Tensor, err error) ([]*weights.Array, error) {
 // averaged weights and the cache, so that a reset sticks.
 func (t *Trainer) replace(set weights.Set, touched []vq.Touched) error {
 	changed := weights.Set{}.Merge("quantizer", set)
-	for _, slot := range t.config.Train.Optimizer.slots() {
+	for _, slot := range t.config.Train.Optimizer.Slots() {
 		start := float32(0)
 		if t.config.Train.Optimizer.Name == "adagrad" {
 			start = float32(t.config.Train.Optimizer.Accumulator)

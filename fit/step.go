@@ -3,6 +3,7 @@ package fit
 import (
 	"maps"
 
+	"github.com/gritvq/gritvq/optim"
 	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
@@ -27,11 +28,20 @@ const (
 	paceInputs
 )
 
+// pace is what changes from step to step.
+type pace struct {
+	optim.Pace
+	clip    *Node // bound on the gradient's norm
+	average *Node // share of new values in the weight average
+	apply   *Node // 0 while parts of a batch are collected
+}
+
 func readPace(x *Node) (p pace, progress *Node) {
 	at := func(i int) *Node { return Reshape(Slice(x, AxisRange(i, i+1))) }
-	p = pace{correction1: at(paceCorrection1), correction2: at(paceCorrection2), clip: at(paceClip), average: at(paceAverage), apply: at(paceApply), rate: map[weights.Group]*Node{}}
+	p = pace{clip: at(paceClip), average: at(paceAverage), apply: at(paceApply)}
+	p.Correction1, p.Correction2, p.Rate = at(paceCorrection1), at(paceCorrection2), map[weights.Group]*Node{}
 	for i, g := range weights.Groups {
-		p.rate[g] = at(paceInputs + i)
+		p.Rate[g] = at(paceInputs + i)
 	}
 	return p, at(paceProgress)
 }
@@ -57,7 +67,7 @@ type forward func(ctx *vq.Context, x *Node) tokenizer.Pass
 // moment and running average keeps its value.
 func (t *Trainer) trainStep(v weights.Vars, build forward, parameters []string, x, scalars, active, random *Node) (next map[string]*Node, report, index *Node) {
 	p, progress := readPace(scalars)
-	p.stride = t.stride(v)
+	p.Stride = t.stride(v)
 	ctx := &vq.Context{Vars: v, Training: true, Progress: progress}
 	if t.config.Quantizer.Dropout > 0 {
 		ctx.Active = active
@@ -116,15 +126,15 @@ func (t *Trainer) trainStep(v weights.Vars, build forward, parameters []string, 
 	norm := Sqrt(total)
 	finite := And(IsFinite(loss), IsFinite(norm))
 	kept := ConvertDType(finite, precision)
-	p.keep = Mul(kept, p.apply)
-	p.scale = OnesLike(norm)
+	p.Keep = Mul(kept, p.apply)
+	p.Scale = OnesLike(norm)
 	if t.config.Train.ClipNorm > 0 {
-		p.scale = Where(finite, Min(OnesLike(norm), Div(p.clip, MaxScalar(norm, 1e-12))), ZerosLike(norm))
+		p.Scale = Where(finite, Min(OnesLike(norm), Div(p.clip, MaxScalar(norm, 1e-12))), ZerosLike(norm))
 	}
 
 	for i, path := range parameters {
 		safe := Where(finite, gradients[i], ZerosLike(gradients[i]))
-		for updated, value := range t.config.Train.Optimizer.update(v, path, safe, p) {
+		for updated, value := range t.config.Train.Optimizer.Update(v, path, safe, p.Pace) {
 			next[updated] = value
 		}
 	}
@@ -137,9 +147,9 @@ func (t *Trainer) trainStep(v weights.Vars, build forward, parameters []string, 
 	}
 	for i, path := range t.accumulators {
 		old := v.Get(path + "_gradient")
-		next[path+"_gradient"] = Where(finite, Add(old, Mul(cacheGradients[i], p.scale)), old)
+		next[path+"_gradient"] = Where(finite, Add(old, Mul(cacheGradients[i], p.Scale)), old)
 	}
-	t.averageWeights(v, next, Mul(p.keep, p.average))
+	t.averageWeights(v, next, Mul(p.Keep, p.average))
 
 	stat := func(name string) *Node {
 		if s, ok := out.Stats[name]; ok {
@@ -202,7 +212,7 @@ func (t *Trainer) accumulated(v weights.Vars) []*Node {
 // step on the codebook's parameters.
 func (t *Trainer) refreshStep(v weights.Vars, scalars *Node, advance bool) map[string]*Node {
 	p, progress := readPace(scalars)
-	p.stride = t.stride(v)
+	p.Stride = t.stride(v)
 	ctx := &vq.Context{Vars: v.In("quantizer"), Training: true, Progress: progress}
 	next := map[string]*Node{}
 	if advance {
@@ -223,10 +233,10 @@ func (t *Trainer) refreshStep(v weights.Vars, scalars *Node, advance bool) map[s
 			total = Add(total, ReduceAllSum(Square(gradient)))
 		}
 		finite := IsFinite(total)
-		p.keep, p.scale = ConvertDType(finite, scalars.DType()), OnesLike(total)
+		p.Keep, p.Scale = ConvertDType(finite, scalars.DType()), OnesLike(total)
 		for i, gradient := range gradients {
 			safe := Where(finite, gradient, ZerosLike(gradient))
-			for updated, value := range t.config.Train.Optimizer.update(v, t.deferred[i], safe, p) {
+			for updated, value := range t.config.Train.Optimizer.Update(v, t.deferred[i], safe, p.Pace) {
 				next[updated] = value
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gritvq/gritvq/optim"
 	"github.com/gritvq/gritvq/radius"
 	"github.com/gritvq/gritvq/transform"
 	"github.com/gritvq/gritvq/vq"
@@ -22,8 +23,8 @@ func TestAccumulatedStepIsTheMeanOfDirectSteps(t *testing.T) {
 		c := tiny(t, "grit")
 		c.Quantizer.Mix.Kind = kind
 		c.Quantizer.Loss = vq.Loss{Codebook: 0.5, Commitment: 0.1, Usage: 0.2, Threshold: 0.9, Softness: 1}
-		c.Train.Optimizer = Optimizer{Name: "sgd", Rate: 0.1}
-		c.Train.Schedule, c.Train.ClipNorm = Schedule{Kind: "constant"}, 0
+		c.Train.Optimizer = optim.Optimizer{Name: "sgd", Rate: 0.1}
+		c.Train.Schedule, c.Train.ClipNorm = optim.Schedule{Kind: "constant"}, 0
 		source := open(t, tinySet)
 		mean := weights.Set{}
 		for i := range period {
@@ -93,8 +94,8 @@ func TestClippingBoundsTheGradient(t *testing.T) {
 	for _, gradient := range []string{"live", "accumulate"} {
 		c := tiny(t, "grit")
 		c.Quantizer.Cache = vq.Cache{Period: 5, Gradient: gradient}
-		c.Train.Optimizer = Optimizer{Name: "sgd", Rate: 1}
-		c.Train.Schedule, c.Train.ClipNorm = Schedule{Kind: "constant"}, 1e-3
+		c.Train.Optimizer = optim.Optimizer{Name: "sgd", Rate: 1}
+		c.Train.Schedule, c.Train.ClipNorm = optim.Schedule{Kind: "constant"}, 1e-3
 		c.Train.Rates = Rates{Codes: 1, Mixer: 1, Feature: 1, Radius: 1}
 		trainer := start(t, c, open(t, tinySet), t.TempDir(), false, Observer{})
 		if err := trainer.start(t.Context()); err != nil {
@@ -287,8 +288,8 @@ func TestStepsLeaveNothingBehind(t *testing.T) {
 func TestDeferredParametersCountTheirOwnUpdates(t *testing.T) {
 	c := tiny(t, "grit")
 	c.Quantizer.Cache = vq.Cache{Period: 6, Gradient: "accumulate"}
-	c.Train.Optimizer = Optimizer{Name: "adam", Rate: 0.01, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-12}
-	c.Train.Schedule, c.Train.Rates.Feature = Schedule{Kind: "constant"}, 1
+	c.Train.Optimizer = optim.Optimizer{Name: "adam", Rate: 0.01, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-12}
+	c.Train.Schedule, c.Train.Rates.Feature = optim.Schedule{Kind: "constant"}, 1
 	trainer := start(t, c, open(t, tinySet), t.TempDir(), false, Observer{})
 	for i := range 7 { // the seventh begins with the refresh
 		if err := step(t, trainer, i); err != nil {

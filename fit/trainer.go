@@ -151,7 +151,7 @@ func (t *Trainer) install(set weights.Set) error {
 			trained[p] = a
 		}
 	}
-	all := weights.Set{}.Merge("", set).Merge("", t.config.Train.Optimizer.init(trained))
+	all := weights.Set{}.Merge("", set).Merge("", t.config.Train.Optimizer.Init(trained))
 	if t.config.Train.Accumulate > 1 {
 		for p, a := range trained {
 			all[partialPrefix+"/"+p] = weights.New(a.Shape...)

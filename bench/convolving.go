@@ -112,7 +112,7 @@ func gradientRun(backend compute.Backend, variables weights.Set, data *weights.A
 		return graph.Gradient(loss(weights.FromNodes(named), nodes[0]), nodes[1:]...)
 	})
 	return func() error {
-		gradients, err := step.Exec(args...)
+		gradients, err := step.Call(args...)
 		if err != nil {
 			return err
 		}

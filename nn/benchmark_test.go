@@ -32,7 +32,7 @@ func benchmark(b *testing.B, inputs weights.Set, build func(nodes map[string]*gr
 	})
 	defer step.Finalize()
 	run := func() {
-		for _, gradient := range step.MustExec(args...) {
+		for _, gradient := range step.MustCall(args...) {
 			gradient.MustFinalizeAll()
 		}
 	}

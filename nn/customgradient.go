@@ -13,7 +13,9 @@ import (
 //
 // The engine lets a fused operation name a second graph that stands for it in
 // the backward pass. That graph is here a zero that depends on the inputs and
-// hands them their gradients; in the forward pass nothing uses it.
+// hands them their gradients; in the forward pass nothing uses it. The engine
+// then follows every input to its origin: data made by operations without a
+// gradient, such as random numbers, has to pass through StopGradient.
 func withGradients(value *graph.Node, inputs []*graph.Node, gradients func(adjoint *graph.Node) []*graph.Node) *graph.Node {
 	standIn := func() *graph.Node {
 		var byInput []*graph.Node

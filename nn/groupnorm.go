@@ -76,7 +76,7 @@ func (n GroupNorm) statistics(x *graph.Node, l layout) *groupStatistics {
 	square := s.groupMean(s.sum(graph.Mul(p, p)))
 	// Rounding may leave a constant group a variance below zero.
 	variance := graph.MaxScalar(graph.Sub(square, graph.Mul(s.mean, s.mean)), 0)
-	s.deviation = graph.Inverse(graph.Sqrt(graph.AddScalar(variance, groupNormEpsilon)))
+	s.deviation = graph.Reciprocal(graph.Sqrt(graph.AddScalar(variance, groupNormEpsilon)))
 	return s
 }
 

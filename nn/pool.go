@@ -2,6 +2,7 @@ package nn
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gomlx/gomlx/core/graph"
 )
@@ -75,5 +76,17 @@ func strided(x *graph.Node, start, stride, count int) *graph.Node {
 // MeanPool averages x [B, H, W, C] over its pixels: [B, C].
 func MeanPool(x *graph.Node) *graph.Node {
 	d := x.Shape().Dimensions
-	return graph.ReduceMean(graph.Reshape(x, d[0], d[1]*d[2], d[3]), 1)
+	mean := graph.ReduceMean(x, 1, 2)
+	if !onEmbeddedEngine(x) {
+		return mean
+	}
+	// The derived gradient broadcasts a middle axis, element by element there.
+	return withGradients(mean, []*graph.Node{x}, func(adjoint *graph.Node) []*graph.Node {
+		pixels := d[1] * d[2]
+		image := make([]int32, 0, d[0]*pixels)
+		for b := range d[0] {
+			image = append(image, slices.Repeat([]int32{int32(b)}, pixels)...)
+		}
+		return []*graph.Node{graph.Reshape(gatherRows(graph.DivScalar(adjoint, float64(pixels)), image), d...)}
+	})
 }

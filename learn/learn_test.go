@@ -1,0 +1,153 @@
+package learn
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+
+	"github.com/gritvq/gritvq/internal/gradtest"
+	"github.com/gritvq/gritvq/optim"
+	"github.com/gritvq/gritvq/weights"
+)
+
+// regression is y = 3 x0 - 2 x1 + noise from the engine's random state.
+func regression(poison int64) Problem {
+	rng := weights.Rand(7, "data")
+	all := weights.Normal(rng, 1, 256, 2)
+	return Problem{
+		Identity: "regression",
+		Init:     func() weights.Set { return weights.Set{"w": weights.New(2, 1), "state/fixed": weights.Full(5, 1)} },
+		Batch: func(step int64) ([]*tensors.Tensor, error) {
+			x, y := make([]float32, 0, 32), make([]float32, 0, 16)
+			for i := range 16 {
+				row := all.Row(int(step*16+int64(i)) % 256)
+				x, y = append(x, row...), append(y, 3*row[0]-2*row[1])
+			}
+			if step == poison {
+				y[3] = float32(math.NaN())
+			}
+			return []*tensors.Tensor{tensors.FromFlatDataAndDimensions(x, 16, 2), tensors.FromFlatDataAndDimensions(y, 16, 1)}, nil
+		},
+		Loss: func(v weights.Vars, in []*graph.Node, random *graph.Node) *graph.Node {
+			_, noise := graph.RandomNormal(random, in[1].Shape())
+			return graph.ReduceAllMean(graph.Square(graph.Sub(graph.Dot(in[0], v.Get("w")).Product(), graph.Add(in[1], graph.MulScalar(noise, 0.01)))))
+		},
+		Evaluate: func(_ context.Context, set weights.Set) (float64, map[string]float64, error) {
+			w := set["w"].Data
+			e := math.Abs(float64(w[0])-3) + math.Abs(float64(w[1])+2)
+			return -e, map[string]float64{"error": e}, nil
+		},
+	}
+}
+
+func settings() Config {
+	return Config{Seed: 1, Steps: 120, Batch: 16, Optimizer: optim.Optimizer{Name: "adam", Rate: 0.2, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8},
+		Schedule: optim.Schedule{Kind: "cosine", Warmup: 5}, ClipNorm: 10, Average: 0.9, Evaluate: 20, Log: 10, Save: 13}
+}
+
+func TestRunLearns(t *testing.T) {
+	var records []Record
+	set, err := Run(t.Context(), gradtest.Engine(t), regression(-1), settings(), t.TempDir(), false, Observer{Step: func(r Record) { records = append(records, r) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := set["w"].Data; math.Abs(float64(w[0])-3) > 0.05 || math.Abs(float64(w[1])+2) > 0.05 {
+		t.Errorf("learned %v, want 3 and -2", w)
+	}
+	if set["state/fixed"].Data[0] != 5 {
+		t.Error("a variable of the state was trained")
+	}
+	if len(records) != 120 || records[119].Scores["error"] > 0.05 || !(records[119].Loss < records[0].Loss/100) {
+		t.Errorf("%d records, the last %+v", len(records), records[len(records)-1])
+	}
+}
+
+// A run that is stopped again and again ends with the same bytes, log included.
+func TestResumeIsIdentical(t *testing.T) {
+	whole := t.TempDir()
+	want, err := Run(t.Context(), gradtest.Engine(t), regression(-1), settings(), whole, false, Observer{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	var got weights.Set
+	for stop := 25; ; stop += 31 {
+		ctx, cancel := context.WithCancel(t.Context())
+		got, err = Run(ctx, gradtest.Engine(t), regression(-1), settings(), dir, true, Observer{Step: func(r Record) {
+			if r.Step == stop {
+				cancel()
+			}
+		}})
+		cancel()
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, ErrInterrupted) {
+			t.Fatal(err)
+		}
+	}
+	for p, a := range want {
+		for i, x := range a.Data {
+			if got[p].Data[i] != x {
+				t.Fatalf("%s differs at %d: %v and %v", p, i, got[p].Data[i], x)
+			}
+		}
+	}
+	a, _ := os.ReadFile(filepath.Join(whole, LogFile))
+	b, _ := os.ReadFile(filepath.Join(dir, LogFile))
+	if len(a) == 0 || !bytes.Equal(a, b) {
+		t.Error("the logs differ")
+	}
+	other := regression(-1)
+	other.Identity = "something else"
+	if _, err := Run(t.Context(), gradtest.Engine(t), other, settings(), dir, true, Observer{}); err == nil || !strings.Contains(err.Error(), "other settings") {
+		t.Errorf("another problem's checkpoint: %v", err)
+	}
+}
+
+func TestSkippedStep(t *testing.T) {
+	var skipped []int
+	_, err := Run(t.Context(), gradtest.Engine(t), regression(7), settings(), t.TempDir(), false, Observer{Step: func(r Record) {
+		if r.Event != "" {
+			skipped = append(skipped, r.Step)
+		}
+	}})
+	if err != nil || len(skipped) != 1 || skipped[0] != 8 {
+		t.Errorf("skipped %v (%v), want step 8", skipped, err)
+	}
+}
+
+func TestEarlyStopKeepsTheBest(t *testing.T) {
+	c, p := settings(), regression(-1)
+	c.Patience, c.Evaluate = 2, 10
+	calls := 0
+	p.Evaluate = func(context.Context, weights.Set) (float64, map[string]float64, error) {
+		calls++
+		return float64(-(calls - 3) * (calls - 3)), map[string]float64{"call": float64(calls)}, nil
+	}
+	var last Record
+	if _, err := Run(t.Context(), gradtest.Engine(t), p, c, t.TempDir(), false, Observer{Step: func(r Record) { last = r }}); err != nil {
+		t.Fatal(err)
+	}
+	if calls != 5 || last.Step != 50 || !strings.Contains(last.Event, "since step 30") {
+		t.Errorf("%d evaluations, the last record %+v", calls, last)
+	}
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	for name, spoil := range map[string]func(*Config){"steps": func(c *Config) { c.Steps = 0 }, "average": func(c *Config) { c.Average = 1 }, "optimizer": func(c *Config) { c.Optimizer.Name = "" }, "log": func(c *Config) { c.Log = 0 }} {
+		c := settings()
+		spoil(&c)
+		if c.Validate() == nil {
+			t.Errorf("%s: %+v passes", name, c)
+		}
+	}
+}

@@ -1,0 +1,309 @@
+package learn
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/gomlx/compute"
+	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/gomlx/gomlx/ml/model"
+
+	"github.com/gritvq/gritvq/data"
+	"github.com/gritvq/gritvq/internal/heapguard"
+	"github.com/gritvq/gritvq/weights"
+)
+
+const averagePrefix = "average"
+
+// skipsInARow is the number of steps without a finite gradient, one after the
+// other, at which a run gives up.
+const skipsInARow = 20
+
+// ErrInterrupted is returned when the context ended; the checkpoint holds the
+// state, and a resumed run continues from it.
+var ErrInterrupted = errors.New("interrupted")
+
+// trainer is one run.
+type trainer struct {
+	config     Config
+	problem    Problem
+	backend    compute.Backend
+	dir        string
+	observe    Observer
+	store      *model.Store
+	parameters []string
+	exec       *model.Exec
+	log        *os.File
+	state      state
+	best       weights.Set
+}
+
+// state is the host's part of a checkpoint.
+type state struct {
+	Step     int     `json:"step"`
+	Skipped  int     `json:"skipped"`
+	InARow   int     `json:"in_a_row"`
+	Best     float64 `json:"best"`
+	BestStep int     `json:"best_step"`
+	Stale    int     `json:"stale"`
+	Stopped  bool    `json:"stopped"`
+	LogBytes int64   `json:"log_bytes"`
+	Identity string  `json:"identity"`
+}
+
+// Run trains a model in dir, which holds checkpoint.safetensors and log.jsonl,
+// and returns the variables to keep: the best by evaluation, or the last. With
+// resume a checkpoint in dir is continued if there is one; every run of the
+// same problem, configuration and seed ends with the same bytes however often it
+// was stopped.
+func Run(ctx context.Context, backend compute.Backend, problem Problem, config Config, dir string, resume bool, observe Observer) (weights.Set, error) {
+	heapguard.Ensure()
+	if err := config.Validate(); err != nil {
+		return nil, err
+	}
+	t := &trainer{config: config, problem: problem, backend: backend, dir: dir, observe: observe, store: model.NewStore()}
+	defer t.store.Finalize()
+	if err := t.prepare(resume); err != nil {
+		return nil, err
+	}
+	defer t.log.Close()
+	if t.exec != nil {
+		defer t.exec.Finalize()
+	}
+	feed := data.NewPrefetcher(ctx, int64(t.state.Step), int64(config.Steps), 2, problem.Batch, func(x []*tensors.Tensor) { finalize(x) })
+	defer feed.Close()
+	for t.state.Step < config.Steps && !t.state.Stopped {
+		inputs, err := feed.Next(ctx)
+		if err == nil {
+			err = t.one(ctx, inputs)
+			finalize(inputs)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil, t.interrupt()
+		case err != nil:
+			return nil, err
+		}
+		if t.state.Step%config.Save == 0 {
+			if err := t.save(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return t.export()
+}
+
+func finalize(list []*tensors.Tensor) {
+	for _, x := range list {
+		x.FinalizeAll()
+	}
+}
+
+// prepare restores a checkpoint or starts afresh.
+func (t *trainer) prepare(resume bool) error {
+	t.state = state{Best: math.Inf(-1), Identity: t.problem.Identity}
+	restored := false
+	if resume {
+		var err error
+		if restored, err = t.restore(); err != nil {
+			return err
+		}
+	}
+	first := t.problem.Init()
+	if !restored {
+		all := weights.Set{}.Merge("", first)
+		trained := weights.Set{}
+		for p, a := range first {
+			if weights.GroupOf(p) == weights.State {
+				continue
+			}
+			trained[p] = a
+			if t.config.Average > 0 {
+				all[averagePrefix+"/"+p] = a.Clone()
+			}
+		}
+		if err := weights.Install(t.store, all.Merge("", t.config.Optimizer.Init(trained))); err != nil {
+			return err
+		}
+	}
+	for _, p := range first.Paths() {
+		if weights.GroupOf(p) != weights.State {
+			t.parameters = append(t.parameters, p)
+		}
+	}
+	file, err := os.OpenFile(filepath.Join(t.dir, LogFile), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return fmt.Errorf("opening the training log: %w", err)
+	}
+	t.log = file
+	if err := file.Truncate(t.state.LogBytes); err != nil {
+		return fmt.Errorf("opening the training log: %w", err)
+	}
+	if _, err := file.Seek(t.state.LogBytes, io.SeekStart); err != nil {
+		return fmt.Errorf("opening the training log: %w", err)
+	}
+	return t.compile()
+}
+
+func (t *trainer) compile() (err error) {
+	t.exec, err = model.NewExec(t.backend, t.store, func(_ *model.Scope, in []*graph.Node) *graph.Node {
+		v := weights.FromStore(t.store, in[0].Graph())
+		next, report := t.step(v, in[2:], in[0], in[1])
+		weights.Assign(t.store, next)
+		return report
+	})
+	if t.observe.Status != nil {
+		t.observe.Status("compiling the training step")
+	}
+	return err
+}
+
+// one takes a step and does what falls due after it.
+func (t *trainer) one(ctx context.Context, inputs []*tensors.Tensor) error {
+	random, err := graph.RNGStateFromSeed(int64(weights.Rand(t.config.Seed, fmt.Sprintf("noise %d", t.state.Step)).Uint64() >> 1))
+	if err != nil {
+		return err
+	}
+	pace, rate := t.pace()
+	args := []any{pace, random}
+	for _, x := range inputs {
+		args = append(args, x)
+	}
+	out, err := t.exec.Call(args...)
+	pace.FinalizeAll()
+	random.FinalizeAll()
+	if err != nil {
+		return fmt.Errorf("step %d: %w", t.state.Step+1, err)
+	}
+	report, err := tensors.CopyFlatData[float32](out[0])
+	if err != nil {
+		return err
+	}
+	finalize(out)
+	t.state.Step++
+	r := Record{Step: t.state.Step, Loss: number(report[outLoss]), GradientNorm: number(report[outNorm]), Rate: rate}
+	if report[outKept] > 0 {
+		t.state.InARow = 0
+	} else {
+		t.state.Skipped++
+		t.state.InARow++
+		r.Event = "loss or gradient is not finite: step skipped"
+		if t.state.InARow >= skipsInARow {
+			return fmt.Errorf("training diverged: %d steps in a row up to step %d had no finite loss or gradient; lower train.optimizer.rate (now %g)", t.state.InARow, t.state.Step, t.config.Optimizer.Rate)
+		}
+	}
+	r.Skipped = t.state.Skipped
+	last := t.state.Step == t.config.Steps
+	if every := t.config.Evaluate; t.problem.Evaluate != nil && (last || every > 0 && t.state.Step%every == 0) {
+		if err := t.evaluate(context.WithoutCancel(ctx), &r); err != nil {
+			return err
+		}
+	}
+	if last || r.Scores != nil || r.Event != "" || t.state.Step%t.config.Log == 0 {
+		if err := t.write(r); err != nil {
+			return err
+		}
+	}
+	if t.observe.Step != nil {
+		t.observe.Step(r)
+	}
+	return nil
+}
+
+// number keeps records valid JSON.
+func number(x float32) float64 {
+	if v := float64(x); !math.IsNaN(v) && !math.IsInf(v, 0) {
+		return v
+	}
+	return -1
+}
+
+func (t *trainer) pace() (*tensors.Tensor, float64) {
+	o, taken := t.config.Optimizer, float64(t.state.Step+1)
+	rate := o.Rate * t.config.Schedule.At(t.state.Step, t.config.Steps)
+	values := make([]float32, paceInputs)
+	values[paceCorrection1], values[paceCorrection2] = float32(1-math.Pow(o.Beta1, taken)), float32(1-math.Pow(o.Beta2, taken))
+	values[paceRate], values[paceClip] = float32(rate), float32(t.config.ClipNorm)
+	values[paceAverage] = float32(1 - min(t.config.Average, (1+taken)/(10+taken)))
+	return tensors.FromFlatDataAndDimensions(values, paceInputs), rate
+}
+
+// evaluate scores the current weights and keeps the best.
+func (t *trainer) evaluate(ctx context.Context, r *Record) error {
+	if t.observe.Status != nil {
+		t.observe.Status("evaluating")
+	}
+	set, err := t.current()
+	if err != nil {
+		return err
+	}
+	score, all, err := t.problem.Evaluate(ctx, set)
+	if err != nil {
+		return fmt.Errorf("evaluating at step %d: %w", t.state.Step, err)
+	}
+	r.Scores = all
+	if score > t.state.Best {
+		t.state.Best, t.state.BestStep, t.state.Stale, t.best = score, t.state.Step, 0, set
+		return nil
+	}
+	t.state.Stale++
+	if p := t.config.Patience; p > 0 && t.state.Stale >= p {
+		t.state.Stopped = true
+		r.Event = fmt.Sprintf("no improvement since step %d: stopping early", t.state.BestStep)
+	}
+	return nil
+}
+
+// current returns the variables as they would be exported now.
+func (t *trainer) current() (weights.Set, error) {
+	all, err := weights.Read(t.store, "")
+	if err != nil {
+		return nil, err
+	}
+	set := weights.Set{}
+	for p, a := range all {
+		if strings.HasPrefix(p, "optimizer/") || strings.HasPrefix(p, averagePrefix+"/") {
+			continue
+		}
+		set[p] = a
+		if average, ok := all[averagePrefix+"/"+p]; ok {
+			set[p] = average
+		}
+	}
+	return set, nil
+}
+
+func (t *trainer) export() (weights.Set, error) {
+	if t.best != nil {
+		return t.best, nil
+	}
+	return t.current()
+}
+
+func (t *trainer) write(r Record) error {
+	line, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	n, err := t.log.Write(append(line, '\n'))
+	t.state.LogBytes += int64(n)
+	if err != nil {
+		return fmt.Errorf("writing the training log: %w", err)
+	}
+	return nil
+}
+
+func (t *trainer) interrupt() error {
+	if err := t.save(); err != nil {
+		return fmt.Errorf("%w, and the checkpoint could not be saved: %w", ErrInterrupted, err)
+	}
+	return ErrInterrupted
+}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/gritvq/gritvq/bundle"
-	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/fit"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task/recon"
@@ -31,15 +30,7 @@ func (e *experiment) pictureReport(ctx context.Context, b *bundle.Bundle, result
 	}
 	page.Section("Pictures", "What becomes of pictures, and what codes look like.", figures...)
 	page.Section("Scores", "With hard codes, on the middle of every picture.", pictureTable(presentPictureScores(*m.Metrics.Pictures)...))
-	rendered, err := config.Render(e.config)
-	if err != nil {
-		return nil, err
-	}
-	page.Section("Reproduce", "The run is determined by its data, its settings and its seed.",
-		report.Code{Caption: "Command", Text: m.Command},
-		report.Code{Caption: "Settings", Text: withoutComments(rendered)})
-	page.Footer(fmt.Sprintf("%s, %s. Data %s.", m.CreatedBy, m.Created.Format("2 January 2006 15:04 MST"), m.Data.Fingerprint))
-	return page, nil
+	return page, e.reproduce(page, m)
 }
 
 // reportPictures bounds the pictures that a page is drawn from.

@@ -43,15 +43,20 @@ func (e *experiment) report(ctx context.Context, b *bundle.Bundle, result *outco
 		tables = append(tables, positionTable(b.Manifest.Layout, presentScores(m.Metrics)...))
 	}
 	page.Section("Scores", "With hard codes, as encode and decode work. The relative error is 0 for a perfect reconstruction and 1 for answering with the mean.", tables...)
+	return page, e.reproduce(page, m)
+}
+
+// reproduce closes a page with what it takes to make it again.
+func (e *experiment) reproduce(page *report.Page, m bundle.Manifest) error {
 	rendered, err := config.Render(e.config)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	page.Section("Reproduce", "The run is determined by its data, its settings and its seed.",
 		report.Code{Caption: "Command", Text: m.Command},
 		report.Code{Caption: "Settings", Text: withoutComments(rendered)})
 	page.Footer(fmt.Sprintf("%s, %s. Data %s.", m.CreatedBy, m.Created.Format("2 January 2006 15:04 MST"), m.Data.Fingerprint))
-	return page, nil
+	return nil
 }
 
 func trainFacts(m bundle.Manifest, result *outcome) []report.Fact {

@@ -55,17 +55,50 @@ func showTrained(s *streams, o trainOptions, m bundle.Manifest) error {
 	return nil
 }
 
-// namedScores is a column of a score table.
-type namedScores struct {
+// column is a set of scores under a name, in a table.
+type column[S any] struct {
 	name   string
-	scores *tokenizer.Scores
+	scores *S
 }
 
-// scoreRows are the lines of a score table.
-var scoreRows = []struct {
+// line is a score in a table.
+type line[S any] struct {
 	name  string
-	value func(s *tokenizer.Scores) string
-}{
+	value func(s *S) string
+}
+
+// tableOf compares sets of scores side by side.
+func tableOf[S any](lines []line[S], columns []column[S]) report.Table {
+	t := report.Table{Columns: []report.Column{{Name: "score"}}}
+	for _, c := range columns {
+		t.Columns = append(t.Columns, report.Column{Name: c.name, Align: report.Right})
+	}
+	for _, row := range lines {
+		cells := report.Cells(row.name)
+		for _, c := range columns {
+			cells = append(cells, report.Cell{Text: row.value(c.scores)})
+		}
+		t.Rows = append(t.Rows, cells)
+	}
+	return t
+}
+
+// heldAndTrained are the columns of a finished run; a set without items is nil.
+func heldAndTrained[S any](held, train *S) []column[S] {
+	var columns []column[S]
+	if held != nil {
+		columns = append(columns, column[S]{"held out", held})
+	}
+	if train != nil {
+		columns = append(columns, column[S]{"trained on", train})
+	}
+	return columns
+}
+
+type namedScores = column[tokenizer.Scores]
+
+// scoreRows are the lines of a score table of vectors.
+var scoreRows = []line[tokenizer.Scores]{
 	{"relative error", func(s *tokenizer.Scores) string { return relativeError(s) }},
 	{"mean squared error", func(s *tokenizer.Scores) string { return report.Number(s.MSE, 4) }},
 	{"cosine", func(s *tokenizer.Scores) string { return report.Number(s.Cosine, 4) }},
@@ -76,32 +109,10 @@ var scoreRows = []struct {
 	{"vectors", func(s *tokenizer.Scores) string { return report.Count(s.Vectors) }},
 }
 
-// scoresTable compares sets of scores side by side.
-func scoresTable(columns ...namedScores) report.Table {
-	t := report.Table{Columns: []report.Column{{Name: "score"}}}
-	for _, c := range columns {
-		t.Columns = append(t.Columns, report.Column{Name: c.name, Align: report.Right})
-	}
-	for _, row := range scoreRows {
-		cells := report.Cells(row.name)
-		for _, c := range columns {
-			cells = append(cells, report.Cell{Text: row.value(c.scores)})
-		}
-		t.Rows = append(t.Rows, cells)
-	}
-	return t
-}
+// scoresTable compares scores of vectors.
+func scoresTable(columns ...namedScores) report.Table { return tableOf(scoreRows, columns) }
 
-func presentScores(m bundle.Metrics) []namedScores {
-	var columns []namedScores
-	if m.Held != nil {
-		columns = append(columns, namedScores{"held out", m.Held})
-	}
-	if m.Train != nil {
-		columns = append(columns, namedScores{"trained on", m.Train})
-	}
-	return columns
-}
+func presentScores(m bundle.Metrics) []namedScores { return heldAndTrained(m.Held, m.Train) }
 
 // relativeError is n/a for vectors that are all the same: there is no spread to
 // relate to.

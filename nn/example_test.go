@@ -70,3 +70,15 @@ func ExampleImageEncoder() {
 	// (Float32)[2, 4, 4, 6] a factor of 4
 	// (Float32)[2, 16, 16, 3]
 }
+
+// Three columns at stride 2: the last window reaches beyond the picture.
+func ExampleMaxPool() {
+	x := tensors.FromFlatDataAndDimensions([]float32{
+		1, 5, 2, 0, 3, 9,
+		4, 0, 7, 1, 8, 2,
+		6, 3, 0, 2, 1, 1,
+	}, 1, 3, 6, 1)
+	fmt.Println(run(nil, x, func(_ weights.Vars, x *graph.Node) *graph.Node { return nn.MaxPool(x, 3, 2, true) }).Value())
+	// Output:
+	// [[[[7] [8] [9]]]]
+}

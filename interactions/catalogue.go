@@ -1,0 +1,95 @@
+package interactions
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Item is what is known of one item.
+type Item struct {
+	ID    string
+	Title string
+	// Text is what an encoder should read: title, brand and categories in one
+	// line, or the text that the file gives.
+	Text string
+	// Categories lead from the widest to the narrowest, if the file has them.
+	Categories []string
+}
+
+// Catalogue is a list of items with distinct names, in the order of its file:
+// that of the rows of an embedding made from it.
+type Catalogue struct {
+	Items []Item
+	rows  map[string]int32
+}
+
+// NewCatalogue makes a catalogue of items. It fails without any, and on a name
+// that is empty or repeated.
+func NewCatalogue(items []Item) (*Catalogue, error) {
+	if len(items) == 0 {
+		return nil, fmt.Errorf("a catalogue needs at least one item")
+	}
+	c := &Catalogue{Items: items, rows: make(map[string]int32, len(items))}
+	for i, item := range items {
+		if item.ID == "" {
+			return nil, fmt.Errorf("item %d has no name", i)
+		}
+		if first, twice := c.rows[item.ID]; twice {
+			return nil, fmt.Errorf("items %d and %d are both called %q", first, i, item.ID)
+		}
+		c.rows[item.ID] = int32(i)
+	}
+	return c, nil
+}
+
+// Len is the number of items.
+func (c *Catalogue) Len() int { return len(c.Items) }
+
+// Row returns the place of an item in the catalogue.
+func (c *Catalogue) Row(id string) (int, bool) {
+	row, known := c.rows[id]
+	return int(row), known
+}
+
+// Rows returns the row in the catalogue of every item of a log, by number. It
+// fails if the catalogue lacks one.
+func (c *Catalogue) Rows(log *Log) ([]int, error) {
+	rows := make([]int, log.Items())
+	missing, first := 0, ""
+	for i, id := range log.items {
+		row, known := c.rows[id]
+		if !known {
+			if missing++; missing == 1 {
+				first = id
+			}
+		}
+		rows[i] = int(row)
+	}
+	if missing > 0 {
+		return nil, fmt.Errorf("the catalogue lacks %d of the %d items of %s, such as %q; give the catalogue that belongs to it", missing, log.Items(), log.path, first)
+	}
+	return rows, nil
+}
+
+// Texts returns the text of every item, in order.
+func (c *Catalogue) Texts() []string {
+	texts := make([]string, c.Len())
+	for i, item := range c.Items {
+		texts[i] = item.Text
+	}
+	return texts
+}
+
+// describe fills in the text of an item that has none.
+func (item *Item) describe(brand string) {
+	if item.Text != "" {
+		return
+	}
+	var parts []string
+	for _, part := range []string{item.Title, brand, strings.Join(item.Categories, ", ")} {
+		if part = strings.TrimSpace(part); part != "" {
+			parts = append(parts, part)
+		}
+	}
+	item.Text = strings.Join(parts, ". ")
+}

@@ -1,0 +1,92 @@
+package interactions
+
+import (
+	"context"
+	"slices"
+	"testing"
+)
+
+func TestItems(t *testing.T) {
+	for name, c := range map[string]struct{ file, content string }{
+		"Amazon": {"items.jsonl", `{"id": 10, "asin": "B1", "title": "Oil, pure", "brand": "Coco", "categories": [["Beauty", "Skin"], ["Other"]]}` + "\n\n" +
+			`{"id": 20, "short_text": "gun mats", "attributes": [1, 2]}` + "\n"},
+		"list and text": {"items.jsonl", `{"item": "10", "name": "Oil, pure", "store": "Coco", "category": ["Beauty", "", "Skin"]}` + "\n" +
+			`{"item": "20", "title": "gun mats", "categories": null}` + "\n"},
+		"genres": {"items.csv", "movieId,title,genres,brand\n10,\"Oil, pure\",Beauty|Skin,Coco\n20,gun mats,,\n"},
+		"tabs":   {"items.tsv", "genres\tbrand\tid\ttitle\nBeauty > Skin\tCoco\t10\tOil, pure\n\t\t20\tgun mats\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := ReadItems(t.Context(), writeFile(t, c.file, c.content))
+			if err != nil {
+				t.Fatal(err)
+			}
+			first, second := got.Items[0], got.Items[1]
+			if first.ID != "10" || first.Title != "Oil, pure" || !slices.Equal(first.Categories, []string{"Beauty", "Skin"}) || first.Text != "Oil, pure. Coco. Beauty, Skin" {
+				t.Errorf("%+v", first)
+			}
+			if second.ID != "20" || second.Text != "gun mats" || second.Title != "gun mats" || len(second.Categories) != 0 {
+				t.Errorf("%+v", second)
+			}
+			if row, ok := got.Row("20"); row != 1 || !ok || got.Len() != 2 || got.Texts()[1] != "gun mats" {
+				t.Errorf("row %d, %v", row, ok)
+			}
+		})
+	}
+}
+
+func TestMovies(t *testing.T) {
+	got, err := ReadItems(t.Context(), writeFile(t, "movies.dat", "73::Mis\xe9rables, Les (1995)::Drama|Musical\r\n2::Jumanji (1995)::Adventure\r\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Items[0].Title != "Misérables, Les (1995)" || got.Items[0].Text != "Misérables, Les (1995). Drama, Musical" {
+		t.Errorf("%+v", got.Items[0])
+	}
+	utf8, err := ReadItems(t.Context(), writeFile(t, "movies.dat", "73::Misérables, Les (1995)::Drama|Musical\n"))
+	if err != nil || utf8.Items[0].Title != got.Items[0].Title {
+		t.Errorf("%+v, %v", utf8, err)
+	}
+}
+
+func TestItemsThatAreWrong(t *testing.T) {
+	for name, c := range map[string]struct{ file, content, want string }{
+		"no object":   {"i.jsonl", "{\"id\": 1, \"title\": \"a\"}\n[1]\n", `line 2 of`},
+		"no id":       {"i.jsonl", "{\"title\": \"a\"}\n", "has no id"},
+		"list for id": {"i.jsonl", "{\"id\": [1], \"title\": \"a\"}\n", "has no id"},
+		"twice":       {"i.jsonl", "{\"id\": 1}\n{\"id\": \"1\"}\n", `items 0 and 1 are both called "1"`},
+		"none":        {"i.jsonl", "\n", "at least one item"},
+		"no header":   {"i.csv", "1,abc,x\n", "needs a column for the id"},
+		"empty id":    {"i.csv", "id,title\n,abc\n", "line 2"},
+		"format":      {"i.xml", "<a/>", "expected .jsonl"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := writeFile(t, c.file, c.content)
+			_, err := ReadItems(context.Background(), path)
+			wantError(t, err, c.want, path)
+		})
+	}
+	log := mustOpen(t, writeFile(t, "s.txt", sequences), Options{})
+	c, err := NewCatalogue([]Item{{ID: "8"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Rows(log)
+	wantError(t, err, "lacks 2 of the 3 items", `"7"`)
+}
+
+func TestRealMovies(t *testing.T) {
+	c, err := ReadItems(t.Context(), realData(t, "ml-1m/movies.dat"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := mustOpen(t, realData(t, "ml-1m/sequences.txt"), Options{})
+	if s := l.Stats(); c.Len() != 3883 || s.Users != 6040 || s.Items != 3706 || s.Interactions != 1_000_209 { // README of MovieLens-1M
+		t.Errorf("%d movies, %+v", c.Len(), s)
+	}
+	if _, err := c.Rows(l); err != nil {
+		t.Error(err)
+	}
+	if row, ok := c.Row("73"); !ok || c.Items[row].Title != "Misérables, Les (1995)" {
+		t.Errorf("movie 73 is %q", c.Items[row].Title)
+	}
+}

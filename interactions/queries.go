@@ -1,0 +1,75 @@
+package interactions
+
+import (
+	"hash/fnv"
+	"slices"
+)
+
+// Part is what a query is for.
+type Part string
+
+// The parts of a set of queries. A query, whatever the number of its answers,
+// is in one of them.
+const (
+	TrainPart      Part = "train"
+	ValidationPart Part = "validation"
+	TestPart       Part = "test"
+)
+
+// Query is a search and the products that answer it.
+type Query struct {
+	ID      string
+	Text    string
+	Answers []int32 // rows of the catalogue, ascending, at least one
+	Part    Part
+}
+
+// Queries is a set of searches over one catalogue.
+type Queries struct {
+	Catalogue *Catalogue
+	List      []Query
+	// Unanswered counts queries that were left out because no product of the
+	// catalogue answers them.
+	Unanswered int
+}
+
+// Only returns the queries of one part, in order.
+func (q *Queries) Only(part Part) []Query {
+	var list []Query
+	for _, query := range q.List {
+		if query.Part == part {
+			list = append(list, query)
+		}
+	}
+	return list
+}
+
+// heldTenths of queries are for validation, and as many for testing.
+const heldTenths = 1
+
+// partOf assigns a query to a part: 8 of 10 to training, by a hash of its text.
+func partOf(seed uint64, text string) Part {
+	switch tenth := textHash(seed, text) % 10; {
+	case tenth < heldTenths:
+		return TestPart
+	case tenth < 2*heldTenths:
+		return ValidationPart
+	}
+	return TrainPart
+}
+
+// textHash is the same on every machine.
+func textHash(seed uint64, text string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(text))
+	x := h.Sum64() ^ seed*0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9 // the mixer of SplitMix64
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// distinct sorts answers and drops repetitions.
+func distinct(answers []int32) []int32 {
+	slices.Sort(answers)
+	return slices.Compact(answers)
+}

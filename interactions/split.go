@@ -1,0 +1,49 @@
+package interactions
+
+// evaluated is the length from which a user's last two items are held out:
+// shorter sequences would leave nothing to train on.
+const evaluated = 3
+
+// Train returns the items of a user that training may see: all but the last
+// two. Users of fewer than three items are not evaluated, and all of theirs are
+// for training.
+func (l *Log) Train(user int) []int32 {
+	all := l.Sequence(user)
+	if len(all) < evaluated {
+		return all
+	}
+	return all[: len(all)-2 : len(all)-2]
+}
+
+// Validation returns the last item but one of a user, and what came before it.
+// ok is false for users of fewer than three items.
+func (l *Log) Validation(user int) (history []int32, target int32, ok bool) {
+	return l.heldOut(user, 2)
+}
+
+// Test returns the last item of a user, and what came before it: the item of
+// Validation is known by then. ok is false for users of fewer than three items.
+func (l *Log) Test(user int) (history []int32, target int32, ok bool) {
+	return l.heldOut(user, 1)
+}
+
+func (l *Log) heldOut(user, fromEnd int) (history []int32, target int32, ok bool) {
+	all := l.Sequence(user)
+	if len(all) < evaluated {
+		return nil, 0, false
+	}
+	at := len(all) - fromEnd
+	return all[:at:at], all[at], true
+}
+
+// TrainCounts returns how often each item occurs in the training parts of all
+// users: 0 for items that a model meets for the first time when it is tested.
+func (l *Log) TrainCounts() []int {
+	counts := make([]int, l.Items())
+	for u := range l.Users() {
+		for _, item := range l.Train(u) {
+			counts[item]++
+		}
+	}
+	return counts
+}

@@ -48,10 +48,10 @@ func TestComparisonsAgainstSciPy(t *testing.T) {
 	for _, c := range fixtures.Significance {
 		a, b := NewRanking(), NewRanking()
 		for u := range c.Users {
-			random := func(i int) int { return int(hashed(uint32(c.Seed + 4*u + i))) }
-			x := random(0)%c.Spread + 1
-			y := random(1)%(c.Spread+3) + 1
-			if random(2)%3 == 0 {
+			random := func(i, n int) int { return int(hashed(uint32(c.Seed+4*u+i)) % uint32(n)) }
+			x := random(0, c.Spread) + 1
+			y := random(1, c.Spread+3) + 1
+			if random(2, 3) == 0 {
 				y = x
 			}
 			if err := a.Add(fmt.Sprint(u), x); err != nil {

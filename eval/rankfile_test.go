@@ -73,7 +73,7 @@ func TestRankingFilesThatAreWrong(t *testing.T) {
 		"user,ranks,recall@5\nu,2,NaN\n":      "the ranks give 1",
 		"user,ranks,recall@5\nu,2,much\n":     `"much" for recall@5`,
 		"user,ranks\nu,1,2\n":                 "wrong number of fields",
-		"user,ranks\nu,99999999999\n":         "rank 99999999999",
+		"user,ranks\nu,99999999999\n":         "99999999999",
 		"user,ranks,other\nu,1,recall\nv,1\n": "wrong number of fields",
 	} {
 		path := filepath.Join(t.TempDir(), "scores.csv")

@@ -1,0 +1,97 @@
+package nn
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/gomlx/gomlx/core/graph"
+
+	"github.com/gritvq/gritvq/weights"
+)
+
+// Attention lets every vector of a sequence gather from another sequence, or
+// from its own, by several heads (Vaswani et al., 2017). The linear maps have no
+// biases. Heads · HeadDim need not be Width.
+type Attention struct {
+	Width, Heads, HeadDim int
+	Dropout               float64 // of the attention weights
+}
+
+// KeyValues are the keys and values of a sequence that queries attend to, both
+// [B, Heads, S, HeadDim].
+type KeyValues struct {
+	Keys, Values *graph.Node
+}
+
+func (a Attention) inner() int { return a.Heads * a.HeadDim }
+
+// Init returns "query", "key" and "value" [Width, Heads·HeadDim] and "output"
+// [Heads·HeadDim, Width], Gaussian and scaled to keep the size of the signal.
+func (a Attention) Init(rng *rand.Rand) weights.Set {
+	set := weights.Set{}
+	for _, name := range []string{"query", "key", "value"} {
+		set[name] = weights.Normal(rng, 1/math.Sqrt(float64(a.Width)), a.Width, a.inner())
+	}
+	set["output"] = weights.Normal(rng, 1/math.Sqrt(float64(a.inner())), a.inner(), a.Width)
+	return set
+}
+
+// Build lets x [B, T, Width] gather from source [B, S, Width] what the mask lets
+// it see: [B, T, Width]. Bias, where not nil, is [1, Heads, T, S] and added to
+// the scores.
+func (a Attention) Build(v weights.Vars, x, source *graph.Node, mask Mask, bias *graph.Node, random *Random) *graph.Node {
+	return a.attend(v, x, a.remember(v, source, random), mask, bias)
+}
+
+// Remember computes the keys and values of source [B, S, Width], for Recall.
+func (a Attention) Remember(v weights.Vars, source *graph.Node) KeyValues {
+	return a.remember(v, source, nil)
+}
+
+// Recall is Build with keys and values computed before, at inference.
+func (a Attention) Recall(v weights.Vars, x *graph.Node, source KeyValues, mask Mask, bias *graph.Node) *graph.Node {
+	return a.attend(v, x, source, mask, bias)
+}
+
+// remember drops attention weights as T5 does, alike for all queries: then a
+// dropped weight is a dropped value.
+func (a Attention) remember(v weights.Vars, source *graph.Node, random *Random) KeyValues {
+	return KeyValues{
+		Keys:   a.split(linear(source, v.Get("key"))),
+		Values: random.Dropout(a.split(linear(source, v.Get("value"))), a.Dropout, 3),
+	}
+}
+
+func (a Attention) attend(v weights.Vars, x *graph.Node, source KeyValues, mask Mask, bias *graph.Node) *graph.Node {
+	// Scaling the matrix is less work than scaling queries or scores.
+	query := graph.MulScalar(v.Get("query"), 1/math.Sqrt(float64(a.HeadDim)))
+	gathered := attend(a.split(linear(x, query)), source.Keys, source.Values, mask, bias)
+	return linear(a.join(gathered), v.Get("output"))
+}
+
+// split turns [B, T, Heads·HeadDim] into [B, Heads, T, HeadDim].
+func (a Attention) split(x *graph.Node) *graph.Node {
+	b, t := x.Shape().Dim(0), x.Shape().Dim(1)
+	if t == 1 { // nothing changes places
+		return graph.Reshape(x, b, a.Heads, 1, a.HeadDim)
+	}
+	return graph.TransposeAllAxes(graph.Reshape(x, b, t, a.Heads, a.HeadDim), 0, 2, 1, 3)
+}
+
+// join is the inverse of split.
+func (a Attention) join(x *graph.Node) *graph.Node {
+	b, t := x.Shape().Dim(0), x.Shape().Dim(2)
+	if t > 1 {
+		x = graph.TransposeAllAxes(x, 0, 2, 1, 3)
+	}
+	return graph.Reshape(x, b, t, a.inner())
+}
+
+// linear maps the vectors of x [..., in] by matrix [in, out], in the precision
+// of x.
+func linear(x, matrix *graph.Node) *graph.Node {
+	dims := append([]int{}, x.Shape().Dimensions...)
+	y := Product(graph.Reshape(x, -1, dims[len(dims)-1]), graph.ConvertDType(matrix, x.DType()))
+	dims[len(dims)-1] = matrix.Shape().Dim(1)
+	return graph.Reshape(y, dims...)
+}

@@ -1,0 +1,40 @@
+package nn
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	"github.com/gomlx/gomlx/core/graph"
+)
+
+// Random is where a training step gets its randomness from. A nil Random is
+// that of inference: nothing is drawn and nothing is dropped.
+type Random struct {
+	state *graph.Node
+}
+
+// NewRandom starts from an engine's random state, such as graph.RNGStateFromSeed
+// gives: the same state drops the same values.
+func NewRandom(state *graph.Node) *Random { return &Random{state: state} }
+
+// Dropout returns x with values set to zero, each with probability rate, and the
+// others divided by 1 - rate, so that every value keeps its mean (Srivastava et
+// al., 2014). Along the shared axes one draw decides for all values.
+func (r *Random) Dropout(x *graph.Node, rate float64, shared ...int) *graph.Node {
+	if rate < 0 || rate >= 1 {
+		panic(fmt.Errorf("nn: dropout of %g must be at least 0 and below 1", rate))
+	}
+	if r == nil || rate == 0 {
+		return x
+	}
+	dims := slices.Clone(x.Shape().Dimensions)
+	for _, axis := range shared {
+		dims[axis] = 1
+	}
+	var draw *graph.Node
+	r.state, draw = graph.RandomUniform(r.state, shapes.Make(dtypes.Float32, dims...))
+	kept := graph.GreaterOrEqual(draw, graph.Scalar(x.Graph(), dtypes.Float32, rate))
+	return graph.Mul(x, graph.MulScalar(graph.ConvertDType(kept, x.DType()), 1/(1-rate)))
+}

@@ -1,0 +1,95 @@
+package nn
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/gomlx/gomlx/core/graph"
+
+	"github.com/gritvq/gritvq/internal/gradtest"
+)
+
+// dropped applies dropout to ones [40, 50, 20] and returns it with its gradient.
+func dropped(t *testing.T, seed int64, rate float64, shared ...int) (values, gradient []float64) {
+	in := gradtest.Inputs{"x": {Shape: []int{40, 50, 20}, Data: slices.Repeat([]float64{1}, 40*50*20)}}
+	got := gradtest.Eval[float32](t, in, func(nodes map[string]*graph.Node) []*graph.Node {
+		random := NewRandom(graph.RNGStateFromSeedForGraph(nodes["x"].Graph(), seed))
+		y := random.Dropout(nodes["x"], rate, shared...)
+		return append([]*graph.Node{y}, graph.Gradient(graph.ReduceAllSum(y), nodes["x"])...)
+	})
+	return got[0], got[1]
+}
+
+// The share of dropped values is the rate, the others are scaled up, and the
+// gradient is dropped alike.
+func TestDropout(t *testing.T) {
+	for _, rate := range []float64{0.1, 0.5, 0.9} {
+		y, gradient := dropped(t, 1, rate)
+		zeros := 0
+		for i, value := range y {
+			if value == 0 {
+				zeros++
+			} else if math.Abs(value*(1-rate)-1) > 1e-6 {
+				t.Fatalf("rate %g: a kept 1 became %g", rate, value)
+			}
+			if gradient[i] != value {
+				t.Fatalf("rate %g: the gradient is %g where 1 became %g", rate, gradient[i], value)
+			}
+		}
+		// Five standard deviations of a binomial share.
+		share := float64(zeros) / float64(len(y))
+		if bound := 5 * math.Sqrt(rate*(1-rate)/float64(len(y))); math.Abs(share-rate) > bound {
+			t.Errorf("rate %g: %g of the values were dropped, more than %g off", rate, share, bound)
+		}
+	}
+}
+
+func TestDropoutIsSeeded(t *testing.T) {
+	a, _ := dropped(t, 7, 0.5)
+	same, _ := dropped(t, 7, 0.5)
+	other, _ := dropped(t, 8, 0.5)
+	if !slices.Equal(a, same) {
+		t.Error("one seed drops different values")
+	}
+	if slices.Equal(a, other) {
+		t.Error("two seeds drop the same values")
+	}
+}
+
+// Along a shared axis all are kept or all are dropped; other axes are drawn
+// independently.
+func TestDropoutShares(t *testing.T) {
+	y, _ := dropped(t, 1, 0.5, 1)
+	columns := map[bool]int{}
+	for n := range 40 {
+		for c := range 20 {
+			first := y[n*50*20+c]
+			columns[first == 0]++
+			for place := range 50 {
+				if y[(n*50+place)*20+c] != first {
+					t.Fatalf("sequence %d, component %d: places differ", n, c)
+				}
+			}
+		}
+	}
+	if columns[true] < 300 || columns[false] < 300 { // of 800: seven standard deviations
+		t.Errorf("of 800 columns %d were dropped", columns[true])
+	}
+}
+
+// Draws of one step differ; without a source or a rate nothing changes.
+func TestDropoutDrawsAnew(t *testing.T) {
+	in := gradtest.Inputs{"x": {Shape: []int{200}, Data: slices.Repeat([]float64{1}, 200)}}
+	got := gradtest.Eval[float32](t, in, func(nodes map[string]*graph.Node) []*graph.Node {
+		x := nodes["x"]
+		random := NewRandom(graph.RNGStateFromSeedForGraph(x.Graph(), 3))
+		if random.Dropout(x, 0) != x || (*Random)(nil).Dropout(x, 0.5) != x {
+			t.Error("dropout touched x where it must not")
+		}
+		return []*graph.Node{random.Dropout(x, 0.5), random.Dropout(x, 0.5)}
+	})
+	if slices.Equal(got[0], got[1]) {
+		t.Error("two draws of one step are the same")
+	}
+}

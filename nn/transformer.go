@@ -1,0 +1,145 @@
+package nn
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/gomlx/core/graph"
+
+	"github.com/gritvq/gritvq/weights"
+)
+
+// PositionKinds lists how a Transformer knows the order of a sequence.
+var PositionKinds = []string{"relative", "absolute", "none"}
+
+// Transformer is what the encoder and the decoder of a sequence model have in
+// common: a stack of blocks, each of which adds to a sequence what attention and
+// a feed-forward network make of it after a norm, and a norm at the end.
+type Transformer struct {
+	Layers, Width  int
+	Heads, HeadDim int
+	FeedForward    int     // hidden width of the feed-forward networks
+	Activation     string  // of these, one of Activations
+	Norm           string  // one of Norms
+	Dropout        float64 // of the input, of what each part adds and of the output; also within the parts
+
+	// Positions is "relative" (a bias of the scores that all layers share, see
+	// RelativePositions), "absolute" (a learned vector for each of Length places)
+	// or "none".
+	Positions         string
+	Length            int
+	Buckets, Distance int // of relative positions
+
+	// DType is the precision of the activations: dtypes.BFloat16, or zero for
+	// that of the input. Norms and softmax are computed in float32 even then; the
+	// variables stay as they are and are converted where they are used, and the
+	// output has the precision of the input again.
+	DType dtypes.DType
+}
+
+// Encoder is a Transformer whose vectors see all of their sequence.
+type Encoder struct{ Transformer }
+
+// Init returns the variables of "layer<i>/self", "layer<i>/self_norm",
+// "layer<i>/feed", "layer<i>/feed_norm", "norm" and, if there are any,
+// "positions".
+func (e Encoder) Init(rng *rand.Rand) weights.Set { return e.init(rng, false) }
+
+// Build maps x [B, S, Width] to [B, S, Width]. Lengths [B] (int32), where not
+// nil, tells how many vectors each sequence has; what the padding after them
+// holds does not matter, and what becomes of it has no meaning.
+func (e Encoder) Build(v weights.Vars, x, lengths *graph.Node, random *Random) *graph.Node {
+	length := x.Shape().Dim(1)
+	h := random.Dropout(e.enter(v, x, 0), e.Dropout, 1)
+	bias := e.bias(v, x.Graph(), length, length, false)
+	for i := range e.Layers {
+		layer := v.In("layer%d", i)
+		h = e.add(layer, "self", h, random, func(v weights.Vars, x *graph.Node) *graph.Node {
+			return e.attention().Build(v, x, x, Mask{Lengths: lengths}, bias, random)
+		})
+		h = e.feed(layer, h, random)
+	}
+	return e.leave(v, h, x, random)
+}
+
+func (t Transformer) attention() Attention {
+	return Attention{Width: t.Width, Heads: t.Heads, HeadDim: t.HeadDim, Dropout: t.Dropout}
+}
+
+func (t Transformer) feedForward() FeedForward {
+	return FeedForward{Width: t.Width, Hidden: t.FeedForward, Activation: t.Activation, Dropout: t.Dropout}
+}
+
+func (t Transformer) norm() LayerNorm { return LayerNorm{Width: t.Width, Kind: t.Norm} }
+
+func (t Transformer) relative(causal bool) RelativePositions {
+	return RelativePositions{Heads: t.Heads, Buckets: t.Buckets, Distance: t.Distance, Causal: causal, Scale: 1 / math.Sqrt(float64(t.Width))}
+}
+
+func (t Transformer) init(rng *rand.Rand, decoder bool) weights.Set {
+	set := weights.Set{}
+	parts := []string{"self", "feed"}
+	if decoder {
+		parts = []string{"self", "cross", "feed"}
+	}
+	for i := range t.Layers {
+		for _, part := range parts {
+			path := fmt.Sprintf("layer%d/%s", i, part)
+			if part == "feed" {
+				set.Merge(path, t.feedForward().Init(rng))
+			} else {
+				set.Merge(path, t.attention().Init(rng))
+			}
+			set.Merge(path+"_norm", t.norm().Init())
+		}
+	}
+	switch t.Positions {
+	case "relative":
+		set.Merge("positions", t.relative(decoder).Init(rng))
+	case "absolute":
+		set.Merge("positions", Embedding{Rows: t.Length, Width: t.Width}.Init(rng))
+	}
+	return set.Merge("norm", t.norm().Init())
+}
+
+// enter converts the vectors x [B, T, Width] of the places from first on to the
+// stack's precision, with their absolute positions.
+func (t Transformer) enter(v weights.Vars, x *graph.Node, first int) *graph.Node {
+	count := x.Shape().Dim(1)
+	if t.Positions == "absolute" {
+		if first+count > t.Length {
+			panic(fmt.Errorf("nn: a sequence of %d vectors is longer than the %d positions of the model", first+count, t.Length))
+		}
+		places := graph.Slice(v.In("positions").Get("table"), graph.AxisRange(first, first+count))
+		x = graph.Add(x, graph.ExpandAxes(graph.ConvertDType(places, x.DType()), 0))
+	}
+	return inPrecision(x, t.DType)
+}
+
+// leave is the end of a stack, in the precision of its input.
+func (t Transformer) leave(v weights.Vars, h, input *graph.Node, random *Random) *graph.Node {
+	h = random.Dropout(t.norm().Build(v.In("norm"), h), t.Dropout, 1)
+	return graph.ConvertDType(h, input.DType())
+}
+
+// bias is the bias of scores [1, Heads, queries, keys], or nil.
+func (t Transformer) bias(v weights.Vars, g *graph.Graph, queries, keys int, causal bool) *graph.Node {
+	if t.Positions != "relative" {
+		return nil
+	}
+	return t.relative(causal).Build(v.In("positions"), g, queries, keys)
+}
+
+// add adds to h what a part makes of it after its norm.
+func (t Transformer) add(layer weights.Vars, part string, h *graph.Node, random *Random, build func(v weights.Vars, x *graph.Node) *graph.Node) *graph.Node {
+	change := build(layer.In("%s", part), t.norm().Build(layer.In("%s_norm", part), h))
+	return graph.Add(h, random.Dropout(change, t.Dropout, 1))
+}
+
+func (t Transformer) feed(layer weights.Vars, h *graph.Node, random *Random) *graph.Node {
+	return t.add(layer, "feed", h, random, func(v weights.Vars, x *graph.Node) *graph.Node {
+		return t.feedForward().Build(v, x, random)
+	})
+}

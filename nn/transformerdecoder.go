@@ -1,0 +1,81 @@
+package nn
+
+import (
+	"math/rand/v2"
+
+	"github.com/gomlx/gomlx/core/graph"
+
+	"github.com/gritvq/gritvq/weights"
+)
+
+// Decoder is a Transformer whose vectors see those before them, and all of a
+// second sequence, the memory.
+type Decoder struct{ Transformer }
+
+// Init returns the variables of an Encoder and, in every layer, those of "cross"
+// and "cross_norm".
+func (d Decoder) Init(rng *rand.Rand) weights.Set { return d.init(rng, true) }
+
+// Build maps x [B, T, Width] to [B, T, Width], given the memory [B, S, Width] and
+// its lengths [B] (int32, or nil).
+func (d Decoder) Build(v weights.Vars, x, memory, lengths *graph.Node, random *Random) *graph.Node {
+	count := x.Shape().Dim(1)
+	memory = inPrecision(memory, d.DType)
+	h := random.Dropout(d.enter(v, x, 0), d.Dropout, 1)
+	bias := d.bias(v, x.Graph(), count, count, true)
+	for i := range d.Layers {
+		layer := v.In("layer%d", i)
+		h = d.add(layer, "self", h, random, func(v weights.Vars, x *graph.Node) *graph.Node {
+			return d.attention().Build(v, x, x, Mask{Causal: true}, bias, random)
+		})
+		h = d.add(layer, "cross", h, random, func(v weights.Vars, x *graph.Node) *graph.Node {
+			return d.attention().Build(v, x, memory, Mask{Lengths: lengths}, nil, random)
+		})
+		h = d.feed(layer, h, random)
+	}
+	return d.leave(v, h, x, random)
+}
+
+// Remember computes what all layers attend to in the memory [B, S, Width], once
+// for all steps.
+func (d Decoder) Remember(v weights.Vars, memory *graph.Node) []KeyValues {
+	memory = inPrecision(memory, d.DType)
+	all := make([]KeyValues, d.Layers)
+	for i := range all {
+		all[i] = d.attention().Remember(v.In("layer%d/cross", i), memory)
+	}
+	return all
+}
+
+// Step is Build for one more vector of each sequence: x [R, Width] to [R, Width].
+// Past holds what the step before returned, nil at the first; of it next is the
+// continuation. Every memory of B may serve several sequences, R/B that lie
+// together.
+func (d Decoder) Step(v weights.Vars, x *graph.Node, past, memory []KeyValues, lengths *graph.Node) (y *graph.Node, next []KeyValues) {
+	rows, done := x.Shape().Dim(0), 0
+	if past != nil {
+		done = past[0].Keys.Shape().Dim(2)
+	}
+	h := d.enter(v, graph.ExpandAxes(x, 1), done) // [R, 1, Width]
+	bias := d.bias(v, x.Graph(), 1, done+1, true)
+	for i := range d.Layers {
+		layer := v.In("layer%d", i)
+		h = d.add(layer, "self", h, nil, func(v weights.Vars, x *graph.Node) *graph.Node {
+			all := d.attention().Remember(v, x)
+			if past != nil {
+				all.Keys = graph.Concatenate([]*graph.Node{past[i].Keys, all.Keys}, 2)
+				all.Values = graph.Concatenate([]*graph.Node{past[i].Values, all.Values}, 2)
+			}
+			next = append(next, all)
+			return d.attention().Recall(v, x, all, Mask{}, bias)
+		})
+		h = d.add(layer, "cross", h, nil, func(v weights.Vars, x *graph.Node) *graph.Node {
+			batch := memory[i].Keys.Shape().Dim(0)
+			together := graph.Reshape(x, batch, rows/batch, d.Width)
+			y := d.attention().Recall(v, together, memory[i], Mask{Lengths: lengths}, nil)
+			return graph.Reshape(y, rows, 1, d.Width)
+		})
+		h = d.feed(layer, h, nil)
+	}
+	return graph.Reshape(d.leave(v, h, x, nil), rows, d.Width), next
+}

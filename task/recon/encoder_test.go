@@ -121,7 +121,7 @@ func TestAllSizes(t *testing.T) {
 	r := untrained(t, 16, []int{8, 8, 8}, 1, 1)
 	e := Encoder{Runtime: r}
 	sizes := [][2]int{{1, 1}, {1, 48}, {48, 1}, {16, 17}, {47, 33}}
-	for side := 1; side <= 48; side += 5 {
+	for side := 1; side <= 48; side += 7 {
 		sizes = append(sizes, [2]int{side, 49 - side}, [2]int{48, side})
 	}
 	for i, s := range sizes {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gomlx/compute"
 
+	"github.com/gritvq/gritvq/codec"
 	"github.com/gritvq/gritvq/data"
 	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/images"
@@ -17,6 +18,7 @@ import (
 type Options struct {
 	tokenizer.Options
 	Backend  compute.Backend       // for the networks; may be nil without any
+	Entropy  *codec.Model          // of the codes, from TrainEntropy; may be nil
 	Progress func(done, total int) // may be nil
 }
 
@@ -35,10 +37,18 @@ func Evaluate(ctx context.Context, r *tokenizer.Runtime, set *images.Set, rows d
 	}
 	defer seen.close()
 	var usage *eval.Usage
-	done := 0
+	files := Files{Tokenizer: r.Tokenizer(), Entropy: o.Entropy}
+	done, bits := 0, 0
 	s.PictureScores, usage, err = r.EvaluatePictures(ctx, set, rows, o.Options, func(p tokenizer.Pair) error {
 		if err := seen.add(ctx, p); err != nil {
 			return err
+		}
+		if o.Entropy != nil {
+			coded, err := files.codedBits(p.Codes, len(p.Rows))
+			if err != nil {
+				return err
+			}
+			bits += coded
 		}
 		if n := len(p.Rows); n > 0 && o.Progress != nil {
 			for rows.At(done) != p.Rows[n-1] { // damaged ones are missing from the batch
@@ -57,6 +67,9 @@ func Evaluate(ctx context.Context, r *tokenizer.Runtime, set *images.Set, rows d
 	}
 	if o.Progress != nil && done < rows.Len() {
 		o.Progress(rows.Len(), rows.Len())
+	}
+	if size := r.Tokenizer().Config.Image.Size; o.Entropy != nil {
+		s.CodedBitsPerPixel = float64(bits) / float64(s.Images*size*size)
 	}
 	if err := seen.score(ctx, &s); err != nil {
 		return s, nil, err

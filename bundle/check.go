@@ -17,6 +17,13 @@ func (b *Bundle) check() error {
 	if err := b.checkWeights(); err != nil {
 		return err
 	}
+	if b.Entropy != nil {
+		for i, k := range b.Entropy.Vocab() {
+			if len(b.Entropy.Vocab()) != layout.Positions() || int(k) != layout.Vocab[i] {
+				return fmt.Errorf("the model of codes is for vocabularies %v, the tokenizer has %v", b.Entropy.Vocab(), layout.Vocab)
+			}
+		}
+	}
 	if len(b.Codebooks) != layout.Positions() || len(b.Usage) != layout.Positions() {
 		return fmt.Errorf("%d codebooks and %d usage counts for %d code positions", len(b.Codebooks), len(b.Usage), layout.Positions())
 	}

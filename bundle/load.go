@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/gomlx/compute"
+	"github.com/gritvq/gritvq/codec"
 	"github.com/gritvq/gritvq/fit"
 	"github.com/gritvq/gritvq/safetensors"
 	"github.com/gritvq/gritvq/tokenizer"
@@ -176,7 +177,13 @@ func (b *Bundle) readModel(path string) (err error) {
 	positions := b.Tokenizer.Quantizer.Layout().Positions()
 	b.Weights = weights.Set{}
 	b.Codebooks, b.Usage = make([]*weights.Array, positions), make([][]int64, positions)
+	var entropy []safetensors.Tensor
 	for _, t := range file.Tensors {
+		if name, ok := strings.CutPrefix(t.Name, entropyPrefix); ok {
+			t.Name = name
+			entropy = append(entropy, t)
+			continue
+		}
 		kind, rest, _ := strings.Cut(t.Name, "/")
 		position, notNumber := strconv.Atoi(rest)
 		if numbered := kind+"/" == codebookPrefix || kind+"/" == usagePrefix; numbered && (notNumber != nil || position < 0 || position >= positions) {
@@ -200,6 +207,11 @@ func (b *Bundle) readModel(path string) (err error) {
 			b.Weights[rest] = array
 		default:
 			return fmt.Errorf("%s holds %q, which no bundle of schema %d has", ModelFile, t.Name, Schema)
+		}
+	}
+	if entropy != nil {
+		if b.Entropy, err = codec.NewModel(entropy); err != nil {
+			return fmt.Errorf("its model of codes: %w", err)
 		}
 	}
 	return b.check()

@@ -4,7 +4,8 @@
 //	manifest.json      what the bundle holds, with a checksum of every file
 //	model.safetensors  "weights/…" variables, "codebook/<position>" usable codes
 //	                   [K,d'], "usage/<position>" how often training rows chose
-//	                   each code [K]
+//	                   each code [K], "entropy/…" which codes stand beside
+//	                   which in pictures
 //	config.yaml        the whole configuration, ready for --config
 //	log.jsonl          the training log
 //	report.html        the training report

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/gritvq/gritvq/codec"
 	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/fit"
 	"github.com/gritvq/gritvq/internal/atomicfile"
@@ -25,6 +26,7 @@ const (
 	weightsPrefix  = "weights/"
 	codebookPrefix = "codebook/"
 	usagePrefix    = "usage/"
+	entropyPrefix  = "entropy/"
 )
 
 // Bundle is a trained tokenizer.
@@ -35,6 +37,8 @@ type Bundle struct {
 	Weights   weights.Set
 	Codebooks []*weights.Array // usable codes [K,d'] of every position
 	Usage     [][]int64        // [positions][K]: training rows that chose a code
+	// Entropy says which codes stand beside which in pictures; nil for vectors.
+	Entropy *codec.Model
 }
 
 // Write stores b in dir, which must exist. Of the manifest, what follows from
@@ -91,6 +95,12 @@ func (b *Bundle) tensors() []safetensors.Tensor {
 	}
 	for i, counts := range b.Usage {
 		list = append(list, safetensors.FromInt64(fmt.Sprintf("%s%d", usagePrefix, i), []int{len(counts)}, counts))
+	}
+	if b.Entropy != nil {
+		for _, t := range b.Entropy.Tensors() {
+			t.Name = entropyPrefix + t.Name
+			list = append(list, t)
+		}
 	}
 	return list
 }

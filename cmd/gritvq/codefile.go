@@ -130,7 +130,7 @@ func checkOutput(input, output string) error {
 			return fmt.Errorf("cannot write %s: it is a directory; name a file", output)
 		}
 	}
-	parent := filepath.Dir(output)
+	parent := filepath.Dir(filepath.Clean(output))
 	switch info, err := os.Stat(parent); {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("cannot write %s: there is no directory %s; make it first", output, parent)

@@ -33,7 +33,8 @@ coarser reconstruction. Files of any size are streamed. Pictures are written as
 PNG, into a folder, a .tar, or one .png.`,
 		Example: `  gritvq decode tok codes.npy -o recon.npy
   gritvq decode tok codes.gvq -o recon.fvecs
-  gritvq decode tok codes.npy -o recon/ # pictures`,
+  gritvq decode tok codes.npy -o recon/ # pictures
+  gritvq decode tok photo.gvq -o photo.png`,
 		Args: arguments("DIR", "CODES"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.bundle, o.input = args[0], args[1]
@@ -63,6 +64,9 @@ func runDecode(ctx context.Context, s *streams, o decodeOptions) error {
 		return err
 	}
 	if b.Tokenizer.Config.Pictures() {
+		if isCodedPicture(o.input) {
+			return decodePicture(ctx, s, o, b, r)
+		}
 		return decodePictures(ctx, s, o, b, r)
 	}
 	if info, err := os.Stat(o.output); err == nil && info.IsDir() {

@@ -33,11 +33,13 @@ size are streamed. A row's codes depend on nothing but the row.
 
 Of pictures, every one becomes a row with the codes of its middle square, and their
 names go into a .keys file beside the codes; a run that was killed goes on where it
-was when the command is repeated.`,
+was when the command is repeated. One picture of any size and an output .gvq make a
+compact file, which decode restores.`,
 		Example: `  gritvq encode tok vectors.npy -o codes.npy
   gritvq encode tok vectors.npy -o codes.gvq --beam 8
   gritvq encode tok more.parquet -o codes.jsonl --levels 2
-  gritvq encode tok photos.tar -o codes.npy`,
+  gritvq encode tok photos.tar -o codes.npy
+  gritvq encode tok photo.jpg -o photo.gvq`,
 		Args: arguments("DIR", "DATA"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.bundle, o.input = args[0], args[1]
@@ -93,6 +95,9 @@ func runEncode(ctx context.Context, s *streams, o encodeOptions) error {
 		return err
 	}
 	if b.Tokenizer.Config.Pictures() {
+		if isPacked(o.output) && isPicture(o.input) {
+			return encodePicture(ctx, s, o, b, r)
+		}
 		return encodePictures(ctx, s, o, b, r)
 	}
 	c, err := o.open(ctx, s, b, r)

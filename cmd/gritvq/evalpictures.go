@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/gritvq/gritvq/bundle"
 	"github.com/gritvq/gritvq/data"
@@ -32,7 +33,7 @@ func evalPictures(ctx context.Context, s *streams, o evalOptions, b *bundle.Bund
 	line := s.line(set.Len())
 	defer line.Done()
 	scores, _, err := recon.Evaluate(ctx, r, set, data.All(set.Len()), networks, recon.Options{
-		Options: tokenizer.Options{Levels: o.levels, Beam: o.beam}, Backend: engine,
+		Options: tokenizer.Options{Levels: o.levels, Beam: o.beam}, Backend: engine, Entropy: b.Entropy,
 		Progress: func(done, _ int) { line.Update(int64(done), "pictures scored") },
 	})
 	if err != nil {
@@ -55,6 +56,9 @@ func evalPictures(ctx context.Context, s *streams, o evalOptions, b *bundle.Bund
 func fullPictureTable(name string, scores recon.Scores) report.Table {
 	t := pictureTable(pictureScores{name, &scores.PictureScores})
 	add := func(score, value string) { t.Rows = append(t.Rows, report.Cells(score, value)) }
+	if !math.IsNaN(scores.CodedBitsPerPixel) {
+		add("bits per pixel, coded", report.Number(scores.CodedBitsPerPixel, 4))
+	}
 	if scores.LPIPSNetwork != "" {
 		add(fmt.Sprintf("LPIPS (%s)", scores.LPIPSNetwork), report.Number(scores.LPIPS, 4))
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/gritvq/gritvq/bundle"
 	"github.com/gritvq/gritvq/data"
 	"github.com/gritvq/gritvq/fit"
+	"github.com/gritvq/gritvq/task/recon"
 	"github.com/gritvq/gritvq/tokenizer"
 )
 
@@ -162,6 +163,10 @@ func claim(dir string, force bool) (discard func(), err error) {
 	return discard, bundle.Sweep(dir)
 }
 
+// entropyPictures bounds the training pictures from which the codes' order is
+// learned.
+const entropyPictures = 5000
+
 // store writes the report and the bundle, then drops the checkpoint.
 func (e *experiment) store(ctx context.Context, manifest bundle.Manifest, result *outcome) error {
 	m := result.runtime.Tokenizer()
@@ -174,6 +179,12 @@ func (e *experiment) store(ctx context.Context, manifest bundle.Manifest, result
 			counts[i] = int64(n)
 		}
 		b.Usage = append(b.Usage, counts)
+	}
+	if b.Tokenizer.Config.Pictures() {
+		var err error
+		if b.Entropy, err = recon.TrainEntropy(ctx, result.runtime, e.source.Images, e.source.Train.Head(entropyPictures), nil); err != nil {
+			return fmt.Errorf("learning which codes stand beside which: %w", err)
+		}
 	}
 	makePage := e.report
 	if b.Tokenizer.Config.Pictures() {

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/gritvq/gritvq/bundle"
+	"github.com/gritvq/gritvq/codec"
+	"github.com/gritvq/gritvq/images"
+	"github.com/gritvq/gritvq/picture"
+	"github.com/gritvq/gritvq/report"
+	"github.com/gritvq/gritvq/task/recon"
+	"github.com/gritvq/gritvq/tokenizer"
+)
+
+// isPicture says whether a path is one picture file.
+func isPicture(path string) bool {
+	extension := strings.ToLower(filepath.Ext(path))
+	return slices.Contains(pictureEndings, extension) && extension != ".tar" && extension != ".zip"
+}
+
+// codedPicture is what encoding one picture reports.
+type codedPicture struct {
+	Output       string  `json:"output"`
+	Width        int     `json:"width"`
+	Height       int     `json:"height"`
+	Codes        int     `json:"codes"`
+	Bytes        int64   `json:"bytes"`
+	BitsPerPixel float64 `json:"bits_per_pixel"`
+	PlainBits    float64 `json:"plain_bits_per_pixel"` // of the codes without entropy coding
+}
+
+func files(b *bundle.Bundle) recon.Files {
+	return recon.Files{Tokenizer: b.Tokenizer, Fingerprint: b.Manifest.Fingerprint(), Entropy: b.Entropy}
+}
+
+// encodePicture writes one picture of any size as an entropy-coded file.
+func encodePicture(ctx context.Context, s *streams, o encodeOptions, b *bundle.Bundle, r *tokenizer.Runtime) error {
+	set, err := images.Open(ctx, o.input, images.Options{})
+	if err != nil {
+		return err
+	}
+	defer set.Close()
+	p, err := set.Whole(0)
+	if err != nil {
+		return err
+	}
+	grid, err := recon.Encoder{Runtime: r, Options: tokenizer.Options{Levels: o.levels, Beam: o.beam}}.Encode(ctx, p)
+	if err != nil {
+		return err
+	}
+	if _, err := files(b).Write(o.output, grid); err != nil {
+		return err
+	}
+	info, err := os.Stat(o.output)
+	if err != nil {
+		return fmt.Errorf("reading back the result: %w", err)
+	}
+	pixels := float64(p.Width) * float64(p.Height)
+	cell := float64(b.Config.Model.Image.Down())
+	out := codedPicture{Output: o.output, Width: p.Width, Height: p.Height, Codes: len(grid.Codes), Bytes: info.Size(),
+		BitsPerPixel: 8 * float64(info.Size()) / pixels, PlainBits: plainBits(b, o.levels) * float64(grid.GridWidth*grid.GridHeight) / pixels}
+	if o.json {
+		return s.writeJSON(out)
+	}
+	_, err = fmt.Fprintf(s.out, "%s: %d x %d pixels as %s codes of %g x %g pixels, %sB, %s bits per pixel\n",
+		o.output, p.Width, p.Height, report.Count(out.Codes), cell, cell, report.Short(float64(out.Bytes), 3), report.Number(out.BitsPerPixel, 3))
+	return err
+}
+
+// plainBits is what the codes of a cell take without entropy coding.
+func plainBits(b *bundle.Bundle, levels int) float64 {
+	bits := 0.0
+	for _, k := range b.Tokenizer.Quantizer.Layout().VocabOf(levels) {
+		bits += math.Log2(float64(k))
+	}
+	return bits
+}
+
+// isCodedPicture says whether a file holds one entropy-coded picture.
+func isCodedPicture(path string) bool {
+	file, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	head := make([]byte, len(codec.PictureMagic))
+	_, err = io.ReadFull(file, head)
+	return err == nil && string(head) == codec.PictureMagic
+}
+
+// decodePicture restores one picture.
+func decodePicture(ctx context.Context, s *streams, o decodeOptions, b *bundle.Bundle, r *tokenizer.Runtime) error {
+	if !strings.EqualFold(filepath.Ext(o.output), ".png") {
+		return usagef("%s: a picture is decoded to a .png", o.output)
+	}
+	grid, err := files(b).Read(o.input)
+	if err != nil {
+		return err
+	}
+	p, err := recon.Encoder{Runtime: r}.Decode(ctx, grid)
+	if err != nil {
+		return err
+	}
+	if err := picture.WritePNG(o.output, p); err != nil {
+		return err
+	}
+	if o.json {
+		return s.writeJSON(map[string]any{"output": o.output, "width": p.Width, "height": p.Height})
+	}
+	_, err = fmt.Fprintf(s.out, "%s: %d x %d pixels\n", o.output, p.Width, p.Height)
+	return err
+}

@@ -75,7 +75,7 @@ func (b *treeBuilder) split(codes []uint32) {
 
 	// The cut is where the weights are halved, within what leaves each side
 	// few enough codes for the depth that remains.
-	most := 1 << (maxDepth - 1 - int(b.depth[codes[0]]))
+	most := 1 << min(maxDepth-1-int(b.depth[codes[0]]), 30)
 	first, last := max(1, len(codes)-most), min(len(codes)-1, most)
 	cut, left := 0, uint64(0)
 	for cut < last && (cut < first || 2*left+weight(b.counts[codes[cut]]) <= total) {

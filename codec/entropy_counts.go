@@ -12,7 +12,7 @@ const (
 	freshStep = 24
 	// countsLimit is the sum at which the counts are halved: the recent
 	// weighs more than the old, and the range coder keeps its precision.
-	countsLimit = 1 << 22
+	countsLimit = 1 << 24
 )
 
 // adaptiveCounts are the counts of K codes, which grow as codes are seen. They

@@ -47,7 +47,7 @@ func TestAdaptiveCountsMatchPlainOnes(t *testing.T) {
 				}
 			}
 			halved := 0
-			for range 2000 {
+			for range 6000 {
 				code, before := random.IntN(vocab), c.total
 				if random.IntN(10) > 0 {
 					code /= 2

@@ -313,3 +313,29 @@ func TestModelStaysSmall(t *testing.T) {
 		t.Errorf("a model of %d codes takes %d bytes", vocab, size)
 	}
 }
+
+// FuzzNewModel checks that tensors with any values are refused or make a model
+// that reads what it wrote.
+func FuzzNewModel(f *testing.F) {
+	vocab := []uint32{32, 16}
+	m := trainTwoLevels(f, 1, vocab)
+	g := twoLevels(rand.New(rand.NewPCG(6, 6)), vocab, 6, 6)
+	p := Picture{Width: 6, Height: 6, Factor: 1, Vocab: vocab, Codes: g.Codes}
+	for i := range m.Tensors() {
+		f.Add(uint8(i), uint16(i), []byte{0xff, 0x7f, 0x80})
+	}
+	f.Add(uint8(5), uint16(0), bytes.Repeat([]byte{0xff, 0xff, 0xff, 0x7f}, 64))
+	f.Fuzz(func(t *testing.T, tensor uint8, at uint16, values []byte) {
+		tensors := m.Tensors()
+		data := tensors[int(tensor)%len(tensors)].Data
+		copy(data[int(at)%len(data):], values)
+		damaged, err := NewModel(tensors)
+		if err != nil {
+			return
+		}
+		if damaged.sum == m.sum && !bytes.Equal(pack32(damaged.levels[0].tree.path), pack32(m.levels[0].tree.path)) {
+			t.Error("another model with the same checksum")
+		}
+		checkRoundTrip(t, p, damaged)
+	})
+}

@@ -8,7 +8,7 @@ import (
 // The range coder turns symbols of known probability into bytes and back. A
 // payload is a number in [0, 1) written in base 256; every symbol narrows the
 // interval [low, low+span) that the number lies in, in proportion to its
-// probability. Span stays above 2^48, so that even a total of 2^22 leaves 26
+// probability. Span stays above 2^48, so that even a total of 2^24 leaves 24
 // bits for rounding: what rounding wastes is below anything measurable.
 
 // minSpan is where a byte is shifted out. Totals may reach 2^32.

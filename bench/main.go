@@ -5,6 +5,7 @@
 //	go run ./bench                 # everything; peers that are not installed are left out
 //	go run ./bench -only step      # one group: step, overhead, nearest, encode, fit, conv
 //	go run ./bench -json           # for results/
+//	go run ./bench -rate kodak/ -out rate tok-a tok-b   # rate and distortion of picture files beside JPEG and WebP
 //	go run -tags xla ./bench -child pictures-grit-linear -backend xla:PLUGIN   # a step at 256 px on a GPU
 package main
 
@@ -45,7 +46,16 @@ func main() {
 	steps := flag.Int("steps", 60, "steps of a picture scenario")
 	var settings []string
 	flag.Func("set", "one setting of a picture scenario (repeatable)", func(s string) error { settings = append(settings, s); return nil })
+	folder := flag.String("rate", "", "measure rate and distortion on the pictures of this `folder`, with the tokenizers given as arguments, beside JPEG and WebP")
+	out := flag.String("out", "rate", "`directory` of the rate-distortion figures")
 	flag.Parse()
+	if *folder != "" {
+		if err := rateDistortion(context.Background(), *folder, flag.Args(), *backend, *out); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if *child != "" {
 		run := func() error { return runChild(*child) }
 		if _, ok := pictureScenarios[*child]; ok || *child == "nearest-gpu" {

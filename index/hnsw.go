@@ -1,0 +1,181 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+)
+
+// HNSWOptions tunes NewHNSW. The zero value is a sensible choice.
+type HNSWOptions struct {
+	// M is the number of links of a row in the upper layers, 4 to 512; the
+	// bottom layer has twice as many. 0 means 16. More links cost memory and
+	// time and help most where the data has many intrinsic dimensions.
+	M int
+	// EfConstruction is the length of the list kept while looking for the
+	// neighbours of a new row; 0 means 200.
+	EfConstruction int
+	// EfSearch is the length of the list that a search keeps by default; 0
+	// means 100.
+	EfSearch int
+	Seed     uint64
+	Workers  int // goroutines while rows are added; <= 0 means GOMAXPROCS
+}
+
+// withDefaults fills in what is 0 and reports what is out of range.
+func (o HNSWOptions) withDefaults() (HNSWOptions, error) {
+	if o.M == 0 {
+		o.M = 16
+	}
+	if o.EfConstruction == 0 {
+		o.EfConstruction = 200
+	}
+	if o.EfSearch == 0 {
+		o.EfSearch = 100
+	}
+	if o.M < 4 || o.M > 512 || o.EfConstruction < 1 || o.EfConstruction > 1<<20 || o.EfSearch < 1 || o.EfSearch > 1<<20 {
+		return o, fmt.Errorf("HNSW options are out of range: M %d (4 to 512), EfConstruction %d and EfSearch %d (1 to 1048576)",
+			o.M, o.EfConstruction, o.EfSearch)
+	}
+	return o, nil
+}
+
+// HNSW finds the best rows of a collection by walking a graph of neighbours in
+// layers, ever nearer to the query (Malkov and Yashunin 2018).
+//
+// Rows join the graph in batches: their neighbours are looked for at the same
+// time in the graph as it stands, and among the batch itself, and then all
+// links are made. The graph depends on the rows, the calls that added them, the
+// options and nothing else: not on Workers, and not on the machine.
+//
+// Equal rows share one node, so items that decode to the same vector are found
+// together and cost nothing.
+type HNSW struct {
+	nodes collection // distinct rows, padded for the row kernels
+	opt   HNSWOptions
+	costs func(query, rows []float32, stride int, items []uint32, out []float32)
+	twins twins
+
+	entry  uint32   // where searches begin
+	top    int      // its layer, the highest; -1 without rows
+	bottom []uint32 // [nodes, 1+2M] links of the lowest layer: see block
+	upper  []uint32 // those of the other layers
+	place  []uint32 // [nodes] where a node's upper layers begin in upper
+	walks  sync.Pool
+}
+
+// longestRow is the length up to which squared distances fit float32.
+const longestRow = 1e18
+
+// NewHNSW copies rows [n,d] and builds their graph. It fails if a size is not
+// positive, rows does not hold n*d finite numbers, a row is not shorter than
+// 1e18, an option is out of range, or ctx ends first.
+func NewHNSW(ctx context.Context, metric Metric, rows []float32, n, d int, opt HNSWOptions) (*HNSW, error) {
+	return newHNSWWith(ctx, bestRows, metric, rows, n, d, opt)
+}
+
+func newHNSWWith(ctx context.Context, kern rowKernel, metric Metric, rows []float32, n, d int, opt HNSWOptions) (*HNSW, error) {
+	h, err := emptyHNSW(kern, metric, d, opt)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.add(ctx, rows, n); err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// emptyHNSW returns a graph without rows.
+func emptyHNSW(kern rowKernel, metric Metric, d int, opt HNSWOptions) (*HNSW, error) {
+	if err := metric.check(); err != nil {
+		return nil, err
+	}
+	opt, err := opt.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	h := &HNSW{nodes: collection{metric: metric, d: d, stride: paddedTo(d)}, opt: opt, costs: kern.costs(metric), top: -1}
+	h.walks.New = func() any { return new(walk) }
+	return h, nil
+}
+
+// Len is the number of rows.
+func (h *HNSW) Len() int { return len(h.twins.node) }
+
+// Nodes is the number of distinct rows.
+func (h *HNSW) Nodes() int { return h.nodes.n }
+
+// Dim is the length of a row.
+func (h *HNSW) Dim() int { return h.nodes.d }
+
+// Metric is what the search goes by.
+func (h *HNSW) Metric() Metric { return h.nodes.metric }
+
+// Row returns row i, [d]. The caller must not modify it. It panics if i is not
+// in [0, Len).
+func (h *HNSW) Row(i int) []float32 { return h.nodes.Row(int(h.twins.node[i])) }
+
+// Options are the options the graph was made with, defaults filled in.
+func (h *HNSW) Options() HNSWOptions { return h.opt }
+
+// Add appends rows [n,d] to the graph. It fails, leaving the graph as it was,
+// if a size is not positive, rows does not hold n*d finite numbers, or a row is
+// not shorter than 1e18.
+func (h *HNSW) Add(rows []float32, n int) error { return h.add(context.Background(), rows, n) }
+
+// layerOf is the highest layer of a node: each has 1/M of the nodes of the one
+// below. It is a function of the seed and the node's number.
+func (h *HNSW) layerOf(node uint32) int {
+	layer := 0
+	for x := mixed(h.opt.Seed ^ mixed(uint64(node)+1)); x < math.MaxUint64/uint64(h.opt.M); x = mixed(x) {
+		layer++
+	}
+	return layer
+}
+
+// mixed is the splitmix64 finaliser after one step (Steele, Lea and Flood 2014).
+func mixed(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// capacity is the largest number of links of a node in a layer.
+func (h *HNSW) capacity(layer int) int {
+	if layer == 0 {
+		return 2 * h.opt.M
+	}
+	return h.opt.M
+}
+
+// block is where the links of a node in a layer are: their number, then
+// capacity(layer) places, of which those not used are 0.
+func (h *HNSW) block(node uint32, layer int) []uint32 {
+	if layer == 0 {
+		size := 1 + 2*h.opt.M
+		return h.bottom[int(node)*size : (int(node)+1)*size]
+	}
+	size := 1 + h.opt.M
+	at := int(h.place[node]) + (layer-1)*size
+	return h.upper[at : at+size]
+}
+
+// links lists the neighbours of a node in a layer.
+func (h *HNSW) links(node uint32, layer int) []uint32 {
+	b := h.block(node, layer)
+	return b[1 : 1+b[0]]
+}
+
+// setLinks replaces the neighbours of a node in a layer.
+func (h *HNSW) setLinks(node uint32, layer int, links []uint32) {
+	b := h.block(node, layer)
+	b[0] = uint32(copy(b[1:], links))
+	clear(b[1+len(links):])
+}
+
+// padded is the row of a node with the zeros that follow it, [stride].
+func (h *HNSW) padded(node uint32) []float32 {
+	return h.nodes.rows[int(node)*h.nodes.stride : (int(node)+1)*h.nodes.stride]
+}

@@ -1,0 +1,185 @@
+package index
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Metric says which rows are best for a query.
+type Metric uint8
+
+const (
+	// Euclidean prefers the smallest squared distance |x - c|^2.
+	Euclidean Metric = iota
+	// InnerProduct prefers the largest <x,c>. For rows of unit length this is
+	// the cosine.
+	InnerProduct
+)
+
+// String names the metric.
+func (m Metric) String() string {
+	switch m {
+	case Euclidean:
+		return "euclidean"
+	case InnerProduct:
+		return "inner product"
+	}
+	return fmt.Sprintf("metric %d", uint8(m))
+}
+
+// check reports a metric that does not exist.
+func (m Metric) check() error {
+	if m > InnerProduct {
+		return fmt.Errorf("%v does not exist: use Euclidean or InnerProduct", m)
+	}
+	return nil
+}
+
+// cost is what a search minimises: |a - b|^2 or -<a,b>, in float64 and the
+// same on every machine.
+func (m Metric) cost(a, b []float32) float64 {
+	if m == InnerProduct {
+		return -Dot(a, b)
+	}
+	return SquaredDistance(a, b)
+}
+
+// score is the number a caller sees for a cost.
+func (m Metric) score(cost float64) float32 {
+	if m == InnerProduct {
+		return float32(-cost)
+	}
+	return float32(cost)
+}
+
+// Dot is <a,b> in float64, for a and b of equal length. Four partial sums are
+// taken in a fixed order, and products of float32 are exact in float64, so the
+// result is the same on every machine. It panics if b is shorter than a.
+func Dot(a, b []float32) float64 {
+	var s0, s1, s2, s3 float64
+	b = b[:len(a)]
+	i := 0
+	for ; i+4 <= len(a); i += 4 {
+		p, q := (*[4]float32)(a[i:]), (*[4]float32)(b[i:])
+		s0 += float64(p[0]) * float64(q[0])
+		s1 += float64(p[1]) * float64(q[1])
+		s2 += float64(p[2]) * float64(q[2])
+		s3 += float64(p[3]) * float64(q[3])
+	}
+	for ; i < len(a); i++ {
+		s0 += float64(a[i]) * float64(b[i])
+	}
+	return (s0 + s1) + (s2 + s3)
+}
+
+// Missing stands for an item that was not found.
+const Missing = math.MaxUint32
+
+// SearchOptions tunes a search. The zero value is a sensible choice.
+type SearchOptions struct {
+	// Effort trades time for recall: the lists that IVF looks into, the length
+	// of the list that HNSW keeps while it searches. 0 means the index's own
+	// default. Exact ignores it.
+	Effort int
+	// Workers is the number of goroutines that queries are shared among; <= 0
+	// means GOMAXPROCS. The result of a query depends on nothing but the query.
+	Workers int
+}
+
+// Searcher finds the best rows of a collection for queries. Exact, IVF and HNSW
+// are Searchers. Any number of goroutines may search at once, but not while
+// rows are added.
+type Searcher interface {
+	// Len is the number of rows; they are numbered from 0 in order of arrival.
+	Len() int
+	// Dim is the length of a row.
+	Dim() int
+	// Metric is what the search goes by.
+	Metric() Metric
+	// Row returns row i, [d], which the caller must not modify.
+	Row(i int) []float32
+	// Add appends rows [n,d], which are copied.
+	Add(rows []float32, n int) error
+	// Search finds the k best rows for each query of x [n,d], best first and
+	// of equal ones the lowest, and writes their numbers to items [n,k] and,
+	// unless scores is nil, their squared distances or inner products to
+	// scores [n,k]. Scores are rounded from float64. Where fewer are found,
+	// and for a query with a NaN or an infinity, the rest of the row is Missing
+	// with the worst score, +Inf or -Inf. It panics if k is not positive or a
+	// slice is too short.
+	Search(x []float32, n, k int, items []uint32, scores []float32, opt SearchOptions)
+}
+
+var (
+	_ Searcher = (*Exact)(nil)
+	_ Searcher = (*IVF)(nil)
+	_ Searcher = (*HNSW)(nil)
+)
+
+// checkSearch panics unless the slices of a search fit.
+func checkSearch(name string, x []float32, n, d, k int, items []uint32, scores []float32) {
+	if n < 0 || k <= 0 || len(x) < n*d || len(items) < n*k || scores != nil && len(scores) < n*k {
+		panic(fmt.Sprintf("index: %s of the %d best rows for %d queries of %d got slices of length %d (x), %d (items), %d (scores)",
+			name, k, n, d, len(x), len(items), len(scores)))
+	}
+}
+
+// finite reports whether x has neither NaN nor infinity.
+func finite(x []float32) bool {
+	for _, v := range x {
+		if v-v != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// found is a row and its cost by definition.
+type found struct {
+	cost float64
+	item uint32
+}
+
+func compareFound(a, b found) int {
+	if order := cmp.Compare(a.cost, b.cost); order != 0 {
+		return order
+	}
+	return cmp.Compare(a.item, b.item)
+}
+
+// writeFound sorts list and writes its first len(items) entries.
+func (m Metric) writeFound(list []found, items []uint32, scores []float32) {
+	slices.SortFunc(list, compareFound)
+	for i := range items {
+		best := found{math.Inf(1), Missing}
+		if i < len(list) {
+			best = list[i]
+		}
+		items[i] = best.item
+		if scores != nil {
+			scores[i] = m.score(best.cost)
+		}
+	}
+}
+
+// sortable maps a float32 to a uint32 of the same order; a NaN comes last.
+func sortable(v float32) uint32 {
+	bits := math.Float32bits(v)
+	switch {
+	case v != v:
+		return math.MaxUint32
+	case bits>>31 == 1:
+		return ^bits
+	}
+	return bits | 1<<31
+}
+
+// fromSortable undoes sortable.
+func fromSortable(u uint32) float32 {
+	if u>>31 == 1 {
+		return math.Float32frombits(u &^ (1 << 31))
+	}
+	return math.Float32frombits(^u)
+}

@@ -1,0 +1,178 @@
+package index
+
+import (
+	"math"
+	"sync"
+)
+
+// Exact finds the k best rows of a collection by looking at all of them.
+//
+// The k best rows are defined by costs in float64; the float32 kernels only
+// propose, as for Codes, so the answer is the same on every machine. It keeps
+// every row twice: as given, and packed for the kernels.
+type Exact struct {
+	collection
+	space  space
+	packed panels
+}
+
+// NewExact copies and packs rows [n,d]. It fails if a size is not positive,
+// rows does not hold n*d finite numbers, or the metric does not exist.
+func NewExact(metric Metric, rows []float32, n, d int) (*Exact, error) {
+	return newExactWith(bestKernel, metric, rows, n, d)
+}
+
+func newExactWith(kern kernel, metric Metric, rows []float32, n, d int) (*Exact, error) {
+	if err := metric.check(); err != nil {
+		return nil, err
+	}
+	if err := checkMatrix("rows to search", rows, n, d); err != nil {
+		return nil, err
+	}
+	e := &Exact{collection: collection{metric: metric, d: d, stride: d}, space: newSpace(kern, metric, rows, n, d)}
+	if err := e.Add(rows, n); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// Add appends rows [n,d]. It fails, leaving the index as it was, if a size is
+// not positive or rows does not hold n*d finite numbers.
+func (e *Exact) Add(rows []float32, n int) error {
+	if err := e.appendRows(rows, n); err != nil {
+		return err
+	}
+	e.packed.grow(n, e.d)
+	for i := e.n - n; i < e.n; i++ {
+		e.space.pack(&e.packed, e.Row(i))
+	}
+	return nil
+}
+
+// Search finds the k best rows for each query: see Searcher.
+func (e *Exact) Search(x []float32, n, k int, items []uint32, scores []float32, opt SearchOptions) {
+	checkSearch("Exact.Search", x, n, e.d, k, items, scores)
+	forBlocks(n, blockRows, opt.Workers, func(from, to int) {
+		b := takeQueryBlock(&e.collection, &e.space, x[from*e.d:to*e.d], to-from, min(k, e.n))
+		defer b.release()
+		groups := b.packAll()
+		for p := range len(e.packed.half) / panelCodes {
+			for g, group := range groups {
+				lists := b.members[g*groupRows : min((g+1)*groupRows, to-from)]
+				e.space.scan(&e.packed, p, group, lists, nil, &b.scores)
+			}
+		}
+		var part []float32
+		if scores != nil {
+			part = scores[from*k : to*k]
+		}
+		b.write(k, items[from*k:to*k], part, allOf(e.n))
+	})
+}
+
+// allOf lists the numbers below n.
+func allOf(n int) func(query int, visit func(item uint32)) {
+	return func(_ int, visit func(item uint32)) {
+		for i := range n {
+			visit(uint32(i))
+		}
+	}
+}
+
+// queryBlock is the working memory of a block of queries.
+type queryBlock struct {
+	from      *collection
+	x         []float32 // [queries,d]
+	moved     []float32 // [queries,d] as space.prepare leaves them
+	lists     []shortlist
+	members   []*shortlist // [queries]
+	undecided []bool       // [queries] scores are of no use
+	rows      [][]float32  // queries of a group
+	groups    []float32    // [groups,d,groupRows]
+	parts     [][]float32  // the groups, one by one
+	best      []found
+	scores    [groupRows * panelCodes]float32
+	probes    probeMemory
+}
+
+var queryBlockPool = sync.Pool{New: func() any { return new(queryBlock) }}
+
+// takeQueryBlock prepares the queries of x [queries,d] for the k best rows.
+func takeQueryBlock(from *collection, space *space, x []float32, queries, k int) *queryBlock {
+	b := queryBlockPool.Get().(*queryBlock)
+	d := from.d
+	b.from, b.x = from, x
+	b.moved = resized(b.moved, queries*d)
+	b.lists = resized(b.lists, queries)
+	b.members = resized(b.members, queries)
+	b.undecided = resized(b.undecided, queries)
+	for i := range queries {
+		query := x[i*d : (i+1)*d]
+		margin, ok := space.prepare(query, b.query(i))
+		b.lists[i].reset(from, query, k, margin)
+		b.members[i], b.undecided[i] = &b.lists[i], !ok
+		if !ok {
+			b.lists[i].limit = float32(math.Inf(-1))
+		}
+	}
+	return b
+}
+
+func (b *queryBlock) release() {
+	b.from, b.x = nil, nil
+	for i := range b.lists {
+		b.lists[i].from, b.lists[i].query = nil, nil
+	}
+	queryBlockPool.Put(b)
+}
+
+// query is the prepared query i, [d].
+func (b *queryBlock) query(i int) []float32 {
+	d := b.from.d
+	return b.moved[i*d : (i+1)*d]
+}
+
+// packAll packs all queries, in order, into groups.
+func (b *queryBlock) packAll() [][]float32 {
+	all := b.rows[:0]
+	for i := range b.lists {
+		all = append(all, b.query(i))
+	}
+	b.rows = all
+	return b.pack(all)
+}
+
+// pack interleaves prepared queries in groups of groupRows.
+func (b *queryBlock) pack(queries [][]float32) [][]float32 {
+	size := b.from.d * groupRows
+	count := (len(queries) + groupRows - 1) / groupRows
+	b.groups = resized(b.groups, count*size)
+	b.parts = b.parts[:0]
+	for g := range count {
+		group := b.groups[g*size : (g+1)*size]
+		gather(group, queries[g*groupRows:min((g+1)*groupRows, len(queries))])
+		b.parts = append(b.parts, group)
+	}
+	return b.parts
+}
+
+// write ends the search. Queries whose scores were of no use are compared with
+// the rows that each visits.
+func (b *queryBlock) write(k int, items []uint32, scores []float32, each func(query int, visit func(item uint32))) {
+	d := b.from.d
+	for i := range b.lists {
+		query := b.x[i*d : (i+1)*d]
+		b.best = b.best[:0]
+		switch {
+		case !b.undecided[i]:
+			b.best = b.lists[i].finish(b.best)
+		case finite(query):
+			each(i, func(item uint32) { b.best = append(b.best, b.from.measure(query, item)) })
+		}
+		var part []float32
+		if scores != nil {
+			part = scores[i*k : (i+1)*k]
+		}
+		b.from.metric.writeFound(b.best, items[i*k:(i+1)*k], part)
+	}
+}

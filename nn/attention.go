@@ -36,11 +36,15 @@ func (a Attention) Init(rng *rand.Rand) weights.Set {
 	return set
 }
 
-// Build lets x [B, T, Width] gather from source [B, S, Width] what the mask lets
-// it see: [B, T, Width]. Bias, where not nil, is [1, Heads, T, S] and added to
-// the scores.
-func (a Attention) Build(v weights.Vars, x, source *graph.Node, mask Mask, bias *graph.Node, random *Random) *graph.Node {
-	return a.attend(v, x, a.remember(v, source, random), mask, bias)
+// View makes the view that x [B, T, Width] has of source [B, S, Width]; the bias
+// of the scores, where not nil, is [1, Heads, T, S].
+func (a Attention) View(x, source *graph.Node, mask Mask, bias *graph.Node) View {
+	return NewView(x, [4]int{x.Shape().Dim(0), a.Heads, x.Shape().Dim(1), source.Shape().Dim(1)}, mask, bias)
+}
+
+// Build lets x [B, T, Width] gather from source [B, S, Width]: [B, T, Width].
+func (a Attention) Build(v weights.Vars, x, source *graph.Node, view View, random *Random) *graph.Node {
+	return a.Recall(v, x, a.remember(v, source, random), view)
 }
 
 // Remember computes the keys and values of source [B, S, Width], for Recall.
@@ -48,9 +52,12 @@ func (a Attention) Remember(v weights.Vars, source *graph.Node) KeyValues {
 	return a.remember(v, source, nil)
 }
 
-// Recall is Build with keys and values computed before, at inference.
-func (a Attention) Recall(v weights.Vars, x *graph.Node, source KeyValues, mask Mask, bias *graph.Node) *graph.Node {
-	return a.attend(v, x, source, mask, bias)
+// Recall is Build with keys and values computed before.
+func (a Attention) Recall(v weights.Vars, x *graph.Node, source KeyValues, view View) *graph.Node {
+	// Scaling the matrix is less work than scaling queries or scores.
+	query := graph.MulScalar(v.Get("query"), 1/math.Sqrt(float64(a.HeadDim)))
+	gathered := attend(a.split(linear(x, query)), source.Keys, source.Values, view)
+	return linear(a.join(gathered), v.Get("output"))
 }
 
 // remember drops attention weights as T5 does, alike for all queries: then a
@@ -60,13 +67,6 @@ func (a Attention) remember(v weights.Vars, source *graph.Node, random *Random) 
 		Keys:   a.split(linear(source, v.Get("key"))),
 		Values: random.Dropout(a.split(linear(source, v.Get("value"))), a.Dropout, 3),
 	}
-}
-
-func (a Attention) attend(v weights.Vars, x *graph.Node, source KeyValues, mask Mask, bias *graph.Node) *graph.Node {
-	// Scaling the matrix is less work than scaling queries or scores.
-	query := graph.MulScalar(v.Get("query"), 1/math.Sqrt(float64(a.HeadDim)))
-	gathered := attend(a.split(linear(x, query)), source.Keys, source.Values, mask, bias)
-	return linear(a.join(gathered), v.Get("output"))
 }
 
 // split turns [B, T, Heads·HeadDim] into [B, Heads, T, HeadDim].

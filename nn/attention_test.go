@@ -73,7 +73,8 @@ func TestAttention(t *testing.T) {
 		}
 		checkSequences(t, what, in, func(nodes map[string]*graph.Node) *graph.Node {
 			mask := Mask{Lengths: lengthsNode(nodes["x"].Graph(), c.lengths), Causal: c.causal}
-			return a.Build(weights.FromNodes(nodes), nodes["x"], nodes["source"], mask, nodes["scores"], nil)
+			view := a.View(nodes["x"], nodes["source"], mask, nodes["scores"])
+			return a.Build(weights.FromNodes(nodes), nodes["x"], nodes["source"], view, nil)
 		}, func(in gradtest.Inputs) sequences {
 			return asSequences(in["x"]).attention(variables{in: in}, asSequences(in["source"]), a, c.sight, in["scores"].Data)
 		})
@@ -94,7 +95,8 @@ func TestMaskIsExact(t *testing.T) {
 	run := func(causal bool) [][]float64 {
 		return gradtest.Eval[float32](t, in, func(nodes map[string]*graph.Node) []*graph.Node {
 			mask := Mask{Lengths: lengthsNode(nodes["q"].Graph(), lengths), Causal: causal}
-			y := attend(nodes["q"], nodes["k"], nodes["v"], mask, nil)
+			view := NewView(nodes["q"], [4]int{len(lengths), heads, keys, keys}, mask, nil)
+			y := attend(nodes["q"], nodes["k"], nodes["v"], view)
 			loss := graph.ReduceAllSum(graph.Mul(y, nodes["g"]))
 			return append([]*graph.Node{y}, graph.Gradient(loss, nodes["q"], nodes["k"], nodes["v"])...)
 		})
@@ -138,7 +140,8 @@ func TestMaskIsExact(t *testing.T) {
 	}
 	// No query sees the future: gradients of later keys and values are zero.
 	gradients := gradtest.Eval[float32](t, in, func(nodes map[string]*graph.Node) []*graph.Node {
-		y := attend(nodes["q"], nodes["k"], nodes["v"], Mask{Causal: true}, nil)
+		view := NewView(nodes["q"], [4]int{len(lengths), heads, keys, keys}, Mask{Causal: true}, nil)
+		y := attend(nodes["q"], nodes["k"], nodes["v"], view)
 		early := graph.Slice(y, graph.AxisRange(), graph.AxisRange(), graph.AxisRange(0, 5))
 		return graph.Gradient(graph.ReduceAllSum(graph.Square(early)), nodes["k"], nodes["v"])
 	})
@@ -208,7 +211,7 @@ func TestAttentionSoftmaxIsFloat32(t *testing.T) {
 	in["v"] = ones
 	got := gradtest.Eval[float32](t, in, func(nodes map[string]*graph.Node) []*graph.Node {
 		half := func(name string) *graph.Node { return graph.ConvertDType(nodes[name], dtypes.BFloat16) }
-		y := attend(half("q"), half("k"), half("v"), Mask{}, nil)
+		y := attend(half("q"), half("k"), half("v"), View{})
 		if y.DType() != dtypes.BFloat16 {
 			t.Errorf("the result is %s", y.DType())
 		}

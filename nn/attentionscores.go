@@ -15,21 +15,48 @@ type Mask struct {
 	Causal bool
 }
 
-// hidden is added to scores of keys that are not seen: far below any score, and
-// finite, so that rows without any visible key have no NaN.
+// View is how queries look at keys: which they see, and by what their scores
+// are biased. It is made once for all layers that look alike. The zero value
+// hides nothing and has no bias.
+type View struct {
+	bias    *graph.Node // [1, Heads, T, S], or nil
+	offset  *graph.Node // added to the scores, the bias included; or nil
+	visible *graph.Node // 1 for keys that are seen, 0 for others; or nil
+}
+
+// hidden is added to the scores of keys that are not seen: far below any score,
+// and finite, so that queries without any visible key have no NaN.
 const hidden = -1e30
 
+// NewView makes the view of scores [batch, heads, queries, keys], whose bias,
+// where not nil, is [1, heads, queries, keys]. Like is any of the vectors that
+// look, for their precision.
+func NewView(like *graph.Node, dims [4]int, mask Mask, bias *graph.Node) View {
+	precision := inFull(like).DType()
+	view := View{bias: bias, visible: mask.visible(like.Graph(), precision, dims)}
+	if bias != nil {
+		view.offset = graph.ConvertDType(bias, precision)
+	}
+	if view.visible != nil {
+		view.offset = plus(view.offset, graph.MulScalar(graph.OneMinus(view.visible), hidden))
+	}
+	return view
+}
+
 // visible is 1 for keys that are seen and 0 for others, in a shape that
-// broadcasts to scores [B, Heads, T, S]; nil if all are seen.
-func (m Mask) visible(scores *graph.Node) *graph.Node {
-	g, dtype := scores.Graph(), scores.DType()
-	dims := scores.Shape().Dimensions
-	batch, queries, keys := dims[0], dims[2], dims[3]
+// broadcasts to the dimensions; nil if all are seen.
+func (m Mask) visible(g *graph.Graph, precision dtypes.DType, dims [4]int) *graph.Node {
+	batch, heads, queries, keys := dims[0], dims[1], dims[2], dims[3]
 	var all *graph.Node
 	if m.Lengths != nil {
 		places := constantRow(g, keys, func(j int) int32 { return int32(j) })
 		seen := graph.LessThan(graph.Reshape(places, 1, keys), graph.Reshape(m.Lengths, batch, 1))
-		all = graph.Reshape(graph.ConvertDType(seen, dtype), batch, 1, 1, keys)
+		all = graph.ConvertDType(seen, precision)
+		if onEmbeddedEngine(all) { // all that shares a key's place at once, for all layers
+			all = graph.Reshape(repeatRows(all, heads*queries), batch, heads, queries, keys)
+		} else {
+			all = graph.Reshape(all, batch, 1, 1, keys)
+		}
 	}
 	if m.Causal && queries > 1 {
 		seen := constantRow(g, queries*keys, func(i int) int32 {
@@ -38,7 +65,7 @@ func (m Mask) visible(scores *graph.Node) *graph.Node {
 			}
 			return 0
 		})
-		causal := graph.Reshape(graph.ConvertDType(seen, dtype), 1, 1, queries, keys)
+		causal := graph.Reshape(graph.ConvertDType(seen, precision), 1, 1, queries, keys)
 		if all == nil {
 			return causal
 		}
@@ -54,23 +81,21 @@ func (m Mask) visible(scores *graph.Node) *graph.Node {
 //
 // The gradient is written out. With P the weights, O the result and v̄ its
 // adjoint: dV = Pᵀ v̄, dS = P ∘ (v̄ Vᵀ - rowsum(v̄ ∘ O)), dQ = dS K, dK = dSᵀ Q.
-func attend(q, k, v *graph.Node, mask Mask, bias *graph.Node) *graph.Node {
+func attend(q, k, v *graph.Node, view View) *graph.Node {
 	precision := inFull(q).DType()
 	scores := timesTransposed(q, k, precision)
-	inputs := []*graph.Node{q, k, v}
-	if bias != nil {
-		inputs = append(inputs, bias)
-		scores = graph.Add(scores, graph.ConvertDType(bias, precision))
-	}
-	visible := mask.visible(scores)
-	if visible != nil {
-		scores = graph.Add(scores, graph.MulScalar(graph.OneMinus(visible), hidden))
+	if view.offset != nil {
+		scores = graph.Add(scores, view.offset)
 	}
 	weights := graph.Softmax(scores, -1)
-	if visible != nil {
-		weights = graph.Mul(weights, visible)
+	if view.visible != nil {
+		weights = graph.Mul(weights, view.visible) // the engine's exponential of -1e30 may be 1e-38
 	}
 	result := times(graph.ConvertDType(weights, v.DType()), v)
+	inputs := []*graph.Node{q, k, v}
+	if view.bias != nil {
+		inputs = append(inputs, view.bias)
+	}
 	return withGradients(result, inputs, func(adjoint *graph.Node) []*graph.Node {
 		along := graph.ReduceAndKeep(graph.Mul(inFull(adjoint), inFull(result)), graph.ReduceSum, -1) // [B, H, T, 1]
 		full := graph.Mul(weights, graph.Sub(timesTransposed(adjoint, v, precision), along))
@@ -80,9 +105,9 @@ func attend(q, k, v *graph.Node, mask Mask, bias *graph.Node) *graph.Node {
 			times(swapped(slope), q),
 			times(swapped(graph.ConvertDType(weights, v.DType())), adjoint),
 		}
-		if bias != nil {
-			sum := graph.Reshape(graph.ReduceSum(full, 0), bias.Shape().Dimensions...)
-			gradients = append(gradients, graph.ConvertDType(sum, bias.DType()))
+		if view.bias != nil {
+			sum := graph.Reshape(graph.ReduceSum(full, 0), view.bias.Shape().Dimensions...)
+			gradients = append(gradients, graph.ConvertDType(sum, view.bias.DType()))
 		}
 		return gradients
 	})
@@ -105,12 +130,3 @@ func timesTransposed(a, b *graph.Node, precision dtypes.DType) *graph.Node {
 // swapped swaps the last two axes. The embedded engine would otherwise do so
 // to both factors of a product that contracts leading axes.
 func swapped(a *graph.Node) *graph.Node { return graph.TransposeAllAxes(a, 0, 1, 3, 2) }
-
-// constantRow is a constant vector of n integers.
-func constantRow(g *graph.Graph, n int, at func(i int) int32) *graph.Node {
-	values := make([]int32, n)
-	for i := range values {
-		values[i] = at(i)
-	}
-	return graph.Const(g, values)
-}

@@ -36,5 +36,10 @@ func (r *Random) Dropout(x *graph.Node, rate float64, shared ...int) *graph.Node
 	var draw *graph.Node
 	r.state, draw = graph.RandomUniform(r.state, shapes.Make(dtypes.Float32, dims...))
 	kept := graph.GreaterOrEqual(draw, graph.Scalar(x.Graph(), dtypes.Float32, rate))
-	return graph.Mul(x, graph.MulScalar(graph.ConvertDType(kept, x.DType()), 1/(1-rate)))
+	factor := graph.MulScalar(graph.ConvertDType(kept, x.DType()), 1/(1-rate))
+	if x.Rank() == 3 && dims[1] == 1 && onEmbeddedEngine(x) {
+		rows := repeatRows(graph.Reshape(factor, dims[0], dims[2]), x.Shape().Dim(1))
+		factor = graph.Reshape(rows, x.Shape().Dimensions...)
+	}
+	return graph.Mul(x, factor)
 }

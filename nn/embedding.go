@@ -30,3 +30,20 @@ func (e Embedding) Init(rng *rand.Rand) weights.Set {
 func (e Embedding) Build(v weights.Vars, tokens *graph.Node) *graph.Node {
 	return graph.Gather(v.Get("table"), graph.ExpandAxes(tokens, -1))
 }
+
+// repeatRows repeats every row of x [N, C] a number of times: [N·times, C]. The
+// embedded engine broadcasts an axis in the middle value by value, and looks up
+// whole rows.
+func repeatRows(x *graph.Node, times int) *graph.Node {
+	rows := constantRow(x.Graph(), x.Shape().Dim(0)*times, func(i int) int32 { return int32(i / times) })
+	return graph.Gather(x, graph.ExpandAxes(rows, -1), true)
+}
+
+// constantRow is a constant vector of n integers.
+func constantRow(g *graph.Graph, n int, at func(i int) int32) *graph.Node {
+	values := make([]int32, n)
+	for i := range values {
+		values[i] = at(i)
+	}
+	return graph.Const(g, values)
+}

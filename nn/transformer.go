@@ -53,11 +53,11 @@ func (e Encoder) Init(rng *rand.Rand) weights.Set { return e.init(rng, false) }
 func (e Encoder) Build(v weights.Vars, x, lengths *graph.Node, random *Random) *graph.Node {
 	length := x.Shape().Dim(1)
 	h := random.Dropout(e.enter(v, x, 0), e.Dropout, 1)
-	bias := e.bias(v, x.Graph(), length, length, false)
+	view := e.attention().View(h, h, Mask{Lengths: lengths}, e.bias(v, x.Graph(), length, length, false))
 	for i := range e.Layers {
 		layer := v.In("layer%d", i)
 		h = e.add(layer, "self", h, random, func(v weights.Vars, x *graph.Node) *graph.Node {
-			return e.attention().Build(v, x, x, Mask{Lengths: lengths}, bias, random)
+			return e.attention().Build(v, x, x, view, random)
 		})
 		h = e.feed(layer, h, random)
 	}

@@ -27,7 +27,7 @@ func BenchmarkTransformer(b *testing.B) {
 			set[name] = weights.Normal(rng, 1, 16, 6, 81, 64)
 		}
 		benchmark(b, set, func(nodes map[string]*graph.Node) *graph.Node {
-			return graph.ReduceAllSum(graph.Mul(attend(nodes["q"], nodes["k"], nodes["v"], Mask{}, nil), nodes["data"]))
+			return graph.ReduceAllSum(graph.Mul(attend(nodes["q"], nodes["k"], nodes["v"], View{}), nodes["data"]))
 		})
 	})
 }

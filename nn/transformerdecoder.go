@@ -22,14 +22,15 @@ func (d Decoder) Build(v weights.Vars, x, memory, lengths *graph.Node, random *R
 	count := x.Shape().Dim(1)
 	memory = inPrecision(memory, d.DType)
 	h := random.Dropout(d.enter(v, x, 0), d.Dropout, 1)
-	bias := d.bias(v, x.Graph(), count, count, true)
+	self := d.attention().View(h, h, Mask{Causal: true}, d.bias(v, x.Graph(), count, count, true))
+	cross := d.attention().View(h, memory, Mask{Lengths: lengths}, nil)
 	for i := range d.Layers {
 		layer := v.In("layer%d", i)
 		h = d.add(layer, "self", h, random, func(v weights.Vars, x *graph.Node) *graph.Node {
-			return d.attention().Build(v, x, x, Mask{Causal: true}, bias, random)
+			return d.attention().Build(v, x, x, self, random)
 		})
 		h = d.add(layer, "cross", h, random, func(v weights.Vars, x *graph.Node) *graph.Node {
-			return d.attention().Build(v, x, memory, Mask{Lengths: lengths}, nil, random)
+			return d.attention().Build(v, x, memory, cross, random)
 		})
 		h = d.feed(layer, h, random)
 	}
@@ -53,11 +54,13 @@ func (d Decoder) Remember(v weights.Vars, memory *graph.Node) []KeyValues {
 // together.
 func (d Decoder) Step(v weights.Vars, x *graph.Node, past, memory []KeyValues, lengths *graph.Node) (y *graph.Node, next []KeyValues) {
 	rows, done := x.Shape().Dim(0), 0
+	batch, places := memory[0].Keys.Shape().Dim(0), memory[0].Keys.Shape().Dim(2)
 	if past != nil {
 		done = past[0].Keys.Shape().Dim(2)
 	}
 	h := d.enter(v, graph.ExpandAxes(x, 1), done) // [R, 1, Width]
-	bias := d.bias(v, x.Graph(), 1, done+1, true)
+	self := NewView(h, [4]int{rows, d.Heads, 1, done + 1}, Mask{}, d.bias(v, x.Graph(), 1, done+1, true))
+	cross := NewView(h, [4]int{batch, d.Heads, rows / batch, places}, Mask{Lengths: lengths}, nil)
 	for i := range d.Layers {
 		layer := v.In("layer%d", i)
 		h = d.add(layer, "self", h, nil, func(v weights.Vars, x *graph.Node) *graph.Node {
@@ -67,13 +70,11 @@ func (d Decoder) Step(v weights.Vars, x *graph.Node, past, memory []KeyValues, l
 				all.Values = graph.Concatenate([]*graph.Node{past[i].Values, all.Values}, 2)
 			}
 			next = append(next, all)
-			return d.attention().Recall(v, x, all, Mask{}, bias)
+			return d.attention().Recall(v, x, all, self)
 		})
 		h = d.add(layer, "cross", h, nil, func(v weights.Vars, x *graph.Node) *graph.Node {
-			batch := memory[i].Keys.Shape().Dim(0)
 			together := graph.Reshape(x, batch, rows/batch, d.Width)
-			y := d.attention().Recall(v, together, memory[i], Mask{Lengths: lengths}, nil)
-			return graph.Reshape(y, rows, 1, d.Width)
+			return graph.Reshape(d.attention().Recall(v, together, memory[i], cross), rows, 1, d.Width)
 		})
 		h = d.feed(layer, h, nil)
 	}

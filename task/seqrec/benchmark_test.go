@@ -1,0 +1,105 @@
+package seqrec
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/ml/model"
+
+	"github.com/gritvq/gritvq/internal/gradtest"
+	"github.com/gritvq/gritvq/nn"
+	"github.com/gritvq/gritvq/weights"
+)
+
+// paperScale is the paper's network over 12,000 items of four codes of 256, and
+// users with the given number of items in their history.
+func paperScale(tb testing.TB, users, history int) (*Model, *Items, []Example) {
+	tb.Helper()
+	rng := weights.Rand(1, "paper")
+	vocab := []int{256, 256, 256, 256}
+	codes := make([]uint32, 12000*len(vocab))
+	for i := range codes {
+		codes[i] = uint32(rng.IntN(256))
+	}
+	items, err := NewItems(codes, vocab)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	m, err := New(Default(), vocab)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	examples := make([]Example, users)
+	for u := range examples {
+		examples[u].User, examples[u].Target = strconv.Itoa(u), int32(rng.IntN(items.Len()))
+		for range history {
+			examples[u].History = append(examples[u].History, int32(rng.IntN(items.Len())))
+		}
+	}
+	return m, items, examples
+}
+
+// Answers to 64 users, beam 20.
+func BenchmarkRecommend(b *testing.B) {
+	for _, history := range []int{20, 5} {
+		b.Run("history"+strconv.Itoa(history), func(b *testing.B) {
+			m, items, examples := paperScale(b, 64, history)
+			s, err := NewSearcher(gradtest.Engine(b), m, m.Init(1), items, SearchOptions{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer s.Close()
+			queries := make([]Query, len(examples))
+			for i, e := range examples {
+				queries[i] = e.Query
+			}
+			run := func() {
+				if _, err := s.Recommend(b.Context(), queries, 10); err != nil {
+					b.Fatal(err)
+				}
+			}
+			run()
+			for b.Loop() {
+				run()
+			}
+			b.ReportMetric(float64(b.N*len(queries))/b.Elapsed().Seconds(), "users/s")
+		})
+	}
+}
+
+// Loss and all gradients of a batch of 64 with full histories.
+func BenchmarkTrainingStep(b *testing.B) {
+	m, items, examples := paperScale(b, 64, 20)
+	inputs, err := m.Batch(items, examples, Shape{Rows: 64, History: 20})
+	if err != nil {
+		b.Fatal(err)
+	}
+	set := m.Init(1)
+	store := model.NewStore()
+	if err := weights.Install(store, set); err != nil {
+		b.Fatal(err)
+	}
+	state, err := graph.RNGStateFromSeed(1)
+	if err != nil {
+		b.Fatal(err)
+	}
+	step := model.MustNewExec(gradtest.Engine(b), store, func(_ *model.Scope, in []*graph.Node) []*graph.Node {
+		v := weights.FromStore(store, in[0].Graph())
+		loss := m.Loss(v, in[:BatchInputs], nn.NewRandom(in[BatchInputs]))
+		var variables []*graph.Node
+		for _, p := range set.Paths() {
+			variables = append(variables, v.Get(p))
+		}
+		return append([]*graph.Node{loss}, graph.Gradient(loss, variables...)...)
+	})
+	run := func() {
+		for _, out := range step.MustCall(inputs[0], inputs[1], inputs[2], inputs[3], state) {
+			out.MustFinalizeAll()
+		}
+	}
+	run()
+	for b.Loop() {
+		run()
+	}
+}

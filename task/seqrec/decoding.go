@@ -1,0 +1,143 @@
+package seqrec
+
+import (
+	"github.com/gomlx/compute"
+	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/gomlx/gomlx/ml/model"
+
+	"github.com/gritvq/gritvq/index"
+	"github.com/gritvq/gritvq/nn"
+	"github.com/gritvq/gritvq/weights"
+)
+
+// decoding is a search under way: what the engine keeps between two positions.
+type decoding struct {
+	searcher *Searcher
+	done     int               // positions predicted
+	logp     []float32         // [rows, codes] of the last one
+	lengths  *tensors.Tensor   // [U] tokens of the users
+	memory   []*tensors.Tensor // keys and values of each layer [U, H, S, d]: what the encoder read
+	past     []*tensors.Tensor // likewise [rows, H, done, d]: the prefixes
+}
+
+// compile prepares the programs: one reads histories and predicts the first
+// codes, one for every further position predicts those.
+func (s *Searcher) compile(backend compute.Backend) (err error) {
+	m := s.model
+	if s.encode, err = model.NewExec(backend, s.store, func(_ *model.Scope, in []*graph.Node) []*graph.Node {
+		v := weights.FromStore(s.store, in[0].Graph())
+		users, lengths := in[0].Shape().Dim(0), in[1]
+		memory := m.decoder.Remember(v.In("decoder"), m.encoder.Build(v.In("encoder"), m.embed(v, in[0]), lengths, nil))
+		start := m.embed(v, m.start(in[0].Graph(), users))
+		h, past := m.decoder.Step(v.In("decoder"), start, nil, memory, lengths)
+		return append(append([]*graph.Node{m.predict(v, h, 0)}, flatten(memory)...), flatten(past)...)
+	}); err != nil {
+		return err
+	}
+	for position := 1; position < len(m.vocab); position++ {
+		step, err := model.NewExec(backend, s.store, func(_ *model.Scope, in []*graph.Node) []*graph.Node {
+			v := weights.FromStore(s.store, in[0].Graph())
+			tokens, parents, lengths := in[0], in[1], in[2]
+			memory := pairs(in[3 : 3+2*m.Config.Layers])
+			past := pairs(in[3+2*m.Config.Layers:])
+			for i := range past {
+				past[i].Keys = graph.Gather(past[i].Keys, graph.ExpandAxes(parents, -1))
+				past[i].Values = graph.Gather(past[i].Values, graph.ExpandAxes(parents, -1))
+			}
+			h, next := m.decoder.Step(v.In("decoder"), m.embed(v, tokens), past, memory, lengths)
+			out := []*graph.Node{m.predict(v, h, position)}
+			if position < len(m.vocab)-1 {
+				out = append(out, flatten(next)...)
+			}
+			return out
+		})
+		if err != nil {
+			return err
+		}
+		s.steps = append(s.steps, step)
+	}
+	return nil
+}
+
+// begin encodes histories and predicts the first codes.
+func (s *Searcher) begin(inputs []*tensors.Tensor) (*decoding, error) {
+	d := &decoding{searcher: s, lengths: inputs[1]}
+	out, err := s.encode.Call(inputs[0], inputs[1])
+	inputs[0].FinalizeAll()
+	if err != nil {
+		d.finalize()
+		return nil, err
+	}
+	layers := 2 * s.model.Config.Layers
+	d.memory, d.past, d.done = out[1:1+layers], out[1+layers:], 1
+	if d.logp, err = hostRows(out[0]); err != nil {
+		d.finalize()
+		return nil, err
+	}
+	return d, nil
+}
+
+// step predicts the codes that follow the prefixes which beams extend those of
+// the step before to.
+func (d *decoding) step(beams *index.Beams) error {
+	m := d.searcher.model
+	rows := beams.Users * beams.Width
+	width := d.past[0].Shape().Dim(0) / beams.Users // of the beams before
+	tokens, parents := make([]int32, rows), make([]int32, rows)
+	for i := range rows {
+		tokens[i] = int32(m.first[d.done-1]) + int32(beams.Codes[i])
+		parents[i] = int32(i/beams.Width*width) + int32(beams.Parents[i])
+	}
+	own := []*tensors.Tensor{tensors.FromFlatDataAndDimensions(tokens, rows), tensors.FromFlatDataAndDimensions(parents, rows)}
+	args := []any{own[0], own[1], d.lengths}
+	for _, x := range append(d.memory[:len(d.memory):len(d.memory)], d.past...) {
+		args = append(args, x)
+	}
+	out, err := d.searcher.steps[d.done-1].Call(args...)
+	release(own)
+	release(d.past)
+	d.past = nil
+	if err != nil {
+		return err
+	}
+	d.past = out[1:]
+	d.done++
+	d.logp, err = hostRows(out[0])
+	return err
+}
+
+// finalize gives the engine's memory back.
+func (d *decoding) finalize() {
+	d.lengths.FinalizeAll()
+	release(d.memory)
+	release(d.past)
+}
+
+// hostRows copies log-probabilities to the host.
+func hostRows(x *tensors.Tensor) ([]float32, error) {
+	defer x.FinalizeAll()
+	return tensors.CopyFlatData[float32](x)
+}
+
+func release(all []*tensors.Tensor) {
+	for _, x := range all {
+		x.FinalizeAll()
+	}
+}
+
+func flatten(all []nn.KeyValues) []*graph.Node {
+	var nodes []*graph.Node
+	for _, kv := range all {
+		nodes = append(nodes, kv.Keys, kv.Values)
+	}
+	return nodes
+}
+
+func pairs(nodes []*graph.Node) []nn.KeyValues {
+	all := make([]nn.KeyValues, len(nodes)/2)
+	for i := range all {
+		all[i] = nn.KeyValues{Keys: nodes[2*i], Values: nodes[2*i+1]}
+	}
+	return all
+}

@@ -1,0 +1,96 @@
+package seqrec
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gritvq/gritvq/nn"
+	"github.com/gritvq/gritvq/weights"
+
+	. "github.com/gomlx/gomlx/core/graph"
+)
+
+// Loss is the mean over the examples in use and the positions of their IDs of
+// the cross-entropy -Σ q log p: p is what the model gives the codes of the
+// position after the target's codes before it, and q is the target's code, with
+// a share Smoothing spread over all codes. Inputs are those that Batch makes;
+// random is nil but for training.
+func (m *Model) Loss(v weights.Vars, inputs []*Node, random *nn.Random) *Node {
+	if len(inputs) != BatchInputs {
+		panic(fmt.Errorf("seqrec: the loss takes %d inputs, got %d", BatchInputs, len(inputs)))
+	}
+	targets, inUse := inputs[2], inputs[3]
+	sum := ZerosLike(inUse) // [B]
+	for t, logp := range m.logProbabilities(v, inputs[0], inputs[1], targets, random) {
+		codes := m.vocab[t]
+		wanted := OneHot(column(targets, t), codes, logp.DType())
+		if s := m.Config.Smoothing; s > 0 {
+			wanted = AddScalar(MulScalar(wanted, 1-s), s/float64(codes))
+		}
+		sum = Sub(sum, ConvertDType(ReduceSum(Mul(wanted, logp), -1), sum.DType()))
+	}
+	examples := MaxScalar(ReduceAllSum(inUse), 1)
+	return DivScalar(Div(ReduceAllSum(Mul(sum, inUse)), examples), float64(len(m.vocab)))
+}
+
+// Score is the log-probability of each target's whole ID, [B], for the first
+// three inputs that Batch makes: the sum over its codes, each given those before.
+func (m *Model) Score(v weights.Vars, inputs []*Node) *Node {
+	targets := inputs[2]
+	var sum *Node
+	for t, logp := range m.logProbabilities(v, inputs[0], inputs[1], targets, nil) {
+		own := ReduceSum(Mul(OneHot(column(targets, t), m.vocab[t], logp.DType()), logp), -1)
+		if sum == nil {
+			sum = own
+		} else {
+			sum = Add(sum, own)
+		}
+	}
+	return sum
+}
+
+// logProbabilities returns for each position the log-probabilities [B, codes] of
+// its codes, given tokens [B, places], their lengths [B] and the codes of
+// targets [B, Length] before the position.
+func (m *Model) logProbabilities(v weights.Vars, tokens, lengths, targets *Node, random *nn.Random) []*Node {
+	batch := tokens.Shape().Dim(0)
+	memory := m.encoder.Build(v.In("encoder"), m.embed(v, tokens), lengths, random)
+	parts := []*Node{Reshape(m.start(tokens.Graph(), batch), batch, 1)}
+	for t := range len(m.vocab) - 1 {
+		parts = append(parts, Reshape(AddScalar(column(targets, t), m.first[t]), batch, 1))
+	}
+	hidden := m.decoder.Build(v.In("decoder"), m.embed(v, Concatenate(parts, 1)), memory, lengths, random)
+	all := make([]*Node, len(m.vocab))
+	for t := range all {
+		here := Slice(hidden, AxisRange(), AxisRange(t, t+1))
+		all[t] = m.predict(v, Reshape(here, batch, m.Config.Width), t)
+	}
+	return all
+}
+
+// embed looks up tokens [...]: [..., Width].
+func (m *Model) embed(v weights.Vars, tokens *Node) *Node {
+	return m.embedding().Build(v.In("tokens"), tokens)
+}
+
+// start is the token that begins an ID, [rows].
+func (m *Model) start(g *Graph, rows int) *Node {
+	return BroadcastToDims(Const(g, int32(startToken)), rows)
+}
+
+// predict returns the log-probabilities [N, codes] of a position's codes for
+// what the decoder makes of the token before it, h [N, Width].
+func (m *Model) predict(v weights.Vars, h *Node, position int) *Node {
+	if !m.Config.Tied {
+		return LogSoftmax(nn.Product(h, v.Get(outputPath(position))), -1)
+	}
+	first := m.first[position]
+	own := Slice(v.Get("tokens/table"), AxisRange(first, first+m.vocab[position])) // [codes, Width]
+	h = MulScalar(h, 1/math.Sqrt(float64(m.Config.Width)))                         // the vectors are not small, unlike matrices
+	return LogSoftmax(Dot(h, own).General([]int{1}, nil, []int{1}, nil), -1)
+}
+
+// column is column i of x [N, columns], as [N].
+func column(x *Node, i int) *Node {
+	return Reshape(Slice(x, AxisRange(), AxisRange(i, i+1)), x.Shape().Dim(0))
+}

@@ -1,0 +1,145 @@
+package seqrec
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gomlx/compute"
+	"github.com/gomlx/gomlx/ml/model"
+
+	"github.com/gritvq/gritvq/internal/heapguard"
+	"github.com/gritvq/gritvq/weights"
+)
+
+// SearchOptions refine a Searcher.
+type SearchOptions struct {
+	// Beam is the number of prefixes kept from position to position, and the most
+	// IDs that can be found; 0 is 20.
+	Beam int
+	// ExcludeSeen leaves out items of the query's history, all of it.
+	ExcludeSeen bool
+	// Users is the number of queries the engine works on at a time; 0 is 32.
+	Users int
+}
+
+// Scored is a recommended item.
+type Scored struct {
+	Item           int32
+	LogProbability float64 // of its ID: the sum over the codes, each given those before
+}
+
+// Searcher finds the most probable items by a beam search with fixed variables.
+// Every prefix it keeps is one of the catalogue's, and what it finds is scored
+// exactly; a beam that holds the whole catalogue finds exactly the best items.
+// It is safe for concurrent use.
+type Searcher struct {
+	model   *Model
+	items   *Items
+	options SearchOptions
+	singly  bool // a block of few users is cheaper one user at a time
+	store   *model.Store
+	encode  *model.Exec
+	steps   []*model.Exec // of the positions after the first
+}
+
+// NewSearcher prepares a model with the given variables for a catalogue.
+func NewSearcher(backend compute.Backend, m *Model, set weights.Set, items *Items, o SearchOptions) (*Searcher, error) {
+	if err := m.checkItems(items); err != nil {
+		return nil, err
+	}
+	if err := m.Init(0).Check(set); err != nil {
+		return nil, fmt.Errorf("the variables do not fit the recommender: %w", err)
+	}
+	if o.Beam < 0 || o.Users < 0 {
+		return nil, fmt.Errorf("a beam of %d for %d users at a time: neither can be negative", o.Beam, o.Users)
+	}
+	if o.Beam == 0 {
+		o.Beam = 20
+	}
+	if o.Users == 0 {
+		o.Users = 32
+	}
+	heapguard.Ensure()
+	s := &Searcher{model: m, items: items, options: o, singly: backend.Name() == embeddedEngine, store: model.NewStore()}
+	if err := weights.Install(s.store, set); err != nil {
+		return nil, err
+	}
+	return s, s.compile(backend)
+}
+
+// embeddedEngine is the name of the engine that compiles nothing, so that it
+// runs blocks of another size at once.
+const embeddedEngine = "Go Backend"
+
+// Close releases the engine's copy of the variables and the compiled programs.
+func (s *Searcher) Close() {
+	s.encode.Finalize()
+	for _, step := range s.steps {
+		step.Finalize()
+	}
+	s.store.Finalize()
+}
+
+// Recommend returns for each query the k most probable items that the beam
+// holds, the most probable first, without repetition; fewer if the catalogue has
+// no more.
+func (s *Searcher) Recommend(ctx context.Context, queries []Query, k int) ([][]Scored, error) {
+	if k < 1 || k > s.options.Beam {
+		return nil, fmt.Errorf("%d items were asked for, a beam of %d finds 1 to %d; use a wider one for more", k, s.options.Beam, s.options.Beam)
+	}
+	results := make([][]Scored, len(queries))
+	for _, block := range s.blocks(queries) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		own := make([]Query, len(block.queries))
+		for i, at := range block.queries {
+			own[i] = queries[at]
+		}
+		found, err := s.search(ctx, own, Shape{Rows: block.users, History: block.history}, k)
+		if err != nil {
+			return nil, err
+		}
+		for i, at := range block.queries {
+			results[at] = found[i]
+		}
+	}
+	return results, nil
+}
+
+// block is a number of queries whose histories need the same room.
+type block struct {
+	queries []int
+	history int // room for items
+	users   int // that the block is filled up to
+}
+
+// blocks groups queries by the room their histories need, at most Users at a
+// time. What company a query has changes its scores by rounding alone.
+func (s *Searcher) blocks(queries []Query) []block {
+	var all []block
+	open := map[int]int{} // block under way, by room
+	for i, q := range queries {
+		room := s.model.HistoryFor(len(q.History))
+		at, started := open[room]
+		if !started || len(all[at].queries) == s.options.Users {
+			at = len(all)
+			open[room], all = at, append(all, block{history: room, users: s.options.Users})
+		}
+		all[at].queries = append(all[at].queries, i)
+	}
+	if !s.singly {
+		return all
+	}
+	var result []block
+	for _, b := range all {
+		if 2*len(b.queries) > b.users { // measured: half a block takes as long singly
+			result = append(result, b)
+			continue
+		}
+		for _, i := range b.queries {
+			result = append(result, block{queries: []int{i}, history: b.history, users: 1})
+		}
+	}
+	return result
+}

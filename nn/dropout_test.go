@@ -8,6 +8,7 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 
 	"github.com/gritvq/gritvq/internal/gradtest"
+	"github.com/gritvq/gritvq/weights"
 )
 
 // dropped applies dropout to ones [40, 50, 20] and returns it with its gradient.
@@ -91,5 +92,43 @@ func TestDropoutDrawsAnew(t *testing.T) {
 	})
 	if slices.Equal(got[0], got[1]) {
 		t.Error("two draws of one step are the same")
+	}
+}
+
+// Attention drops weights and a feed-forward network hidden values. Both are
+// linear in what they drop, so that over many equal sequences the mean is what
+// comes out without dropout.
+func TestPartsDropOut(t *testing.T) {
+	const batch, places, width = 3000, 3, 4
+	a := Attention{Width: width, Heads: 2, HeadDim: 3}
+	f := FeedForward{Width: width, Hidden: 8, Activation: "relu"}
+	rng := weights.Rand(1, "parts")
+	in := asInputs(weights.Set{}.Merge("attention", a.Init(rng)).Merge("feed", f.Init(rng)), 0)
+	one := gaussian(rng, 1, places, width)
+	in["x"] = gradtest.Value{Shape: []int{batch, places, width}, Data: slices.Repeat(one.Data, batch)}
+	run := func(rate float64) [][]float64 {
+		a.Dropout, f.Dropout = rate, rate
+		return gradtest.Eval[float32](t, in, func(nodes map[string]*graph.Node) []*graph.Node {
+			v, x := weights.FromNodes(nodes), nodes["x"]
+			random := NewRandom(graph.RNGStateFromSeedForGraph(x.Graph(), 1))
+			return []*graph.Node{a.Build(v.In("attention"), x, x, View{}, random), f.Build(v.In("feed"), x, random)}
+		})
+	}
+	plain, dropping := run(0), run(0.4)
+	for part, name := range []string{"attention", "feed-forward"} {
+		mean, changed := make([]float64, places*width), 0
+		for n := range batch {
+			own := dropping[part][n*places*width : (n+1)*places*width]
+			for i, y := range own {
+				mean[i] += y / batch
+			}
+			if gradtest.RelativeError(own, plain[part][:places*width]) > 0.01 {
+				changed++
+			}
+		}
+		gradtest.Close(t, name+": mean over dropped", mean, plain[part][:places*width], 0.06)
+		if changed < batch/2 {
+			t.Errorf("%s: dropout changed %d of %d sequences", name, changed, batch)
+		}
 	}
 }

@@ -68,10 +68,16 @@ func BenchmarkRecommend(b *testing.B) {
 	}
 }
 
-// Loss and all gradients of a batch of 64 with full histories.
+// Loss and all gradients of a batch of 64.
 func BenchmarkTrainingStep(b *testing.B) {
-	m, items, examples := paperScale(b, 64, 20)
-	inputs, err := m.Batch(items, examples, Shape{Rows: 64, History: 20})
+	for _, history := range []int{20, 5} {
+		b.Run("history"+strconv.Itoa(history), func(b *testing.B) { benchmarkStep(b, history) })
+	}
+}
+
+func benchmarkStep(b *testing.B, history int) {
+	m, items, examples := paperScale(b, 64, history)
+	inputs, err := m.Batch(items, examples, Shape{Rows: 64, History: history})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -151,7 +151,8 @@ its rivals, on the CPU without any other software, or on GPUs through XLA.`,
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		newTrainCommand(s, runTrain), newEncodeCommand(s, runEncode), newDecodeCommand(s, runDecode),
-		newEvalCommand(s, runEval), newGridCommand(s, runGrid), newCompareCommand(s, runCompare), newIDsCommand(s, runIDs, runIDsAdd), newInspectCommand(s, runInspect), newConfigCommand(s, runConfig),
+		newEvalCommand(s, runEval), newGridCommand(s, runGrid), newCompareCommand(s, runCompare), newIDsCommand(s, runIDs, runIDsAdd),
+		newRecommendCommand(s, recommendCommands{runRecommendTrain, runRecommendEval, runRecommendAsk, runSignificance}), newInspectCommand(s, runInspect), newConfigCommand(s, runConfig),
 		newMethodsCommand(s, runMethods), newDoctorCommand(s, runDoctor), newDemoCommand(s, runDemo),
 		newVersionCommand(s, runVersion))
 	return root

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+)
+
+// recommendTrainOptions is the command line of recommend train.
+type recommendTrainOptions struct {
+	ids, log string
+	output   string
+	steps    int
+	batch    int
+	seed     uint64
+	sets     []string
+	config   string
+	backend  string
+	workers  int
+	resume   bool
+	force    bool
+	json     bool
+	given    func(flag string) bool
+}
+
+// recommendCommands are what the subcommands of recommend run.
+type recommendCommands struct {
+	train        func(context.Context, *streams, recommendTrainOptions) error
+	eval         func(context.Context, *streams, recommendEvalOptions) error
+	ask          func(context.Context, *streams, recommendAskOptions) error
+	significance func(*streams, significanceOptions) error
+}
+
+func newRecommendCommand(s *streams, run recommendCommands) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "recommend",
+		Short: "Train, score and ask a recommender over semantic IDs",
+		Long: `A generative recommender reads a user's last items as semantic IDs and writes the ID
+of the next one, code by code; a beam search that follows the IDs in use makes every
+answer an item of the catalogue.`,
+		Example: `  gritvq ids item_emb.npy --items items.jsonl -o ids
+  gritvq recommend train ids sequences.txt -o rec
+  gritvq recommend eval rec sequences.txt --per-user users.parquet
+  gritvq recommend ask rec --history 12,845,77 -k 10
+  gritvq recommend significance a.parquet b.parquet`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			return unknownCommand(cmd, args[0])
+		},
+	}
+	cmd.AddCommand(newRecommendTrain(s, run.train), newRecommendEval(s, run.eval), newRecommendAsk(s, run.ask), newSignificance(s, run.significance))
+	return cmd
+}
+
+func newRecommendTrain(s *streams, run func(context.Context, *streams, recommendTrainOptions) error) *cobra.Command {
+	var o recommendTrainOptions
+	cmd := &cobra.Command{
+		Use:   "train IDS LOG -o DIR",
+		Short: "Train a recommender on who took what",
+		Long: `Learns to continue the sequences of a log: sequences.txt (a user a line: user item item
+...), .csv, .tsv or .parquet of (user, item, time), or synthetic:shop. Of every user
+the last item is kept for testing and the one before for validation, by which training
+stops early. IDS is a directory made by gritvq ids.`,
+		Example: `  gritvq recommend train ids sequences.txt -o rec
+  gritvq recommend train ids log.csv -o rec --steps 5000 --set model.layers=2`,
+		Args: arguments("IDS", "LOG"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.ids, o.log, o.given = args[0], args[1], cmd.Flags().Changed
+			if err := requireOutput(o.output, "rec"); err != nil {
+				return err
+			}
+			return run(cmd.Context(), s, o)
+		},
+	}
+	outputFlag(cmd, &o.output, "directory of the recommender")
+	f := cmd.Flags()
+	f.IntVar(&o.steps, "steps", 20000, "training steps at most")
+	f.IntVar(&o.batch, "batch", 256, "examples a step")
+	f.Uint64Var(&o.seed, "seed", 1, "decides initial weights, the order of the data and dropout")
+	f.StringVar(&o.config, "config", "", "YAML file of settings, as a recommender's config.yaml")
+	f.StringArrayVar(&o.sets, "set", nil, "one setting, such as model.dropout=0.2 (repeatable)")
+	f.IntVar(&o.workers, "workers", 0, "threads to use (default all cores)")
+	f.BoolVar(&o.resume, "resume", false, "continue an interrupted run")
+	f.BoolVar(&o.force, "force", false, "replace what is in the directory")
+	f.BoolVar(&o.json, "json", false, "print the result as one JSON object")
+	engineFlag(cmd, &o.backend)
+	return cmd
+}
+
+// recommendEvalOptions is the command line of recommend eval.
+type recommendEvalOptions struct {
+	dir, log string
+	beam     int
+	perUser  string
+	cold     int
+	backend  string
+	workers  int
+	json     bool
+}
+
+func newRecommendEval(s *streams, run func(context.Context, *streams, recommendEvalOptions) error) *cobra.Command {
+	var o recommendEvalOptions
+	cmd := &cobra.Command{
+		Use:   "eval DIR LOG",
+		Short: "Score a recommender on every user's last item",
+		Long: `Asks for the last item of every user, given those before, and reports recall, NDCG and
+MRR over the whole catalogue, also for items that training hardly saw. --per-user keeps
+every user's rank, for gritvq recommend significance.`,
+		Example: `  gritvq recommend eval rec sequences.txt
+  gritvq recommend eval rec sequences.txt --per-user users.parquet --json`,
+		Args: arguments("DIR", "LOG"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.dir, o.log = args[0], args[1]
+			return run(cmd.Context(), s, o)
+		},
+	}
+	f := cmd.Flags()
+	f.IntVar(&o.beam, "beam", 50, "length of the lists; metrics beyond it are not reported")
+	f.StringVar(&o.perUser, "per-user", "", "file of every user's rank and scores: .parquet or .csv")
+	f.IntVar(&o.cold, "cold", 5, "items seen at most so often in training are scored apart too")
+	f.IntVar(&o.workers, "workers", 0, "threads to use (default all cores)")
+	f.BoolVar(&o.json, "json", false, "print the scores as one JSON object")
+	engineFlag(cmd, &o.backend)
+	return cmd
+}
+
+// recommendAskOptions is the command line of recommend ask.
+type recommendAskOptions struct {
+	dir     string
+	history string
+	user    string
+	count   int
+	beam    int
+	seen    bool
+	backend string
+	json    bool
+}
+
+func newRecommendAsk(s *streams, run func(context.Context, *streams, recommendAskOptions) error) *cobra.Command {
+	var o recommendAskOptions
+	cmd := &cobra.Command{
+		Use:     "ask DIR --history ITEM,ITEM,...",
+		Short:   "Ask what comes next",
+		Long:    `Prints the most probable next items after a history, the latest item last.`,
+		Example: `  gritvq recommend ask rec --history 12,845,77 -k 10`,
+		Args:    arguments("DIR"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.dir = args[0]
+			return run(cmd.Context(), s, o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.history, "history", "", "items that the user took, the latest last")
+	f.StringVar(&o.user, "user", "", "the user, if known to the recommender")
+	f.IntVarP(&o.count, "count", "k", 10, "items to recommend")
+	f.IntVar(&o.beam, "beam", 20, "beams of the search, at least as many as items")
+	f.BoolVar(&o.seen, "seen", false, "also recommend items of the history")
+	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	engineFlag(cmd, &o.backend)
+	return cmd
+}
+
+// significanceOptions is the command line of recommend significance.
+type significanceOptions struct {
+	a, b string
+	json bool
+}
+
+func newSignificance(s *streams, run func(*streams, significanceOptions) error) *cobra.Command {
+	var o significanceOptions
+	cmd := &cobra.Command{
+		Use:     "significance A B",
+		Short:   "Test whether two recommenders differ",
+		Long:    `Compares the per-user scores of two evaluations on the same users: paired t test, Wilcoxon's signed-rank test and bootstrap interval of the difference.`,
+		Example: `  gritvq recommend significance a/users.parquet b/users.parquet`,
+		Args:    arguments("A", "B"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			o.a, o.b = args[0], args[1]
+			return run(s, o)
+		},
+	}
+	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
+	return cmd
+}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/gritvq/gritvq/internal/atomicfile"
 )
 
 // hnswHead is the number of bytes of: M, EfConstruction, EfSearch uint32, seed
@@ -13,8 +15,10 @@ const hnswHead = 3*4 + 8 + 8 + 4
 // Save writes the index to a file: after what files begin with, the options but
 // Workers, the number of nodes and the entry, the node of each row [n], the
 // nodes' rows [nodes,d], and their links in the bottom and the upper layers.
-func (h *HNSW) Save(path string) error {
-	return saveStorage(path, hnswKind, h.nodes.metric, h.Len(), h.nodes.d, func(w *storageWriter) {
+func (h *HNSW) Save(path string) error { return atomicfile.Write(path, h.write) }
+
+func (h *HNSW) write(to io.Writer) error {
+	return writeStorage(to, hnswKind, h.nodes.metric, h.Len(), h.nodes.d, func(w *storageWriter) {
 		w.uint32(uint32(h.opt.M))
 		w.uint32(uint32(h.opt.EfConstruction))
 		w.uint32(uint32(h.opt.EfSearch))

@@ -10,8 +10,6 @@ import (
 	"io"
 	"math"
 	"os"
-
-	"github.com/gritvq/gritvq/internal/atomicfile"
 )
 
 // The files of IVF and HNSW are little-endian and begin alike:
@@ -47,19 +45,17 @@ type storageWriter struct {
 	err  error
 }
 
-// saveStorage writes a file, whole or not at all, through fill.
-func saveStorage(path string, kind storageKind, metric Metric, rows, d int, fill func(w *storageWriter)) error {
-	return atomicfile.Write(path, func(to io.Writer) error {
-		w := &storageWriter{to: to, sum: crc32.New(castagnoli), room: make([]byte, 0, 4*storageChunk)}
-		w.write([]byte(storageMagic))
-		w.write(binary.LittleEndian.AppendUint16(nil, storageVersion))
-		w.write([]byte{byte(kind), byte(metric)})
-		w.uint64(uint64(rows))
-		w.uint32(uint32(d))
-		fill(w)
-		w.uint32(w.sum.Sum32())
-		return w.err
-	})
+// writeStorage writes a file whose middle comes from fill.
+func writeStorage(to io.Writer, kind storageKind, metric Metric, rows, d int, fill func(w *storageWriter)) error {
+	w := &storageWriter{to: to, sum: crc32.New(castagnoli), room: make([]byte, 0, 4*storageChunk)}
+	w.write([]byte(storageMagic))
+	w.write(binary.LittleEndian.AppendUint16(nil, storageVersion))
+	w.write([]byte{byte(kind), byte(metric)})
+	w.uint64(uint64(rows))
+	w.uint32(uint32(d))
+	fill(w)
+	w.uint32(w.sum.Sum32())
+	return w.err
 }
 
 func (w *storageWriter) write(p []byte) {
@@ -109,8 +105,7 @@ type storageReader struct {
 	d      int
 }
 
-// loadStorage reads the file at path through parse, which has to call finish
-// before it trusts what it read.
+// loadStorage reads the file at path through parse.
 func loadStorage[T any](path string, parse func(r io.Reader, size int64) (T, error)) (T, error) {
 	var none T
 	file, err := os.Open(path)

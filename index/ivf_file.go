@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+
+	"github.com/gritvq/gritvq/internal/atomicfile"
 )
 
 // ivfHead is the number of bytes of: lists uint32, probe uint32.
@@ -13,8 +15,10 @@ const ivfHead = 8
 // Save writes the index to a file: after what files begin with, the numbers of
 // lists and of those a search looks into, the centres [lists,d], the list of
 // each row [n], and the rows [n,d].
-func (f *IVF) Save(path string) error {
-	return saveStorage(path, ivfKind, f.metric, f.n, f.d, func(w *storageWriter) {
+func (f *IVF) Save(path string) error { return atomicfile.Write(path, f.write) }
+
+func (f *IVF) write(to io.Writer) error {
+	return writeStorage(to, ivfKind, f.metric, f.n, f.d, func(w *storageWriter) {
 		w.uint32(uint32(len(f.lists)))
 		w.uint32(uint32(f.probe))
 		w.float32s(f.centers.rows)

@@ -190,6 +190,66 @@ func TestSortableKeepsOrder(t *testing.T) {
 	}
 }
 
+// The bound that exactness rests on holds, and is not so loose as to let most
+// rows through: also for a query at the mean, where only |c|^2/2 is left.
+func TestScoresAreWithinTheirMargin(t *testing.T) {
+	const n, d = panelCodes, 96
+	rows, x := normals(1, n*d), normals(2, groupRows*d)
+	for _, kern := range supportedKernels() {
+		for _, metric := range metrics {
+			s := newSpace(kern, metric, rows, n, d)
+			copy(x[:d], s.mean)
+			var packed panels
+			for i := range n {
+				s.pack(&packed, rows[i*d:(i+1)*d])
+			}
+			queries, margins := make([][]float32, groupRows), make([]float64, groupRows)
+			for r := range queries {
+				queries[r] = make([]float32, d)
+				margins[r], _ = s.prepare(x[r*d:(r+1)*d], queries[r])
+			}
+			group, scores := make([]float32, d*groupRows), make([]float32, groupRows*n)
+			gather(group, queries)
+			kern.scores(packed.codes, packed.half, group, scores, n)
+			for r := range queries {
+				worst := 0.0
+				for j := range n {
+					var want float64
+					for l := range d {
+						c, q := float64(rows[j*d+l])-float64(s.mean[l]), float64(x[r*d+l])-float64(s.mean[l])
+						if want -= c * q; metric == Euclidean {
+							want += c * c / 2
+						}
+					}
+					worst = max(worst, math.Abs(float64(scores[r*n+j])-want))
+				}
+				if worst > margins[r] || margins[r] > 0.01 {
+					t.Errorf("%s, %v, query %d: an error of %.3g, margin %.3g", kern.name, metric, r, worst, margins[r])
+				}
+			}
+		}
+	}
+}
+
+func TestShortlistOfEqualScoresStaysShort(t *testing.T) {
+	const n, k = 10_000, 5
+	rows := collection{d: 1, stride: 1, n: n, rows: make([]float32, n)}
+	var list shortlist
+	list.reset(&rows, []float32{0}, k, 0)
+	size := cap(list.keys)
+	for i := range n {
+		list.offer(1, uint32(n-1-i)) // the lowest number last
+	}
+	if cap(list.keys) != size {
+		t.Errorf("the list grew from %d to %d", size, cap(list.keys))
+	}
+	got := make([]uint32, k)
+	Euclidean.writeFound(list.finish(nil), got, nil)
+	if !slices.Equal(got, []uint32{0, 1, 2, 3, 4}) {
+		t.Errorf("found %v", got)
+	}
+}
+
 func TestPartition(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 300 {

@@ -113,6 +113,26 @@ func TestIVFRecallRisesWithEffort(t *testing.T) {
 	}
 }
 
+// Long centres do not attract the rows of others.
+func TestIVFListsGoByDirection(t *testing.T) {
+	const n, d, centres = 2000, 6, 40
+	rows := clustered(1, n, d, centres, 0.1)
+	for i := range rows {
+		rows[i] *= float32(1 + i/d*centres/n)
+	}
+	ivf, err := NewIVF(t.Context(), InnerProduct, rows, n, d, IVFOptions{Lists: centres})
+	if err != nil {
+		t.Fatal(err)
+	}
+	longest := 0
+	for _, members := range ivf.members {
+		longest = max(longest, len(members))
+	}
+	if longest > 5*n/centres {
+		t.Errorf("a list has %d of %d rows, the mean is %d", longest, n, n/centres)
+	}
+}
+
 func TestIVFDoesNotDependOnBatchAndWorkers(t *testing.T) {
 	const n, d, queries, k = 1500, 8, 700, 4
 	rows, x := normals(1, n*d), normals(2, queries*d)

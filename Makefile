@@ -9,7 +9,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint bench bench-peers
+.PHONY: help build demo demo-rec test lint bench bench-peers
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,6 +19,14 @@ build: ## build bin/gritvq
 
 demo: build ## compare GRIT with its rivals on built-in data, in about two minutes
 	bin/gritvq demo -o demo
+
+SHOP = 'synthetic:shop?users=3000&items=600'
+demo-rec: build ## semantic IDs and a recommender on a built-in shop, in under five minutes
+	bin/gritvq ids $(SHOP) -o demo-rec/ids --force --codes 32 --levels 3 --hidden none --steps 400
+	bin/gritvq recommend train demo-rec/ids $(SHOP) -o demo-rec/rec --force --steps 1200 --batch 128 --set model.layers=2 --set model.width=64 \
+	  --set model.feed_forward=256 --set model.heads=4 --set model.head_dim=16 --set model.history=8 --set train.optimizer.rate=0.003 --set validation_users=500
+	bin/gritvq recommend eval demo-rec/rec $(SHOP) --beam 20
+	bin/gritvq recommend ask demo-rec/rec --history item17,item44,item5 -k 5
 
 test: ## vet, test and cross-build everything
 	$(GO) vet ./...

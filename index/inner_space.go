@@ -77,6 +77,7 @@ type space struct {
 }
 
 func newSpace(kern kernel, metric Metric, rows []float32, n, d int) space {
+	kern.scores = fusedScores(kern)
 	s := space{metric: metric, mean: make([]float32, d), kernel: kern}
 	s.errorScale, s.errorFloor = roundingOf(d)
 	if metric == InnerProduct {

@@ -210,7 +210,7 @@ func TestScoresAreWithinTheirMargin(t *testing.T) {
 			}
 			group, scores := make([]float32, d*groupRows), make([]float32, groupRows*n)
 			gather(group, queries)
-			kern.scores(packed.codes, packed.half, group, scores, n)
+			s.kernel.scores(packed.codes, packed.half, group, scores, n)
 			for r := range queries {
 				worst := 0.0
 				for j := range n {

@@ -1,6 +1,9 @@
 // Package index finds nearest codes on the host: exact search over a frozen
 // codebook, k-means to build one, and residual and product encoding over
-// several.
+// several. For recommendation it has the best rows of a catalogue by inner
+// product or distance, exact ([Exact]), by lists ([IVF]) or by a graph ([HNSW]),
+// and a [Trie] of code sequences along which a beam search stays among IDs in
+// use.
 //
 // # One answer on every machine
 //

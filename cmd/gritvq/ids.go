@@ -28,7 +28,11 @@ type idsOptions struct {
 
 func newIDsCommand(s *streams, run func(context.Context, *streams, idsOptions) error, add func(context.Context, *streams, idsAddOptions) error) *cobra.Command {
 	o := idsOptions{}
-	o.settings.defaults = func(c *fit.Config) { c.Train.Split, c.Train.Evaluate = 1, 0 } // every item gets an ID, so every one is learned from
+	o.settings.defaults = func(c *fit.Config) {
+		// Every item gets an ID, so every one is learned from; the last third of
+		// the preset's steps hardly changes IDs.
+		c.Train.Split, c.Train.Evaluate, c.Train.Steps = 1, 0, 2000
+	}
 	cmd := &cobra.Command{
 		Use:   "ids EMBEDDINGS -o DIR",
 		Short: "Give the items of a catalogue semantic IDs",

@@ -159,6 +159,19 @@ func (o *settings) addPictureFlags() {
 	f.IntVar(&o.picture.down, "down", 16, "pictures: pixels on the side of a code's cell, a power of two")
 	f.StringVar(&o.picture.widths, "width", "64,128,128,256,256", "pictures: channels at every resolution")
 	f.StringVar(&o.picture.precision, "precision", "f32", "pictures: arithmetic of the convolutions, f32 or bf16 (bf16 with XLA)")
+	for name, usage := range map[string]string{
+		"batch":  "vectors or pictures a step (default 1024, of pictures 64)",
+		"codes":  "codes per level (default 256, of pictures 16384)",
+		"dim":    "dimension of the latents (default 32, of pictures 256; 0: that of the vectors)",
+		"levels": "residual levels, each coding what the ones before left over (default 4, of pictures 1)",
+		"hidden": "vectors: widths of the hidden layers, or none to quantize the vectors themselves (default 512,256,128)",
+	} {
+		flag := f.Lookup(name)
+		flag.Usage, flag.DefValue = usage, "" // the text says what depends on the kind
+		if flag.Value.Type() == "int" {
+			flag.DefValue = "0"
+		}
+	}
 	f.Float64Var(&o.picture.weight, "perceptual", 0, "pictures: weight of the perceptual loss (default 0.1 where --metrics has a network, else 0)")
 }
 

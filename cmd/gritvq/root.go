@@ -123,13 +123,15 @@ func watchSignals(cancel func()) (stop func()) {
 func newRootCommand(s *streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "gritvq",
-		Short: "Train vector-quantized tokenizers; turn vectors into codes and back",
-		Long: `gritvq learns a small set of codes for your vectors (embeddings, features)
-and turns every vector into a few integers, and back. It trains GRIT-VQ and
+		Short: "Train vector-quantized tokenizers; turn vectors and pictures into codes and back",
+		Long: `gritvq learns a small set of codes for your vectors (embeddings, features) or
+pictures and turns each into a few integers, and back. It trains GRIT-VQ and
 its rivals, on the CPU without any other software, or on GPUs through XLA.`,
 		Example: `  gritvq train vectors.npy -o tok --codes 256 --levels 4
   gritvq encode tok vectors.npy -o codes.npy
-  gritvq decode tok codes.npy -o recon.npy`,
+  gritvq decode tok codes.npy -o recon.npy
+  gritvq train photos.tar -o pics --size 128 --down 8 --codes 4096
+  gritvq ids item_emb.npy --items items.jsonl -o ids`,
 		SilenceErrors: true, SilenceUsage: true,
 		DisableFlagsInUseLine: true,
 		Version:               version(),

@@ -92,10 +92,14 @@ func main() {
 	if *asJSON {
 		encoder := json.NewEncoder(os.Stdout)
 		encoder.SetIndent("", "  ")
-		encoder.Encode(map[string]any{
+		err := encoder.Encode(map[string]any{
 			"date": time.Now().UTC().Format(time.DateOnly), "cpu": cpuName(), "cores": runtime.NumCPU(),
 			"go": runtime.Version(), "index": index.Level(), "rows": rows,
 		})
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
 		return
 	}
 	table := report.Table{Columns: []report.Column{{Name: "what"}, {Name: "gritvq", Align: report.Right}, {Name: "peer", Align: report.Right},
@@ -111,7 +115,10 @@ func main() {
 		table.Rows = append(table.Rows, report.Cells(r.Name, r.Ours, r.Peer, ratio, r.Claim, holds))
 	}
 	fmt.Printf("%s, %d cores, %s, nearest-code kernel %s, best of %d rounds\n\n", cpuName(), runtime.NumCPU(), runtime.Version(), index.Level(), *rounds)
-	table.Text(os.Stdout)
+	if err := table.Text(os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
 }
 
 // cpuName is the processor's name, where the system tells.

@@ -16,7 +16,7 @@ func encodeRankingCSV(w io.Writer, r *Ranking, columns []rankColumn) error {
 	for _, c := range columns {
 		record = append(record, c.name())
 	}
-	table.Write(record) // errors stay with the writer
+	_ = table.Write(record) // errors stay with the writer
 	var ranks []byte
 	for i := range r.Len() {
 		ranks = ranks[:0]
@@ -30,7 +30,7 @@ func encodeRankingCSV(w io.Writer, r *Ranking, columns []rankColumn) error {
 		for _, c := range columns {
 			record = append(record, strconv.FormatFloat(c.metric.Score(r.Ranks(i), c.k), 'g', 9, 64))
 		}
-		table.Write(record)
+		_ = table.Write(record)
 	}
 	table.Flush()
 	return table.Error()

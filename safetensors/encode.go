@@ -139,6 +139,6 @@ func encodeHeader(tensors []Tensor, metadata map[string]string) ([]byte, error) 
 func writeString(out *bytes.Buffer, s string) {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
-	encoder.Encode(s) // a string in memory cannot fail
+	_ = encoder.Encode(s) // a string in memory cannot fail
 	out.Truncate(out.Len() - 1)
 }

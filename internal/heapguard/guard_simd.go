@@ -19,9 +19,7 @@ var once sync.Once
 // does anything.
 func Ensure() {
 	once.Do(func() {
-		block := make([]byte, room)
-		runtime.KeepAlive(block)
-		block = nil
+		runtime.KeepAlive(make([]byte, room))
 		runtime.GC()
 	})
 }

@@ -28,7 +28,7 @@ type Codes struct {
 // .parquet or .jsonl file as CreateCodes writes them. Errors are one sentence
 // that names the file and what to do.
 func OpenCodes(path string) (*Codes, error) {
-	file, size, err := openRegular(path)
+	file, size, err := OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}

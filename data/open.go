@@ -51,7 +51,7 @@ func Open(ctx context.Context, path string, opt Options) (*Vectors, error) {
 	if file, member, ok := splitMember(path); ok {
 		path, opt.Member = file, member
 	}
-	file, size, err := openRegular(path)
+	file, size, err := OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}
@@ -95,8 +95,8 @@ func splitMember(path string) (file, member string, ok bool) {
 	return path[:at+len(".npz")], path[at+len(".npz:"):], true
 }
 
-// openRegular opens a file with something in it.
-func openRegular(path string) (*os.File, int64, error) {
+// OpenRegular opens a file with something in it and returns its size.
+func OpenRegular(path string) (*os.File, int64, error) {
 	info, err := os.Stat(path) // before opening: a named pipe would block
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

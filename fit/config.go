@@ -125,6 +125,15 @@ func Preset(name, method string) (Config, error) {
 	return Config{}, fmt.Errorf("unknown preset %q, use default or paper", name)
 }
 
+// Tokenizer composes the tokenizer of the experiment for items of input numbers.
+func (c Config) Tokenizer(input int) (*tokenizer.Tokenizer, error) {
+	m, err := tokenizer.New(c.Model, c.Quantizer, input)
+	if err == nil && vq.Classical(c.Quantizer.Method) && !m.Identity() {
+		err = fmt.Errorf("model: %s is fitted to the vectors themselves, without a network; use --hidden none --dim 0", c.Quantizer.Method)
+	}
+	return m, err
+}
+
 // Validate reports the first setting that cannot work.
 func (c Config) Validate() error {
 	t := c.Train

@@ -12,7 +12,6 @@ import (
 	"github.com/gritvq/gritvq/data"
 	"github.com/gritvq/gritvq/internal/heapguard"
 	"github.com/gritvq/gritvq/tokenizer"
-	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -86,12 +85,9 @@ func New(backend compute.Backend, config Config, source Source, fingerprint, dir
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
-	m, err := tokenizer.New(config.Model, config.Quantizer, source.Input())
+	m, err := config.Tokenizer(source.Input())
 	if err != nil {
 		return nil, err
-	}
-	if vq.Classical(config.Quantizer.Method) && !m.Identity() {
-		return nil, fmt.Errorf("model: %s is fitted to the vectors themselves, without a network; use --hidden none --dim 0", config.Quantizer.Method)
 	}
 	if tokens := source.Train.Len() * m.Tokens(); config.Quantizer.Placed() && tokens < config.Quantizer.Codes {
 		return nil, fmt.Errorf("%d training %s are fewer than the %d codes of a level; use --codes %d or less, or more data",

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gritvq/gritvq/data"
 	"github.com/parquet-go/parquet-go"
 )
 
@@ -84,7 +85,7 @@ const (
 // read takes what a file holds if it is of the wanted kind.
 func (e *esciReader) read(ctx context.Context, path string, judgements bool) (err error) {
 	defer recoverDamage(path, &err)
-	file, size, err := openRegular(path)
+	file, size, err := data.OpenRegular(path)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/gritvq/gritvq/data"
 )
 
 // Names that the fields of an item go by, the preferred one first.
@@ -41,7 +43,7 @@ func ReadItems(ctx context.Context, path string) (*Catalogue, error) {
 		}
 		return shop.Catalogue, nil
 	}
-	file, _, err := openRegular(path)
+	file, _, err := data.OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}

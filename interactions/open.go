@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/gritvq/gritvq/data"
 )
 
 // Options refine Open. The zero value suits sequences, and tables whose header
@@ -70,7 +70,7 @@ func openLog(ctx context.Context, path string, opt Options) (*Log, error) {
 		}
 		return shop.Log, nil
 	}
-	file, size, err := openRegular(path)
+	file, size, err := data.OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}
@@ -97,28 +97,6 @@ func openLog(ctx context.Context, path string, opt Options) (*Log, error) {
 		return nil, err
 	}
 	return recorded.log(path), nil
-}
-
-// openRegular opens a file with something in it.
-func openRegular(path string) (*os.File, int64, error) {
-	info, err := os.Stat(path) // before opening: a named pipe would block
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, 0, fmt.Errorf("cannot read %s: %w; check the path", path, fs.ErrNotExist)
-	case err != nil:
-		return nil, 0, fmt.Errorf("cannot read %s: %w", path, err)
-	case info.IsDir():
-		return nil, 0, fmt.Errorf("%s is a directory; name a file inside it", path)
-	case !info.Mode().IsRegular():
-		return nil, 0, fmt.Errorf("%s is no regular file; save its content to a file first", path)
-	case info.Size() == 0:
-		return nil, 0, fmt.Errorf("%s is empty; write it again", path)
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, 0, fmt.Errorf("cannot read %s: %w", path, err)
-	}
-	return file, info.Size(), nil
 }
 
 // maxInteractions bounds a log: interactions are numbered by int32 while they

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/gritvq/gritvq/bundle"
@@ -152,7 +151,6 @@ func (f *folderSink) abort()        {}
 type tarSink struct {
 	file   *atomicfile.File
 	writer *tar.Writer
-	count  int
 }
 
 func (t *tarSink) add(name string, p *images.RGB) error {
@@ -160,10 +158,6 @@ func (t *tarSink) add(name string, p *images.RGB) error {
 	if err := png.Encode(&content, p); err != nil {
 		return err
 	}
-	if name == "" {
-		name = strconv.Itoa(t.count)
-	}
-	t.count++
 	if err := t.writer.WriteHeader(&tar.Header{Name: name + ".png", Mode: 0o644, Size: int64(content.Len())}); err != nil {
 		return err
 	}

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/gritvq/gritvq/bundle"
 	"github.com/gritvq/gritvq/data"
@@ -32,7 +31,7 @@ const (
 // textDim is the dimension of embedded titles.
 const textDim = 256
 
-func runIDs(ctx context.Context, s *streams, o idsOptions) error {
+func runIDs(ctx context.Context, s *streams, o idsOptions) (err error) {
 	if err := useWorkers(o.workers); err != nil {
 		return err
 	}
@@ -42,9 +41,15 @@ func runIDs(ctx context.Context, s *streams, o idsOptions) error {
 	if _, err := os.Stat(filepath.Join(o.output, semid.ManifestFile)); err == nil && !o.force {
 		return fmt.Errorf("%s holds a finished table; choose another directory, --force to replace it, or gritvq ids add for new items", o.output)
 	}
+	_, missing := os.Stat(o.output)
 	if err := makeDirectory(o.output); err != nil {
 		return err
 	}
+	defer func() {
+		if err != nil && missing != nil {
+			os.Remove(o.output) // only if empty
+		}
+	}()
 	items, vectors, err := readCatalogue(ctx, s, o.input, o.items, o.output)
 	if err != nil {
 		return err
@@ -301,6 +306,9 @@ func runIDsAdd(ctx context.Context, s *streams, o idsAddOptions) error {
 	if err != nil {
 		return err
 	}
+	if isItems(o.input) {
+		defer os.Remove(vectors) // embedded titles serve this once
+	}
 	codes, r, err := encodeItems(ctx, b, o.backend, vectors)
 	if err != nil {
 		return err
@@ -345,7 +353,7 @@ func newItems(ctx context.Context, s *streams, o idsAddOptions, old *interaction
 	if err != nil {
 		return nil, "", err
 	}
-	path := filepath.Join(o.dir, fmt.Sprintf("vectors-%d.npy", time.Now().UnixNano()))
+	path := filepath.Join(o.dir, fmt.Sprintf("new-%d.npy", os.Getpid()))
 	if err := writeNPY(path, encoder.Encode(c.Texts()), encoder.Dim()); err != nil {
 		return nil, "", err
 	}

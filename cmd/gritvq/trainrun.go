@@ -13,7 +13,6 @@ import (
 	"github.com/gritvq/gritvq/data"
 	"github.com/gritvq/gritvq/fit"
 	"github.com/gritvq/gritvq/task/recon"
-	"github.com/gritvq/gritvq/tokenizer"
 )
 
 // runTrain trains a tokenizer and writes its bundle and report. Nothing is
@@ -67,7 +66,7 @@ func runTrain(ctx context.Context, s *streams, o trainOptions) error {
 	source := e.source
 	e.config = c
 	defer source.Close()
-	if _, err := tokenizer.New(c.Model, c.Quantizer, source.Input()); err != nil {
+	if _, err := c.Tokenizer(source.Input()); err != nil {
 		return o.settings.unsuited(c.Quantizer.Method, err)
 	}
 	if o.codebook != "" {

@@ -137,7 +137,7 @@ func readManifest(dir string) (*manifest, error) {
 	path := filepath.Join(dir, ManifestFile)
 	content, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is no table of IDs: it has no %s; check the path: %w", dir, ManifestFile, fs.ErrNotExist)
+		return nil, noTable(dir)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the IDs: %w", err)

@@ -22,8 +22,8 @@ const textBuckets = 1 << 16
 type TextEncoder struct {
 	dim     int
 	columns map[uint32]int32 // of hashed words that occur
-	rarity  []float64        // [columns] inverse document frequency
-	axes    []float64        // [columns, dim] right singular vectors
+	rarity  []float32        // [columns] inverse document frequency
+	axes    []float32        // [columns, dim] right singular vectors
 }
 
 // FitText prepares an encoder of dim numbers a text. The result depends on texts
@@ -49,9 +49,9 @@ func FitText(texts []string, dim int) (*TextEncoder, error) {
 	if len(documents) == 0 {
 		return nil, fmt.Errorf("none of %d texts has a word to make vectors from", len(texts))
 	}
-	e.rarity = make([]float64, len(documents))
+	e.rarity = make([]float32, len(documents))
 	for column, n := range documents {
-		e.rarity[column] = math.Log((1+float64(len(texts)))/(1+n)) + 1
+		e.rarity[column] = float32(math.Log((1+float64(len(texts)))/(1+n)) + 1)
 	}
 	m := &sparse{columns: len(documents), starts: []int{0}}
 	for _, terms := range counts {
@@ -60,8 +60,14 @@ func FitText(texts []string, dim int) (*TextEncoder, error) {
 		m.starts = append(m.starts, len(m.terms))
 	}
 	axes, err := rightSingularVectors(m, dim)
-	e.axes = axes
-	return e, err
+	if err != nil {
+		return nil, err
+	}
+	e.axes = make([]float32, len(axes))
+	for i, x := range axes {
+		e.axes[i] = float32(x)
+	}
+	return e, nil
 }
 
 // TextVectors fits an encoder to texts and returns their vectors [n, dim]. See
@@ -89,7 +95,7 @@ func (e *TextEncoder) Encode(texts []string) []float32 {
 		clear(point)
 		for _, t := range terms {
 			for j, axis := range e.axes[int(t.column)*e.dim : (int(t.column)+1)*e.dim] {
-				point[j] += t.weight * axis
+				point[j] += t.weight * float64(axis)
 			}
 		}
 		squares := 0.0
@@ -142,7 +148,7 @@ func (e *TextEncoder) terms(text string, learn bool) []term {
 func (e *TextEncoder) weigh(terms []term) {
 	squares := 0.0
 	for i, t := range terms {
-		w := (1 + math.Log(t.weight)) * e.rarity[t.column]
+		w := (1 + math.Log(t.weight)) * float64(e.rarity[t.column])
 		terms[i].weight = w
 		squares += w * w
 	}

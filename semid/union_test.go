@@ -1,0 +1,63 @@
+package semid
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+func TestUnionRoundTrip(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := LoadUnion(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("an empty directory: %v", err)
+	}
+	want := Union{Schema: Schema, Tokenizer: "ab", Catalogues: []string{"beauty", "toys"}}
+	if err := want.Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	got, err := LoadUnion(dir)
+	if err != nil || got.Tokenizer != want.Tokenizer || !slices.Equal(got.Catalogues, want.Catalogues) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	_, err = Load(dir)
+	fails(t, err, "holds the tables of beauty, toys; name one of them, such as "+filepath.Join(dir, "beauty"))
+	if err := Clear(dir); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Load(dir)
+	fails(t, err, "is no table of IDs")
+}
+
+func TestDamagedUnions(t *testing.T) {
+	for name, content := range map[string]string{
+		"no JSON": "x", "no schema": `{"catalogues":["a"]}`, "none": `{"schema":1}`,
+		"elsewhere": `{"schema":1,"catalogues":["../a"]}`,
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, UnionFile), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := LoadUnion(dir); err == nil || errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, UnionFile), []byte(`{"schema":9,"catalogues":["a"]}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err := LoadUnion(dir)
+	fails(t, err, "upgrade")
+}
+
+func TestNamesOfCatalogues(t *testing.T) {
+	if err := CheckNames([]string{"a", "b.c"}); err != nil {
+		t.Error(err)
+	}
+	fails(t, CheckNames([]string{"Toys", "toys"}), "two catalogues")
+	for _, name := range []string{"", "..", "a/b", `a\b`} {
+		fails(t, CheckNames([]string{name}), "directory")
+	}
+}

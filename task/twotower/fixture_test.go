@@ -1,0 +1,119 @@
+package twotower
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/gomlx/gomlx/ml/model"
+
+	"github.com/gritvq/gritvq/internal/gradtest"
+	"github.com/gritvq/gritvq/weights"
+)
+
+func tiny() Config {
+	return Config{Layers: 1, ItemLayers: 1, Width: 8, FeedForward: 12, Heads: 2, HeadDim: 4, Activation: "gelu", Norm: "layer",
+		Positions: "absolute", Pool: "mean", Length: 6, WordBuckets: 30, Similarity: "dot", Learned: true, Popularity: true, Precision: "f32"}
+}
+
+// variant is a model in which other options occur than in the next.
+type variant struct {
+	config Config
+	reads  Reads
+}
+
+func variants() map[string]variant {
+	other := tiny()
+	other.ItemLayers, other.Norm, other.Positions, other.Pool = 0, "rms", "relative", "first"
+	other.Similarity, other.Learned, other.Temperature, other.Popularity = "cosine", false, 0.3, false
+	return map[string]variant{"histories": {tiny(), Histories}, "words": {tiny(), Words}, "other histories": {other, Histories}, "other words": {other, Words}}
+}
+
+var tinyVocab = []int{4, 3, 5}
+
+func newModel(tb testing.TB, c Config, reads Reads) *Model {
+	tb.Helper()
+	m, err := New(c, reads, tinyVocab)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return m
+}
+
+// catalogue is n of the 60 IDs there are, in an arbitrary order.
+func catalogue(tb testing.TB, m *Model, n int) *Items {
+	tb.Helper()
+	var codes []uint32
+	for _, i := range weights.Rand(1, "catalogue").Perm(60)[:n] {
+		codes = append(codes, uint32(i/15), uint32(i/5%3), uint32(i%5))
+	}
+	items, err := m.Items(codes, tinyVocab)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return items
+}
+
+// someQueries have lengths from empty to longer than the model reads.
+func someQueries(n, below int) []Query {
+	rng := weights.Rand(1, "queries")
+	queries := make([]Query, n)
+	for i := range queries {
+		queries[i] = someQuery(rng, i%9, below)
+	}
+	return queries
+}
+
+func someQuery(rng *rand.Rand, n, below int) Query {
+	q := Query{}
+	for range n {
+		q = append(q, int32(rng.IntN(below)))
+	}
+	return q
+}
+
+func newBatch(tb testing.TB, m *Model, items *Items, examples []Example) []*tensors.Tensor {
+	tb.Helper()
+	inputs, err := m.Batch(items, examples)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return inputs
+}
+
+// evaluate runs graph code over a model's variables and a batch.
+func evaluate(tb testing.TB, set weights.Set, inputs []*tensors.Tensor, build func(v weights.Vars, in []*graph.Node) []*graph.Node) [][]float32 {
+	tb.Helper()
+	store := model.NewStore()
+	if err := weights.Install(store, set); err != nil {
+		tb.Fatal(err)
+	}
+	args := make([]any, len(inputs))
+	for i, x := range inputs {
+		args[i] = x
+	}
+	outputs, err := model.CallOnceN(gradtest.Engine(tb), store, func(_ *model.Scope, in []*graph.Node) []*graph.Node {
+		return build(weights.FromStore(store, in[0].Graph()), in)
+	}, args...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	values := make([][]float32, len(outputs))
+	for i, out := range outputs {
+		if values[i], err = tensors.CopyFlatData[float32](out); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return values
+}
+
+func newSearcher(tb testing.TB, m *Model, set weights.Set, items *Items, o SearchOptions) *Searcher {
+	tb.Helper()
+	s, err := NewSearcher(tb.Context(), gradtest.Engine(tb), m, set, items, o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(s.Close)
+	return s
+}

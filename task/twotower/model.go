@@ -1,0 +1,106 @@
+package twotower
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gritvq/gritvq/nn"
+	"github.com/gritvq/gritvq/weights"
+)
+
+// Reads is what a query tower reads.
+type Reads int
+
+// What there is to read.
+const (
+	Histories Reads = iota // items that a user took
+	Words                  // words that a user typed
+)
+
+// Model is a pair of towers over IDs of a fixed length. Variables:
+//
+//	tokens/table            [tokens, Width]           vectors of the codes, of both towers
+//	query/history           [positions·Width, Width]  codes of an item to one vector (Histories)
+//	query/words/table       [WordBuckets, Width]      (Words)
+//	query/start             [1, Width]                what a sequence begins with
+//	query/tower/…, item/tower/…                       transformers
+//	query/projection, item/projection [Width, Width]
+//	temperature             [1]                       its logarithm, where it is learned
+//
+// Tokens are the codes of one position after the other.
+type Model struct {
+	Config Config
+
+	reads  Reads
+	vocab  []int // codes of each position
+	first  []int // token of each position's code 0
+	tokens int
+	query  nn.Encoder
+	item   nn.Encoder
+}
+
+// New composes towers for items whose IDs have vocab[t] codes at position t.
+func New(c Config, reads Reads, vocab []int) (*Model, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	if len(vocab) == 0 {
+		return nil, fmt.Errorf("a dual encoder needs IDs of at least one position")
+	}
+	m := &Model{Config: c, reads: reads, vocab: slices.Clone(vocab)}
+	for t, codes := range vocab {
+		if codes < 1 {
+			return nil, fmt.Errorf("position %d of an ID has %d codes; it needs at least one", t, codes)
+		}
+		m.first = append(m.first, m.tokens)
+		m.tokens += codes
+	}
+	if m.tokens > math.MaxInt32 {
+		return nil, fmt.Errorf("a vocabulary of %d tokens is too large; use fewer than %d", m.tokens, math.MaxInt32)
+	}
+	m.query = c.tower(c.Layers, 1+c.Length, c.Positions)
+	m.item = c.tower(c.ItemLayers, len(vocab), "none") // a token tells its position
+	return m, nil
+}
+
+// Vocab returns the number of codes of each position, as a copy.
+func (m *Model) Vocab() []int { return slices.Clone(m.vocab) }
+
+// Reads tells what queries are made of.
+func (m *Model) Reads() Reads { return m.reads }
+
+// Init draws the initial variables, a function of the seed.
+func (m *Model) Init(seed uint64) weights.Set {
+	width := m.Config.Width
+	square := func(purpose string, in int) *weights.Array {
+		return weights.Normal(weights.Rand(seed, purpose), 1/math.Sqrt(float64(in)), in, width)
+	}
+	set := weights.Set{
+		"query/start":      weights.Normal(weights.Rand(seed, "start"), 1, 1, width),
+		"query/projection": square("query projection", width),
+		"item/projection":  square("item projection", width),
+	}
+	set.Merge("tokens", m.codeTable().Init(weights.Rand(seed, "tokens")))
+	set.Merge("query/tower", m.query.Init(weights.Rand(seed, "query")))
+	if m.reads == Words {
+		set.Merge("query/words", m.wordTable().Init(weights.Rand(seed, "words")))
+	} else {
+		set["query/history"] = square("history", len(m.vocab)*width)
+	}
+	if m.Config.ItemLayers > 0 {
+		set.Merge("item/tower", m.item.Init(weights.Rand(seed, "item")))
+	}
+	if m.Config.Learned {
+		set["temperature"] = weights.Full(float32(math.Log(m.Config.startTemperature())), 1)
+	}
+	return set
+}
+
+func (m *Model) codeTable() nn.Embedding {
+	return nn.Embedding{Rows: m.tokens, Width: m.Config.Width}
+}
+
+func (m *Model) wordTable() nn.Embedding {
+	return nn.Embedding{Rows: m.Config.WordBuckets, Width: m.Config.Width}
+}

@@ -64,6 +64,17 @@ func maxAlong(x *graph.Node, window, stride int, ceil bool) *graph.Node {
 // over a window that contains it does not see.
 func strided(x *graph.Node, start, stride, count int) *graph.Node {
 	d := x.Shape().Dimensions
+	if !onEmbeddedEngine(x) {
+		// A slice costs XLA nothing; indices would be constants of the size of
+		// the image in its program.
+		inside := min(count, (d[1]-start+stride-1)/stride)
+		part := graph.Slice(x, graph.AxisRange(), graph.AxisRange(start, start+(inside-1)*stride+1).Stride(stride), graph.AxisRange())
+		if inside == count {
+			return part
+		}
+		last := graph.Slice(x, graph.AxisRange(), graph.AxisRange(d[1]-1, d[1]), graph.AxisRange())
+		return graph.Concatenate([]*graph.Node{part, last}, 1)
+	}
 	at := make([]int32, 0, d[0]*count)
 	for a := range d[0] {
 		for i := range count {

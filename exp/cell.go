@@ -3,9 +3,10 @@
 // of several seeds into tables, charts and files.
 //
 // The unit of work is a [Cell], one method with one size of code and one seed. A
-// [Comparison] runs cells and keeps each as a [Record], so that a comparison
-// that was stopped goes on where it was. [Summarize] turns records into ranked
-// [Summary] lines; [Results] writes them.
+// [Comparison] runs cells on a [Task], which is vectors or pictures, and keeps
+// each as a [Record], so that a comparison that was stopped goes on where it
+// was. The task's [Kind] says what its records hold, turns them into ranked
+// [Summary] lines and lays these out; [Results] writes them.
 package exp
 
 import (
@@ -17,7 +18,6 @@ import (
 
 	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/fit"
-	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/vq"
 )
 
@@ -32,7 +32,7 @@ type Point struct {
 	Parts  int `json:"parts"`
 }
 
-// Bits is the number of bits of a vector's codes.
+// Bits is the number of bits of the codes of a vector, or of a cell of a picture.
 func (p Point) Bits() float64 { return float64(p.Levels*p.Parts) * math.Log2(float64(p.Codes)) }
 
 // String is "4 x 256", or "2 x 2 x 256" with parts.
@@ -74,10 +74,10 @@ type Cell struct {
 	Err error
 }
 
-// NewCell identifies the cell of a configuration, for vectors of dimension dim
+// NewCell identifies the cell of a configuration, for items of input numbers
 // with the given fingerprint. invalid is an error found while the configuration
 // was made, or nil; settings that do not make a tokenizer are found here.
-func NewCell(fingerprint string, dim int, p Point, c fit.Config, invalid error) (Cell, error) {
+func NewCell(fingerprint string, input int, p Point, c fit.Config, invalid error) (Cell, error) {
 	settings, err := config.Hash(c)
 	if err != nil {
 		return Cell{}, fmt.Errorf("identifying the settings of %s: %w", c.Quantizer.Method, err)
@@ -85,7 +85,7 @@ func NewCell(fingerprint string, dim int, p Point, c fit.Config, invalid error) 
 	sum := sha256.Sum256([]byte(scoring + "\n" + fingerprint + "\n" + settings + "\n" + strconv.FormatUint(c.Seed, 10)))
 	cell := Cell{ID: hex.EncodeToString(sum[:10]), Method: c.Quantizer.Method, Point: p, Config: c, Err: invalid}
 	if cell.Err == nil {
-		_, cell.Err = tokenizer.New(c.Model, c.Quantizer, dim)
+		_, cell.Err = c.Tokenizer(input)
 	}
 	return cell, nil
 }

@@ -4,26 +4,20 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/gritvq/gritvq/report"
 )
 
-// rateCharts draw scores over the true bits of a vector, a line a method.
-func rateCharts(summaries []Summary) []report.Part {
-	charts := []report.LineChart{
-		{Title: "Rate and distortion", Caption: "Held-out relative error; bands are standard deviations over seeds.", XLabel: "bits per vector", YLabel: "relative error", LogY: true},
-		{Title: "Rate and recall", Caption: "How many of the 10 nearest neighbours decoded vectors keep.", XLabel: "bits per vector", YLabel: "recall@10"},
-		{Title: "Codes in use", Caption: "A line that falls is a method that cannot fill larger codebooks.", XLabel: "bits per vector", YLabel: "share of codes used (%)", Percent: true},
-	}
-	values := []func(s Summary) Stat{
-		func(s Summary) Stat { return s.RelativeError },
-		func(s Summary) Stat { return s.Recall },
-		func(s Summary) Stat { return Stat{100 * s.Utilization.Mean, 100 * s.Utilization.Std} },
-	}
+// rateCharts draw scores over the true rate, a line a method.
+func (k *Kind) rateCharts(summaries []Summary) []report.Part {
 	var parts []report.Part
-	for i, chart := range charts {
+	for _, p := range k.Curves {
+		chart := report.LineChart{Title: p.Title, Caption: p.Caption, XLabel: strings.ReplaceAll(k.Rate, "_", " "), YLabel: p.Label, LogY: p.Log, Percent: p.Percent}
 		for _, method := range methodsOf(summaries) {
-			chart.Series = append(chart.Series, rateSeries(method, values[i]))
+			if line := k.rateSeries(method, p); len(line.X) > 0 {
+				chart.Series = append(chart.Series, line)
+			}
 		}
 		if len(chart.Series) > 0 {
 			parts = append(parts, chart)
@@ -50,54 +44,58 @@ func methodsOf(summaries []Summary) [][]Summary {
 	return groups
 }
 
-func rateSeries(points []Summary, value func(Summary) Stat) report.Series {
+func (k *Kind) rateSeries(points []Summary, p Panel) report.Series {
 	points = slices.Clone(points)
-	slices.SortStableFunc(points, func(a, b Summary) int { return cmp.Compare(a.BitsPerVector, b.BitsPerVector) })
+	slices.SortStableFunc(points, func(a, b Summary) int { return cmp.Compare(a.Score(k.Rate).Mean, b.Score(k.Rate).Mean) })
 	line := report.Series{Name: points[0].Method}
 	for _, s := range points {
-		v := value(s)
-		deviation := v.Std
+		v, measured := s.Scores[p.Measure]
+		if !measured {
+			continue
+		}
+		value, deviation := p.scale()*v.Mean, p.scale()*v.Std
 		if math.IsNaN(deviation) {
 			deviation = 0
 		}
-		line.X, line.Y = append(line.X, s.BitsPerVector), append(line.Y, v.Mean)
-		line.Low, line.High = append(line.Low, v.Mean-deviation), append(line.High, v.Mean+deviation)
+		line.X, line.Y = append(line.X, s.Score(k.Rate).Mean), append(line.Y, value)
+		line.Low, line.High = append(line.Low, value-deviation), append(line.High, value+deviation)
 	}
 	return line
 }
 
 // courseCharts draw the training of every method, with its first seed.
-func courseCharts(summaries []Summary) []report.Part {
-	held := report.LineChart{Title: "Held-out error", Caption: "Relative error with hard codes; lower is better.", XLabel: "step", YLabel: "relative error", LogY: true}
-	use := report.LineChart{Title: "Codes in use", Caption: "A line that falls and does not recover is a collapsing codebook.", XLabel: "step", YLabel: "share of codes used (%)", Percent: true}
-	for _, s := range summaries {
-		errors, used := report.Series{Name: s.Method}, report.Series{Name: s.Method}
-		for _, m := range s.records[0].Course {
-			if m.Held != nil {
-				errors.X, errors.Y = append(errors.X, float64(m.Step)), append(errors.Y, *m.Held)
-			}
-			if m.Utilization != nil {
-				used.X, used.Y = append(used.X, float64(m.Step)), append(used.Y, 100**m.Utilization)
-			}
-		}
-		if len(errors.X) > 0 {
-			held.Series = append(held.Series, errors)
-		}
-		if len(used.X) > 0 {
-			use.Series = append(use.Series, used)
-		}
+func (k *Kind) courseCharts(summaries []Summary) []report.Part {
+	charts := []struct {
+		chart report.LineChart
+		of    func(Moment) *float64
+	}{
+		{report.LineChart{Title: "Codes in use", Caption: "A line that falls and does not recover is a collapsing codebook.", YLabel: "share of codes used (%)", Percent: true}, func(m Moment) *float64 { return m.Utilization }},
+		{report.LineChart{Title: "Dead codes", Caption: "Codes that recent batches never chose; resets should bring the line down.", YLabel: "share of codes (%)", Percent: true}, func(m Moment) *float64 { return m.DeadRate }},
+		{report.LineChart{Title: k.Course.Title, Caption: k.Course.Caption, YLabel: k.Course.Label, LogY: k.Course.Log}, func(m Moment) *float64 { return m.Held }},
 	}
 	var parts []report.Part
-	for _, chart := range []report.LineChart{use, held} {
-		if len(chart.Series) > 0 {
-			parts = append(parts, chart)
+	for _, c := range charts {
+		c.chart.XLabel = "step"
+		for _, s := range summaries {
+			line := report.Series{Name: s.Method}
+			for _, m := range s.records[0].Course {
+				if value := c.of(m); value != nil {
+					line.X, line.Y = append(line.X, float64(m.Step)), append(line.Y, Panel{Percent: c.chart.Percent}.scale()**value)
+				}
+			}
+			if len(line.X) > 0 {
+				c.chart.Series = append(c.chart.Series, line)
+			}
+		}
+		if len(c.chart.Series) > 0 {
+			parts = append(parts, c.chart)
 		}
 	}
 	return parts
 }
 
-// codeCharts draw errors by row, the use of codes by rank, and a histogram of
-// codes for every method.
+// codeCharts draw errors by row where they were counted, the use of codes by
+// rank, and a histogram of codes for every method.
 func codeCharts(summaries []Summary) []report.Part {
 	rank := report.LineChart{Title: "Share of assignments by rank", Caption: "The flatter the line and the further right it reaches, the better the codes share the work.",
 		XLabel: "rank of the code", YLabel: "share of assignments", LogX: true, LogY: true}
@@ -111,11 +109,17 @@ func codeCharts(summaries []Summary) []report.Part {
 			counts[i] = float64(n)
 		}
 		rank.Series = append(rank.Series, report.RankSeries(s.Method, counts))
-		rows.Series = append(rows.Series, errorSeries(s))
+		if r.Errors != nil {
+			rows.Series = append(rows.Series, errorSeries(s))
+		}
 		histograms = append(histograms, report.BarChart{Title: "How often each code is chosen, " + s.Method, Caption: "Tall spikes and empty stretches are bad: a flat profile is a full codebook.",
-			XLabel: "code", YLabel: "rows", Values: counts})
+			XLabel: "code", YLabel: "times", Values: counts})
 	}
-	return append([]report.Part{rows, rank}, histograms...)
+	parts := []report.Part{rank}
+	if len(rows.Series) > 0 {
+		parts = []report.Part{rows, rank}
+	}
+	return append(parts, histograms...)
 }
 
 // errorSeries is the distribution of a method's errors over all its seeds, from

@@ -13,25 +13,17 @@ import (
 
 	"github.com/gritvq/gritvq/bundle"
 	"github.com/gritvq/gritvq/config"
-	"github.com/gritvq/gritvq/data"
 	"github.com/gritvq/gritvq/fit"
 	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/vq"
 )
 
-// source is the data of a cell: the seed decides which rows are held out.
-func (c *Comparison) source(cell Cell) fit.Source {
-	s := fit.Source{Vectors: c.Vectors, HeldVectors: c.Vectors, Mean: c.Stats.Mean, Variance: c.Stats.Variance}
-	s.Train, s.Held = data.Split(c.Vectors.Len(), 1-cell.Config.Train.Split, cell.Config.Seed)
-	return s
-}
-
 // train trains and scores a cell in its work directory, from the checkpoint
 // there if a run was cut short.
 func (c *Comparison) train(ctx context.Context, cell Cell) (Record, error) {
-	source := c.source(cell)
+	source := c.Task.Source(cell)
 	if source.Held.Len() == 0 {
-		return Record{}, errors.New("no rows are held out to score on; lower --split")
+		return Record{}, errors.New("nothing is held out to score on; lower --split")
 	}
 	rendered, err := config.Render(cell.Config)
 	if err != nil {
@@ -54,14 +46,14 @@ func (c *Comparison) train(ctx context.Context, cell Cell) (Record, error) {
 		}
 		c.step(cell, r.Step)
 	}}
-	trainer, err := fit.New(backend, cell.Config, source, c.Stats.Fingerprint, dir, true, observe)
+	trainer, err := fit.New(backend, cell.Config, source, c.Task.Fingerprint(), dir, true, observe)
 	if err != nil && clock.before > 0 { // what was left behind cannot be used
 		os.RemoveAll(dir)
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return Record{}, fmt.Errorf("cannot create %s: %w", dir, err)
 		}
 		clock = startClock(dir)
-		trainer, err = fit.New(backend, cell.Config, source, c.Stats.Fingerprint, dir, true, observe)
+		trainer, err = fit.New(backend, cell.Config, source, c.Task.Fingerprint(), dir, true, observe)
 	}
 	if err != nil {
 		return Record{}, err
@@ -82,69 +74,24 @@ func (c *Comparison) train(ctx context.Context, cell Cell) (Record, error) {
 		return Record{}, err
 	}
 	defer runtime.Close()
-	r, err := c.score(ctx, cell, runtime, source)
-	if err != nil {
-		return Record{}, err
-	}
+	r := cell.failed("")
 	r.Settings = string(rendered)
-	r.Scores.TrainSeconds = seconds
+	r.Scores = Scores{"train_seconds": seconds}
 	for _, a := range set {
-		r.Scores.Parameters += len(a.Data)
+		r.Scores["parameters"] += float64(len(a.Data))
 	}
 	if !vq.Classical(cell.Method) {
-		r.Course, err = course(filepath.Join(dir, bundle.LogFile))
+		if r.Course, err = course(filepath.Join(dir, bundle.LogFile), c.Task.Kind().held); err != nil {
+			return Record{}, err
+		}
 	}
+	err = c.Task.Score(ctx, backend, Trained{cell, runtime, source}, &r)
 	return r, err
 }
 
-// score measures a trained tokenizer.
-func (c *Comparison) score(ctx context.Context, cell Cell, r *tokenizer.Runtime, source fit.Source) (Record, error) {
-	truth, err := c.truth(cell, source)
-	if err != nil {
-		return Record{}, err
-	}
-	s := &scorer{runtime: r, source: source}
-	for _, v := range c.Stats.Variance {
-		s.spread += v
-	}
-	if err := s.score(ctx); err != nil {
-		return Record{}, err
-	}
-	record := cell.failed("")
-	if record.Scores, err = s.scores(truth); err != nil {
-		return Record{}, err
-	}
-	record.Vocab, record.Errors = s.file.Vocab(), s.bins
-	for position := range record.Vocab {
-		record.Usage = append(record.Usage, s.file.Histogram(position))
-	}
-	c.measuring.Lock() // of cells that run at once, one is timed at a time
-	defer c.measuring.Unlock()
-	record.Scores.EncodeRate, record.Scores.DecodeRate, err = speed(ctx, r, c.Vectors)
-	return record, err
-}
-
-// truth returns the neighbours of a split's queries, which all methods share.
-func (c *Comparison) truth(cell Cell, source fit.Source) ([][]int, error) {
-	c.truths.Lock()
-	defer c.truths.Unlock()
-	key := fmt.Sprint(cell.Config.Seed, cell.Config.Train.Split)
-	if known, ok := c.known[key]; ok {
-		return known, nil
-	}
-	found, err := neighbours(source)
-	if err != nil {
-		return nil, err
-	}
-	if c.known == nil {
-		c.known = map[string][][]int{}
-	}
-	c.known[key] = found
-	return found, nil
-}
-
-// course reads what the training log says about codes in use and the error.
-func course(path string) ([]Moment, error) {
+// course reads what the training log says about codes in use and the held-out
+// score.
+func course(path string, held func(fit.HeldRecord) float64) ([]Moment, error) {
 	records, err := fit.ReadLog(path)
 	if err != nil {
 		return nil, err
@@ -153,10 +100,10 @@ func course(path string) ([]Moment, error) {
 	for _, r := range records {
 		m := Moment{Step: r.Step}
 		if r.Levels != nil {
-			m.Utilization = &r.Utilization
+			m.Utilization, m.DeadRate = &r.Utilization, &r.DeadRate
 		}
 		if r.Held != nil {
-			m.Held = &r.Held.RelativeError
+			m.Held = finite(held(*r.Held))
 		}
 		if m.Utilization != nil || m.Held != nil {
 			moments = append(moments, m)

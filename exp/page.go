@@ -9,41 +9,52 @@ import (
 	"github.com/gritvq/gritvq/report"
 )
 
-// Page draws the comparison: the table, errors with their spread, rate and
+// Page draws the comparison: the table, scores with their spread, rate and
 // distortion where several sizes of code were compared, and, for the largest of
-// them, the course of training, the use of the codes and the errors by row.
-func (r *Results) Page() *report.Page {
-	set := r.Settings
+// them, pictures side by side, the course of training and the use of the codes.
+func (r *Results) Page() (*report.Page, error) {
+	k, set := r.Kind, r.Settings
 	page := report.New("Quantizers compared: "+r.Data.Name, r.subtitle())
 	page.Facts(r.facts())
-	comparison := []report.Part{Table(r.Methods, true)}
+	comparison := []report.Part{k.Table(r.Methods, true)}
 	for _, failure := range Failures(r.Methods) {
 		comparison = append(comparison, report.Paragraph(failure+"."))
 	}
-	page.Section("Comparison", "Every method had the same rows, bits, network, batches and steps, and its own best practice; classical methods are fitted to the vectors themselves.",
-		comparison...)
-	page.Section("Errors", "", r.errorCharts()...)
-	if len(set.Points) > 1 {
-		page.Section("Rate and distortion", "Lower and further left is better.", rateCharts(r.Methods)...)
+	for _, note := range Notes(r.Methods) {
+		comparison = append(comparison, report.Paragraph(note))
 	}
-	last := r.largest()
+	page.Section("Comparison", k.fairness, comparison...)
+	last, size := r.largest(), ""
+	if len(last) > 0 && len(set.Points) > 1 {
+		size = ", " + last[0].Point.String() + " codes"
+	}
+	figure, drawn, err := sampleFigure(last)
+	if err != nil {
+		return nil, err
+	}
+	if drawn {
+		page.Section("Pictures"+size, "Held-out pictures and what each method makes of them.", figure)
+	}
+	page.Section("Scores", "", r.scoreCharts()...)
+	if len(set.Points) > 1 {
+		page.Section("Rate and distortion", "How the methods use more codes.", k.rateCharts(r.Methods)...)
+	}
 	if len(last) > 0 {
-		size := ""
-		if len(set.Points) > 1 {
-			size = ", " + last[0].Point.String() + " codes"
-		}
-		if charts := courseCharts(last); len(charts) > 0 {
+		if charts := k.courseCharts(last); len(charts) > 0 {
 			page.Section("Training"+size, fmt.Sprintf("With seed %d. Methods that take no training steps do not show.", last[0].records[0].Seed), charts...)
 		}
-		page.Section("Codes"+size, "A healthy codebook uses every code, and none of them for most of the data. Rows of the whole file, first code of a vector.", codeCharts(last)...)
+		page.Section("Codes"+size, k.healthy, codeCharts(last)...)
 	}
 	page.Section("Reproduce", "A comparison is determined by its data, settings and seeds. The files in cells/ hold the settings of every method.", report.Code{Text: r.Command})
 	page.Footer(fmt.Sprintf("%s, %s. Data %s.", r.CreatedBy, r.Created.Format("2 January 2006 15:04 MST"), r.Data.Fingerprint))
-	return page
+	return page, nil
 }
 
 func (r *Results) subtitle() string {
-	set := r.Settings
+	set, shape := r.Settings, fmt.Sprintf("of dimension %d", r.Data.Dim)
+	if r.Data.Size > 0 {
+		shape = fmt.Sprintf("of %d x %d pixels", r.Data.Size, r.Data.Size)
+	}
 	network := "on the vectors themselves"
 	if len(set.Network) > 1 {
 		widths := make([]string, len(set.Network))
@@ -56,8 +67,8 @@ func (r *Results) subtitle() string {
 	if len(set.Seeds) > 1 {
 		seeds = fmt.Sprintf("%d seeds", len(set.Seeds))
 	}
-	return fmt.Sprintf("%s vectors of dimension %d, %s of them held out; %s steps of %s vectors, %s, %s.",
-		report.Count(r.Data.Rows), r.Data.Dim, report.Count(r.Data.HeldRows), report.Count(set.Steps), report.Count(set.Batch), network, seeds)
+	return fmt.Sprintf("%s %s %s to learn from, %s held out; %s steps of %s %s, %s, %s.",
+		report.Count(r.Data.TrainRows), r.Kind.Items, shape, report.Count(r.Data.HeldRows), report.Count(set.Steps), report.Count(set.Batch), r.Kind.Items, network, seeds)
 }
 
 // facts name the best method of every point, the last five.
@@ -71,7 +82,7 @@ func (r *Results) facts() []report.Fact {
 		if len(r.Settings.Points) > 1 {
 			name = "best at " + s.Point.String()
 		}
-		note := "held-out error " + spread(s.RelativeError, 4)
+		note := fmt.Sprintf("%s %s, held out", r.Kind.deciding().Title, spread(s.Score(r.Kind.Decide.Measure), 4))
 		if ties := tiedWith(r.Methods, s); len(ties) > 0 {
 			tied := ", tied with "
 			if len(r.Settings.Seeds) == 2 { // their intervals hide all but huge differences
@@ -109,25 +120,24 @@ func (r *Results) largest() []Summary {
 	return most
 }
 
-// errorCharts draws the error and the recall of every method, point by point.
-func (r *Results) errorCharts() []report.Part {
+// scoreCharts draws the main scores of every method, point by point.
+func (r *Results) scoreCharts() []report.Part {
 	var parts []report.Part
-	for _, p := range r.Settings.Points {
+	for _, at := range r.Settings.Points {
 		title := ""
 		if len(r.Settings.Points) > 1 {
-			title = ", " + p.String() + " codes"
+			title = ", " + at.String() + " codes"
 		}
-		errors := report.GroupedBars{Title: "Held-out error" + title, Caption: "Lower is better; bars are standard deviations over seeds.", YLabel: "relative error", Points: true, Series: []report.BarSeries{{}}}
-		recall := report.GroupedBars{Title: "Recall@10" + title, Caption: "Higher is better: decoded vectors keep their neighbours.", YLabel: "recall@10", Points: true, Series: []report.BarSeries{{}}}
-		for _, s := range r.Methods {
-			if s.Point != p || s.Error != "" {
-				continue
+		for _, p := range r.Kind.Charts {
+			chart := report.GroupedBars{Title: p.Title + title, Caption: p.Caption, YLabel: p.Label, Points: true, Series: []report.BarSeries{{}}}
+			for _, s := range r.Methods {
+				if _, measured := s.Scores[p.Measure]; measured && s.Point == at {
+					addBar(&chart, s.Method, s.Score(p.Measure))
+				}
 			}
-			addBar(&errors, s.Method, s.RelativeError)
-			addBar(&recall, s.Method, s.Recall)
-		}
-		if len(errors.Groups) > 0 {
-			parts = append(parts, errors, recall)
+			if len(chart.Groups) > 0 {
+				parts = append(parts, chart)
+			}
 		}
 	}
 	if len(parts) == 0 {

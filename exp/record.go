@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/internal/atomicfile"
 )
 
@@ -22,38 +23,44 @@ type Record struct {
 	Settings string `json:"settings"`        // YAML
 	Vocab    []int  `json:"vocab"`           // codes of every position
 	Scores   Scores `json:"scores"`
-	// Course is utilization and held-out error over training; empty for
+	// Course is use of codes and held-out score over training; empty for
 	// methods that take no steps.
 	Course []Moment `json:"course,omitempty"`
-	// Usage [position][code] counts how often rows of the whole file chose each
-	// code.
+	// Usage [position][code] counts how often training and held-out items chose
+	// each code.
 	Usage [][]uint64 `json:"usage"`
-	// Errors counts held-out rows by their squared error; see [ErrorBins].
-	Errors []int `json:"errors"`
+	// Errors counts held-out rows of vectors by their squared error; see
+	// [ErrorBins].
+	Errors []int `json:"errors,omitempty"`
+	// Samples are held-out pictures and what became of them.
+	Samples []Sample `json:"samples,omitempty"`
+	Notes   []string `json:"notes,omitempty"` // how to read the scores
 }
 
-// Scores of one cell. Rates and shares are fractions unless they say otherwise.
-type Scores struct {
-	MSE             float64 `json:"mse"`              // held out
-	RelativeError   float64 `json:"relative_error"`   // held out
-	Cosine          float64 `json:"cosine"`           // held out
-	Recall          float64 `json:"recall_at_10"`     // see [Recall]
-	Utilization     float64 `json:"utilization"`      // whole file, mean over positions
-	UtilizationHeld float64 `json:"utilization_held"` // held out
-	Perplexity      float64 `json:"perplexity"`       // whole file, mean over positions
-	DeadCodes       int     `json:"dead_codes"`       // no row of the whole file uses them; all positions
-	TrainSeconds    float64 `json:"train_seconds"`
-	EncodeRate      float64 `json:"encode_rate"` // vectors a second
-	DecodeRate      float64 `json:"decode_rate"` // vectors a second
-	Parameters      int     `json:"parameters"`  // all numbers of the stored model
-	BitsPerVector   float64 `json:"bits_per_vector"`
+// Scores of one cell, by the names of the [Kind]'s measures. What was not
+// measured is not there. Rates and shares are fractions.
+type Scores map[string]float64
+
+// set stores a score unless it is no number.
+func (s Scores) set(name string, value float64) {
+	if finite(value) != nil {
+		s[name] = value
+	}
 }
 
 // Moment is a point in the course of training.
 type Moment struct {
 	Step        int      `json:"step"`
 	Utilization *float64 `json:"utilization,omitempty"` // of recent batches
-	Held        *float64 `json:"held,omitempty"`        // relative error, where it was measured
+	DeadRate    *float64 `json:"dead_rate,omitempty"`   // of recent batches
+	Held        *float64 `json:"held,omitempty"`        // the kind's course, where it was measured
+}
+
+// Sample is a picture and its reconstruction, as PNG files.
+type Sample struct {
+	Original []byte   `json:"original"`
+	Decoded  []byte   `json:"decoded"`
+	PSNR     *float64 `json:"psnr"` // null where they are identical
 }
 
 // failed is the record of a cell that did not work out.
@@ -89,4 +96,12 @@ func writeJSON(path string, v any) error {
 		encoder.SetEscapeHTML(false)
 		return encoder.Encode(v)
 	})
+}
+
+// count keeps how often codes were chosen.
+func (r *Record) count(usage *eval.Usage) {
+	r.Vocab, r.Usage = usage.Vocab(), nil
+	for position := range r.Vocab {
+		r.Usage = append(r.Usage, usage.Histogram(position))
+	}
 }

@@ -1,6 +1,7 @@
 package exp
 
 import (
+	"fmt"
 	"io"
 	"path/filepath"
 	"time"
@@ -10,7 +11,8 @@ import (
 
 // Results is a whole comparison: what --json prints and results.json holds.
 type Results struct {
-	Methods   []Summary `json:"methods"` // as [Summarize] sorts them
+	Kind      *Kind     `json:"-"`
+	Methods   []Summary `json:"methods"` // as [Kind.Summarize] sorts them
 	Data      Data      `json:"data"`
 	Settings  Settings  `json:"settings"`
 	Command   string    `json:"command"`
@@ -22,9 +24,12 @@ type Results struct {
 // Data says what was compared on.
 type Data struct {
 	Name        string `json:"name"`
+	Held        string `json:"held,omitempty"` // name of the held-out set, if it is another
+	Kind        string `json:"kind"`           // "vectors" or "pictures"
 	Fingerprint string `json:"fingerprint"`
 	Rows        int    `json:"rows"`
-	Dim         int    `json:"dim"`
+	Dim         int    `json:"dim,omitempty"`  // of vectors
+	Size        int    `json:"size,omitempty"` // of pictures: the side of the squares the network sees
 	TrainRows   int    `json:"train_rows"`
 	HeldRows    int    `json:"held_rows"`
 	Dropped     int    `json:"dropped_rows"` // for NaN or Inf
@@ -39,7 +44,8 @@ type Settings struct {
 	Steps   int      `json:"steps"`
 	Batch   int      `json:"batch"`
 	Split   float64  `json:"split"`
-	Network []int    `json:"network"` // widths from vectors to latents; one width: no network
+	Network []int    `json:"network"`           // widths from input to latents; one width: no network
+	Metrics []string `json:"metrics,omitempty"` // networks behind the scores of pictures
 	Backend string   `json:"backend"`
 	Jobs    int      `json:"jobs"`
 }
@@ -55,10 +61,14 @@ const (
 // not at all.
 func (r *Results) Write(dir string) error {
 	r.Report = filepath.Join(dir, PageFile)
-	if err := r.Page().WriteFile(r.Report); err != nil {
+	page, err := r.Page()
+	if err != nil {
+		return fmt.Errorf("making the report: %w", err)
+	}
+	if err := page.WriteFile(r.Report); err != nil {
 		return err
 	}
-	if err := atomicfile.Write(filepath.Join(dir, SheetFile), func(w io.Writer) error { return Sheet(r.Methods).CSV(w) }); err != nil {
+	if err := atomicfile.Write(filepath.Join(dir, SheetFile), func(w io.Writer) error { return r.Kind.Sheet(r.Methods).CSV(w) }); err != nil {
 		return err
 	}
 	return writeJSON(filepath.Join(dir, ResultsFile), r)

@@ -9,26 +9,20 @@ import (
 	"sync"
 
 	"github.com/gomlx/compute"
-	"github.com/gritvq/gritvq/data"
 	"github.com/gritvq/gritvq/fit"
 )
 
-// Comparison runs cells on one set of vectors. Its directory holds a file for
-// every finished cell (cells/<id>.json) and, while one is trained, its
-// checkpoint (work/<id>).
+// Comparison runs cells on one task. Its directory holds a file for every
+// finished cell (cells/<id>.json) and, while one is trained, its checkpoint
+// (work/<id>).
 type Comparison struct {
-	Vectors *data.Vectors
-	Stats   data.Stats // of the vectors
-	Dir     string     // must exist
-	Jobs    int        // cells run at once, sharing the cores; 0 means 1
+	Task Task
+	Dir  string // must exist
+	Jobs int    // cells run at once, sharing the cores; 0 means 1
 	// Engine starts the engine of a cell; release is called when the cell is
 	// done.
 	Engine func() (backend compute.Backend, release func(), err error)
 	Watch  Watcher
-
-	measuring sync.Mutex
-	truths    sync.Mutex
-	known     map[string][][]int // true neighbours by split
 
 	progress sync.Mutex
 	share    map[string]int // of the work, by cell

@@ -39,21 +39,25 @@ type scorer struct {
 // databaseSize is the number of rows that recall searches.
 func databaseSize(s fit.Source) int { return min(databaseRows, s.Held.Len()+s.Train.Len()) }
 
-// databaseRow is row i of the searched rows: held-out rows first.
-func databaseRow(s fit.Source, i int) int {
-	if i < s.Held.Len() {
-		return s.Held.At(i)
-	}
-	return s.Train.At(i - s.Held.Len())
-}
-
-// gather reads rows start..start+n of the searched order.
+// gather reads rows start..start+n of the searched order: held-out rows first,
+// then those trained on.
 func gather(s fit.Source, start, n int, into []float32) error {
-	rows := make([]int, n)
-	for i := range rows {
-		rows[i] = databaseRow(s, start+i)
+	dim, held := s.Vectors.Dim(), s.Held.Len()
+	read := func(v *data.Vectors, of data.Selection, from, to int, into []float32) error {
+		if to <= from {
+			return nil
+		}
+		rows := make([]int, to-from)
+		for i := range rows {
+			rows[i] = of.At(from + i)
+		}
+		return v.Gather(rows, into)
 	}
-	return s.Vectors.Gather(rows, into)
+	split := min(max(held-start, 0), n) // held-out rows among them
+	if err := read(s.HeldVectors, s.Held, start, start+split, into[:split*dim]); err != nil {
+		return err
+	}
+	return read(s.Vectors, s.Train, start+split-held, start+n-held, into[split*dim:n*dim])
 }
 
 // score runs every row of the file through the tokenizer. Held-out rows are
@@ -131,25 +135,28 @@ func (s *scorer) reconstruct(ctx context.Context, start int, x []float32, codes 
 
 // scores summarises what was measured; truth holds the neighbours of the
 // original rows.
-func (s *scorer) scores(truth [][]int) (Scores, error) {
-	dim := s.source.Vectors.Dim()
-	out := Scores{MSE: s.errors.MSE(), RelativeError: s.errors.RelativeError(), Cosine: s.errors.Cosine(),
-		Utilization: s.file.Mean().Utilization, UtilizationHeld: s.held.Mean().Utilization, Perplexity: s.file.Mean().Perplexity}
-	for _, x := range []float64{out.MSE, out.RelativeError, out.Cosine} {
+func (s *scorer) scores(truth [][]int, into Scores) error {
+	errs := map[string]float64{"mse": s.errors.MSE(), "relative_error": s.errors.RelativeError(), "cosine": s.errors.Cosine()}
+	for name, x := range errs {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return out, errors.New("the error of the held-out rows is not finite: training diverged, or the rows do not vary")
+			return errors.New("the error of the held-out rows is not finite: training diverged, or the rows do not vary")
 		}
+		into[name] = x
 	}
+	into["utilization"], into["perplexity"] = s.file.Mean().Utilization, s.file.Mean().Perplexity
+	into["utilization_held"] = s.held.Mean().Utilization
+	bits, dead := 0.0, 0.0
 	for position, k := range s.file.Vocab() {
-		out.BitsPerVector += math.Log2(float64(k))
+		bits += math.Log2(float64(k))
 		for _, count := range s.file.Histogram(position) {
 			if count == 0 {
-				out.DeadCodes++
+				dead++
 			}
 		}
 	}
-	out.Recall = Recall(truth, Nearest(s.originals, len(truth), s.decoded, dim, Neighbours))
-	return out, nil
+	into["bits_per_vector"], into["dead_codes"] = bits, dead
+	into["recall_at_10"] = Recall(truth, Nearest(s.originals, len(truth), s.decoded, s.source.Vectors.Dim(), Neighbours))
+	return nil
 }
 
 // neighbours are the true nearest rows of the recall queries, the same for every

@@ -6,13 +6,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/gritvq/gritvq/eval"
 )
-
-// tieShare is the relative difference below which methods count as tied where
-// one seed leaves no interval to judge by.
-const tieShare = 0.005
 
 // Stat is a score over seeds.
 type Stat struct {
@@ -32,11 +29,11 @@ func finite(x float64) *float64 {
 	return &x
 }
 
-// Difference compares a method's held-out relative error with the best one's, on
-// the seeds both have.
+// Difference compares a method's deciding score with the best one's, on the
+// seeds both have.
 type Difference struct {
 	Mean    float64  `json:"mean"`    // method - best
-	Percent float64  `json:"percent"` // of the best one's error
+	Percent float64  `json:"percent"` // of the best one's score
 	Low     *float64 `json:"low"`     // 95 % interval of the mean; null for one seed
 	High    *float64 `json:"high"`
 	P       *float64 `json:"p"` // of the paired t test
@@ -51,72 +48,84 @@ type Failure struct {
 
 // Summary is one method at one point, over seeds.
 type Summary struct {
-	Method string `json:"method"`
+	Method string
 	Point
-	Rank  int      `json:"rank"` // by error, from 1, among the methods of the point
-	Best  bool     `json:"best"` // least error of the point
-	Tied  bool     `json:"tied"` // cannot be told from the best
-	Seeds []uint64 `json:"seeds"`
+	Rank  int  // by the deciding score, from 1, among the methods of the point
+	Best  bool // of the point
+	Tied  bool // cannot be told from the best
+	Seeds []uint64
 
-	BitsPerVector   float64 `json:"bits_per_vector"`
-	Parameters      int     `json:"parameters"`
-	MSE             Stat    `json:"mse"`
-	RelativeError   Stat    `json:"relative_error"`
-	Cosine          Stat    `json:"cosine"`
-	Recall          Stat    `json:"recall_at_10"`
-	Utilization     Stat    `json:"utilization"`
-	UtilizationHeld Stat    `json:"utilization_held"`
-	Perplexity      Stat    `json:"perplexity"`
-	DeadCodes       Stat    `json:"dead_codes"`
-	TrainSeconds    Stat    `json:"train_seconds"`
-	EncodeRate      Stat    `json:"encode_rate"`
-	DecodeRate      Stat    `json:"decode_rate"`
+	Scores     map[string]Stat // by the names of the kind's measures; absent where never measured
+	Difference *Difference     // from the best; nil for the best itself
+	Failures   []Failure       // seeds that failed, where others did not
+	Cells      []string
+	Error      string // why every seed failed
 
-	Difference *Difference `json:"difference"`         // from the best; null for the best itself
-	Failures   []Failure   `json:"failures,omitempty"` // seeds that failed, where others did not
-	Cells      []string    `json:"cells"`
-	Error      string      `json:"-"` // why every seed failed
-
+	kind    *Kind
 	records []Record // that succeeded, by seed
 }
 
-// MarshalJSON writes a method that failed as {"method", "codes", "levels",
-// "parts", "error"}, without scores.
-func (s Summary) MarshalJSON() ([]byte, error) {
-	if s.Error != "" {
-		return json.Marshal(struct {
-			Method string `json:"method"`
-			Point
-			Error string `json:"error"`
-		}{s.Method, s.Point, s.Error})
+// Score is a score over seeds; of one that was never measured the mean is NaN.
+func (s Summary) Score(name string) Stat {
+	if stat, measured := s.Scores[name]; measured {
+		return stat
 	}
-	type plain Summary
-	return json.Marshal(plain(s))
+	return Stat{math.NaN(), math.NaN()}
 }
 
-// measures are the scores that are averaged over seeds.
-var measures = []struct {
-	name string
-	of   func(Scores) float64
-	in   func(*Summary) *Stat
-}{
-	{"mse", func(s Scores) float64 { return s.MSE }, func(s *Summary) *Stat { return &s.MSE }},
-	{"relative_error", func(s Scores) float64 { return s.RelativeError }, func(s *Summary) *Stat { return &s.RelativeError }},
-	{"cosine", func(s Scores) float64 { return s.Cosine }, func(s *Summary) *Stat { return &s.Cosine }},
-	{"recall_at_10", func(s Scores) float64 { return s.Recall }, func(s *Summary) *Stat { return &s.Recall }},
-	{"utilization", func(s Scores) float64 { return s.Utilization }, func(s *Summary) *Stat { return &s.Utilization }},
-	{"utilization_held", func(s Scores) float64 { return s.UtilizationHeld }, func(s *Summary) *Stat { return &s.UtilizationHeld }},
-	{"perplexity", func(s Scores) float64 { return s.Perplexity }, func(s *Summary) *Stat { return &s.Perplexity }},
-	{"dead_codes", func(s Scores) float64 { return float64(s.DeadCodes) }, func(s *Summary) *Stat { return &s.DeadCodes }},
-	{"train_seconds", func(s Scores) float64 { return s.TrainSeconds }, func(s *Summary) *Stat { return &s.TrainSeconds }},
-	{"encode_rate", func(s Scores) float64 { return s.EncodeRate }, func(s *Summary) *Stat { return &s.EncodeRate }},
-	{"decode_rate", func(s Scores) float64 { return s.DecodeRate }, func(s *Summary) *Stat { return &s.DecodeRate }},
+// deciding is the mean of the score that ranks.
+func (s Summary) deciding() float64 { return s.Score(s.kind.Decide.Measure).Mean }
+
+// MarshalJSON writes the scores beside the other fields, fixed ones as plain
+// numbers. A method that failed is {"method", "codes", "levels", "parts",
+// "error"}.
+func (s Summary) MarshalJSON() ([]byte, error) {
+	fields := []field{{"method", s.Method}, {"codes", s.Codes}, {"levels", s.Levels}, {"parts", s.Parts}}
+	if s.Error != "" {
+		return object(append(fields, field{"error", s.Error}))
+	}
+	fields = append(fields, field{"rank", s.Rank}, field{"best", s.Best}, field{"tied", s.Tied}, field{"seeds", s.Seeds})
+	for _, m := range s.kind.filed() {
+		stat := s.Score(m.Name)
+		if m.Fixed {
+			fields = append(fields, field{m.Name, finite(stat.Mean)})
+		} else {
+			fields = append(fields, field{m.Name, stat})
+		}
+	}
+	fields = append(fields, field{"difference", s.Difference})
+	if len(s.Failures) > 0 {
+		fields = append(fields, field{"failures", s.Failures})
+	}
+	return object(append(fields, field{"cells", s.Cells}))
+}
+
+// field is a name and a value of a JSON object.
+type field struct {
+	name  string
+	value any
+}
+
+// object writes a JSON object whose fields keep their order.
+func object(fields []field) ([]byte, error) {
+	out := []byte{'{'}
+	for i, f := range fields {
+		value, err := json.Marshal(f.value)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(strconv.AppendQuote(out, f.name), ':'), value...)
+	}
+	return append(out, '}'), nil
 }
 
 // Summarize averages records over seeds and ranks the methods of every point by
-// held-out relative error, best first; methods that failed with every seed come
-// last. Points keep the order in which they first appear.
-func Summarize(records []Record) ([]Summary, error) {
+// the deciding score, best first; methods that failed with every seed come last.
+// Points keep the order in which they first appear.
+func (k *Kind) Summarize(records []Record) ([]Summary, error) {
 	var summaries []Summary
 	at := map[string]int{}
 	order := map[Point]int{}
@@ -126,7 +135,7 @@ func Summarize(records []Record) ([]Summary, error) {
 		if !seen {
 			i = len(summaries)
 			at[key] = i
-			summaries = append(summaries, Summary{Method: r.Method, Point: r.Point})
+			summaries = append(summaries, Summary{Method: r.Method, Point: r.Point, kind: k})
 		}
 		if _, seen := order[r.Point]; !seen {
 			order[r.Point] = len(order)
@@ -141,9 +150,14 @@ func Summarize(records []Record) ([]Summary, error) {
 	for i := range summaries {
 		summaries[i].average()
 	}
+	goal := k.deciding().Goal
 	slices.SortStableFunc(summaries, func(a, b Summary) int {
+		better := cmp.Compare(a.deciding(), b.deciding())
+		if goal == Higher {
+			better = -better
+		}
 		return cmp.Or(cmp.Compare(order[a.Point], order[b.Point]), cmp.Compare(len(a.Error), 0)-cmp.Compare(len(b.Error), 0),
-			cmp.Compare(a.RelativeError.Mean, b.RelativeError.Mean), cmp.Compare(a.Method, b.Method))
+			better, cmp.Compare(a.Method, b.Method))
 	})
 	return summaries, rank(summaries)
 }
@@ -155,18 +169,22 @@ func (s *Summary) average() {
 		return
 	}
 	slices.SortFunc(s.records, func(a, b Record) int { return cmp.Compare(a.Seed, b.Seed) })
-	for _, m := range measures {
+	s.Scores = map[string]Stat{}
+	for _, m := range s.kind.Measures {
 		var values []float64
 		for _, r := range s.records {
-			values = append(values, m.of(r.Scores))
+			if value, measured := r.Scores[m.Name]; measured {
+				values = append(values, value)
+			}
 		}
-		into := m.in(s)
-		into.Mean, into.Std = eval.MeanStd(values)
+		if len(values) > 0 {
+			mean, std := eval.MeanStd(values)
+			s.Scores[m.Name] = Stat{mean, std}
+		}
 	}
 	for _, r := range s.records {
 		s.Seeds, s.Cells = append(s.Seeds, r.Seed), append(s.Cells, r.ID)
 	}
-	s.BitsPerVector, s.Parameters = s.records[0].Scores.BitsPerVector, s.records[0].Scores.Parameters
 }
 
 // rank numbers sorted summaries within their points and compares each with the
@@ -193,14 +211,15 @@ func rank(summaries []Summary) error {
 	return nil
 }
 
-// compare tests the errors of s against those of the best, pair by pair of
+// compare tests the deciding scores of s against those of the best, pair by pair of
 // seeds.
 func (s *Summary) compare(best Summary) error {
 	var mine, theirs []float64
+	decide := s.kind.Decide
 	for _, r := range s.records {
 		for _, other := range best.records {
 			if r.Seed == other.Seed {
-				mine, theirs = append(mine, r.Scores.RelativeError), append(theirs, other.Scores.RelativeError)
+				mine, theirs = append(mine, r.Scores[decide.Measure]), append(theirs, other.Scores[decide.Measure])
 			}
 		}
 	}
@@ -218,7 +237,7 @@ func (s *Summary) compare(best Summary) error {
 		d.Mean, d.Low, d.High, d.P = test.MeanDifference, &test.Low, &test.High, finite(test.P)
 		s.Tied = test.Low <= 0 && test.High >= 0
 	} else {
-		s.Tied = d.Mean == 0 || math.Abs(d.Mean) < tieShare*reference
+		s.Tied = decide.tied(d.Mean, reference)
 	}
 	if reference > 0 {
 		d.Percent = 100 * d.Mean / reference

@@ -14,15 +14,16 @@ import (
 // scored is a record of a method with an error for a seed.
 func scored(method string, p Point, seed uint64, relative float64) Record {
 	return Record{ID: method + "-" + p.String(), Method: method, Point: p, Seed: seed, Vocab: []int{2},
-		Scores: Scores{MSE: relative / 2, RelativeError: relative, Recall: 1 - relative, DeadCodes: int(seed), BitsPerVector: p.Bits(), Parameters: 7, TrainSeconds: 1.5, EncodeRate: 1000, DecodeRate: 2000, Utilization: 0.5},
-		Usage:  [][]uint64{{3, 1}}, Errors: make([]int, len(ErrorBins())+1)}
+		Scores: Scores{"mse": relative / 2, "relative_error": relative, "recall_at_10": 1 - relative, "dead_codes": float64(seed), "bits_per_vector": p.Bits(), "parameters": 7,
+			"train_seconds": 1.5, "encode_rate": 1000, "decode_rate": 2000, "utilization": 0.5},
+		Usage: [][]uint64{{3, 1}}, Errors: make([]int, len(ErrorBins())+1)}
 }
 
 var small, large = Point{Codes: 4, Levels: 1, Parts: 1}, Point{Codes: 16, Levels: 2, Parts: 1}
 
 func summarize(t *testing.T, records ...Record) map[string]Summary {
 	t.Helper()
-	list, err := Summarize(records)
+	list, err := OfVectors.Summarize(records)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +35,7 @@ func summarize(t *testing.T, records ...Record) map[string]Summary {
 }
 
 func TestMeansDeviationsAndRanks(t *testing.T) {
-	list, err := Summarize([]Record{
+	list, err := OfVectors.Summarize([]Record{
 		scored("b", small, 2, 0.5), scored("a", small, 2, 0.4), scored("b", small, 1, 0.3), scored("a", small, 1, 0.2),
 		scored("a", large, 1, 0.1), scored("b", large, 1, 0.05),
 		{Method: "c", Point: small, Seed: 1, Error: "no"}, {Method: "c", Point: small, Seed: 2, Error: "never"},
@@ -54,7 +55,7 @@ func TestMeansDeviationsAndRanks(t *testing.T) {
 		t.Errorf("the best is %+v", a)
 	}
 	// Sample deviation of 0.2 and 0.4: 0.1 * sqrt 2.
-	if math.Abs(a.RelativeError.Mean-0.3) > 1e-12 || math.Abs(a.RelativeError.Std-0.1*math.Sqrt2) > 1e-12 || a.DeadCodes.Mean != 1.5 {
+	if math.Abs(a.Score("relative_error").Mean-0.3) > 1e-12 || math.Abs(a.Score("relative_error").Std-0.1*math.Sqrt2) > 1e-12 || a.Score("dead_codes").Mean != 1.5 {
 		t.Errorf("scores %+v", a)
 	}
 	if list[1].Rank != 2 || list[3].Rank != 1 || !list[3].Best || list[2].Error != "no" || list[2].Rank != 0 {
@@ -104,7 +105,7 @@ func TestSeedsThatFailAreNamed(t *testing.T) {
 }
 
 func TestJSONHoldsNullsAndFailures(t *testing.T) {
-	list, err := Summarize([]Record{scored("a", small, 1, 0.4), {Method: "b", Point: small, Seed: 1, Error: "why"}})
+	list, err := OfVectors.Summarize([]Record{scored("a", small, 1, 0.4), {Method: "b", Point: small, Seed: 1, Error: "why"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,12 +126,12 @@ func TestJSONHoldsNullsAndFailures(t *testing.T) {
 }
 
 func TestSheetIsOneNumberACell(t *testing.T) {
-	list, err := Summarize([]Record{scored("a", small, 1, 0.4), scored("a", small, 2, 0.5), scored("b", small, 1, 0.6), {Method: "c", Point: small, Error: "why, oh why"}})
+	list, err := OfVectors.Summarize([]Record{scored("a", small, 1, 0.4), scored("a", small, 2, 0.5), scored("b", small, 1, 0.6), {Method: "c", Point: small, Error: "why, oh why"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := Sheet(list).CSV(&b); err != nil {
+	if err := OfVectors.Sheet(list).CSV(&b); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := csv.NewReader(&b).ReadAll() // fails on rows of unequal length
@@ -148,13 +149,17 @@ func TestPageShowsEverything(t *testing.T) {
 	used, held := 0.5, 0.9
 	a.Course = []Moment{{Step: 1, Utilization: &used}, {Step: 2, Utilization: &used, Held: &held}}
 	a.Errors[40], b.Errors[50] = 3, 4
-	list, err := Summarize([]Record{a, b, scored("first", large, 1, 0.2), {Method: "third", Point: large, Error: "<b>broken</b>"}})
+	list, err := OfVectors.Summarize([]Record{a, b, scored("first", large, 1, 0.2), {Method: "third", Point: large, Error: "<b>broken</b>"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := Results{Methods: list, Data: Data{Name: "x.npy"}, Settings: Settings{Points: []Point{small, large}, Seeds: []uint64{1}, Network: []int{8}}, Command: "gritvq compare x.npy", Created: time.Unix(0, 0)}
+	r := Results{Kind: OfVectors, Methods: list, Data: Data{Name: "x.npy"}, Settings: Settings{Points: []Point{small, large}, Seeds: []uint64{1}, Network: []int{8}}, Command: "gritvq compare x.npy", Created: time.Unix(0, 0)}
 	var page bytes.Buffer
-	if err := r.Page().Render(&page); err != nil {
+	drawn, err := r.Page()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := drawn.Render(&page); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"Rate and distortion", "Held-out error, 4 codes", "Held-out error, 2 x 16 codes", "Errors of held-out rows", "How often each code is chosen, first", "gritvq compare x.npy", "&lt;b&gt;broken"} {

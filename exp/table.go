@@ -3,58 +3,14 @@ package exp
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
-	"time"
 
 	"github.com/gritvq/gritvq/report"
 )
 
-// column is one score of the comparison table.
-type column struct {
-	name string
-	note string
-	wide bool // only on the page
-	text func(s Summary) string
-	// better says that a beats b, to make the best of the column stand out;
-	// nil where no value is better.
-	better func(a, b Summary) bool
-}
-
-var columns = []column{
-	{name: "bits", note: "of a vector's codes", text: func(s Summary) string { return report.Number(s.BitsPerVector, 4) }},
-	{name: "error", note: "relative, held out: 0 is perfect, 1 is answering with the mean",
-		text:   func(s Summary) string { return spread(s.RelativeError, 4) },
-		better: func(a, b Summary) bool { return a.RelativeError.Mean < b.RelativeError.Mean }},
-	{name: "from best", note: "difference of the error and, over seeds, its 95 % interval; = is a tie", text: differenceText},
-	{name: "mse", wide: true, text: func(s Summary) string { return spread(s.MSE, 4) },
-		better: func(a, b Summary) bool { return a.MSE.Mean < b.MSE.Mean }},
-	{name: "cosine", text: func(s Summary) string { return spread(s.Cosine, 4) },
-		better: func(a, b Summary) bool { return a.Cosine.Mean > b.Cosine.Mean }},
-	{name: "recall@10", note: "of the 10 nearest originals, searching decoded vectors",
-		text:   func(s Summary) string { return spread(s.Recall, 3) },
-		better: func(a, b Summary) bool { return a.Recall.Mean > b.Recall.Mean }},
-	{name: "used", note: "share of the codes that some row of the file uses", text: func(s Summary) string { return report.Percent(s.Utilization.Mean, 1) },
-		better: func(a, b Summary) bool { return a.Utilization.Mean > b.Utilization.Mean }},
-	{name: "used, held out", wide: true, text: func(s Summary) string { return report.Percent(s.UtilizationHeld.Mean, 1) }},
-	{name: "perplexity", text: func(s Summary) string { return report.Number(s.Perplexity.Mean, 4) }},
-	{name: "dead", note: "codes that no row of the file uses", text: func(s Summary) string { return report.Number(s.DeadCodes.Mean, 3) }},
-	{name: "trained in", text: func(s Summary) string {
-		return report.Duration(time.Duration(s.TrainSeconds.Mean * float64(time.Second)))
-	}},
-	{name: "encode/s", text: func(s Summary) string { return report.Short(s.EncodeRate.Mean, 3) }},
-	{name: "decode/s", text: func(s Summary) string { return report.Short(s.DecodeRate.Mean, 3) }},
-	{name: "parameters", text: func(s Summary) string { return report.Short(float64(s.Parameters), 3) }},
-}
-
-// spread writes a score with its deviation where there is one.
-func spread(s Stat, digits int) string {
-	if math.IsNaN(s.Std) {
-		return report.Number(s.Mean, digits)
-	}
-	return report.PlusMinus(s.Mean, s.Std)
-}
-
-// differenceText is "best", "+2.70%" or "+2.70% [+1.02, +4.35]"; ties have an =.
+// differenceText is "best", "+2.70%" or "+2.70% [+1.02, +4.35]", with units in
+// place of percent where the kind has one; ties have an =.
 func differenceText(s Summary) string {
 	if s.Best {
 		return "best"
@@ -63,9 +19,15 @@ func differenceText(s Summary) string {
 	if d == nil {
 		return "no common seed"
 	}
-	text := fmt.Sprintf("%+.2f%%", d.Percent)
+	value, unit, scale := d.Percent, "%", 0.0
+	if d.Mean != 0 {
+		scale = d.Percent / d.Mean
+	}
+	if s.kind.Decide.Unit != "" {
+		value, unit, scale = d.Mean, " "+s.kind.Decide.Unit, 1
+	}
+	text := fmt.Sprintf("%+.2f%s", value, unit)
 	if d.Low != nil && d.Mean != 0 {
-		scale := d.Percent / d.Mean
 		text += fmt.Sprintf(" [%+.2f, %+.2f]", scale**d.Low, scale**d.High)
 	}
 	if s.Tied {
@@ -74,22 +36,26 @@ func differenceText(s Summary) string {
 	return text
 }
 
-// Table compares the summaries, as [Summarize] sorts them: one row each, the
-// best of every column of a point standing out. The wide form, for pages, has
-// more columns. [Failures] says why methods failed.
-func Table(summaries []Summary, wide bool) report.Table {
+// Table compares the summaries, as [Kind.Summarize] sorts them: one row each,
+// the best of every column of a point standing out. The wide form, for pages,
+// has more columns; scores that no method has are left out. [Failures] says why
+// methods failed.
+func (k *Kind) Table(summaries []Summary, wide bool) report.Table {
 	several := severalPoints(summaries)
 	t := report.Table{Columns: []report.Column{{Name: "method"}}}
 	if several {
 		t.Columns = append(t.Columns, report.Column{Name: "codes", Align: report.Right})
 	}
-	var shown []column
-	for _, c := range columns {
-		if c.wide && !wide {
+	var shown []Measure
+	for _, m := range k.Measures {
+		if m.Wide && !wide || !measured(summaries, m.Name) {
 			continue
 		}
-		shown = append(shown, c)
-		t.Columns = append(t.Columns, report.Column{Name: c.name, Align: report.Right, Note: c.note})
+		shown = append(shown, m)
+		t.Columns = append(t.Columns, report.Column{Name: m.Title, Align: report.Right, Note: m.Note})
+		if m.Name == k.Decide.Measure {
+			t.Columns = append(t.Columns, report.Column{Name: "from best", Align: report.Right, Note: "difference of " + m.Title + " and, over seeds, its 95 % interval; = is a tie"})
+		}
 	}
 	for _, s := range summaries {
 		row := []report.Cell{{Text: s.Method, Strong: s.Best || s.Tied}}
@@ -97,15 +63,31 @@ func Table(summaries []Summary, wide bool) report.Table {
 			row = append(row, report.Cell{Text: s.Point.String()})
 		}
 		if s.Error != "" {
-			row = append(row, report.Cell{Text: "failed", Muted: true})
-		} else {
-			for _, c := range shown {
-				row = append(row, report.Cell{Text: c.text(s), Strong: c.leads(s, summaries)})
+			t.Rows = append(t.Rows, append(row, report.Cell{Text: "failed", Muted: true}))
+			continue
+		}
+		for _, m := range shown {
+			row = append(row, report.Cell{Text: m.Text(s.Score(m.Name)), Strong: m.leads(s, summaries)})
+			if m.Name == k.Decide.Measure {
+				row = append(row, report.Cell{Text: differenceText(s)})
 			}
 		}
 		t.Rows = append(t.Rows, row)
 	}
 	return t
+}
+
+// measured says whether any method has the score. Where none worked at all, it
+// is not known to be missing.
+func measured(summaries []Summary, name string) bool {
+	worked := false
+	for _, s := range summaries {
+		if _, has := s.Scores[name]; has {
+			return true
+		}
+		worked = worked || s.Error == ""
+	}
+	return !worked
 }
 
 func severalPoints(summaries []Summary) bool {
@@ -136,13 +118,30 @@ func Failures(summaries []Summary) []string {
 	return lines
 }
 
-// leads says whether no method of the point beats s in the column.
-func (c column) leads(s Summary, summaries []Summary) bool {
-	if c.better == nil {
+// Notes are what the records say about reading the scores, each once.
+func Notes(summaries []Summary) []string {
+	var notes []string
+	for _, s := range summaries {
+		for _, r := range s.records {
+			for _, note := range r.Notes {
+				if !slices.Contains(notes, note) {
+					notes = append(notes, note)
+				}
+			}
+		}
+	}
+	return notes
+}
+
+// leads says whether no method of the point beats s in the measure.
+func (m Measure) leads(s Summary, summaries []Summary) bool {
+	mine, measured := s.Scores[m.Name]
+	if m.Goal == Neither || !measured {
 		return false
 	}
 	for _, other := range summaries {
-		if other.Point == s.Point && other.Error == "" && c.better(other, s) {
+		theirs, measured := other.Scores[m.Name]
+		if other.Point == s.Point && measured && m.Goal.beats(theirs.Mean, mine.Mean) {
 			return false
 		}
 	}
@@ -151,15 +150,16 @@ func (c column) leads(s Summary, summaries []Summary) bool {
 
 // Sheet holds the summaries as plain numbers, for spreadsheets: means and
 // standard deviations in columns of their own, empty where there is none.
-func Sheet(summaries []Summary) report.Table {
+func (k *Kind) Sheet(summaries []Summary) report.Table {
 	t := report.Table{}
-	for _, name := range []string{"method", "codes", "levels", "parts", "rank", "tied", "seeds", "bits_per_vector", "parameters"} {
-		t.Columns = append(t.Columns, report.Column{Name: name})
+	heads := []string{"method", "codes", "levels", "parts", "rank", "tied", "seeds"}
+	for _, m := range k.filed() {
+		heads = append(heads, m.Name)
+		if !m.Fixed {
+			heads = append(heads, m.Name+"_std")
+		}
 	}
-	for _, m := range measures {
-		t.Columns = append(t.Columns, report.Column{Name: m.name}, report.Column{Name: m.name + "_std"})
-	}
-	for _, name := range []string{"difference", "difference_low", "difference_high", "p", "error"} {
+	for _, name := range append(heads, "difference", "difference_low", "difference_high", "p", "error") {
 		t.Columns = append(t.Columns, report.Column{Name: name})
 	}
 	for _, s := range summaries {
@@ -171,10 +171,12 @@ func Sheet(summaries []Summary) report.Table {
 			t.Rows = append(t.Rows, append(row, report.Cell{Text: s.Error}))
 			continue
 		}
-		row = append(row, report.Cells(strconv.Itoa(s.Rank), strconv.FormatBool(s.Tied), strconv.Itoa(len(s.Seeds)), plain(s.BitsPerVector), strconv.Itoa(s.Parameters))...)
-		for _, m := range measures {
-			stat := m.in(&s)
-			row = append(row, report.Cells(plain(stat.Mean), plain(stat.Std))...)
+		row = append(row, report.Cells(strconv.Itoa(s.Rank), strconv.FormatBool(s.Tied), strconv.Itoa(len(s.Seeds)))...)
+		for _, m := range k.filed() {
+			row = append(row, report.Cell{Text: plain(s.Score(m.Name).Mean)})
+			if !m.Fixed {
+				row = append(row, report.Cell{Text: plain(s.Score(m.Name).Std)})
+			}
 		}
 		d := s.Difference
 		if d == nil {

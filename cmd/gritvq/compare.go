@@ -13,6 +13,8 @@ import (
 type compareOptions struct {
 	settings settings
 	input    string
+	held     string // --val
+	metrics  string // directory of metric networks
 	output   string
 	methods  string
 	bits     int
@@ -33,35 +35,41 @@ const compareSteps = 1500
 func newCompareCommand(s *streams, run func(context.Context, *streams, compareOptions) error) *cobra.Command {
 	var o compareOptions
 	cmd := &cobra.Command{
-		Use:   "compare VECTORS",
-		Short: "Compare quantizers on your vectors, with error bars",
-		Long: `Trains every method on the rows of a file (any format train reads) with the same
+		Use:   "compare DATA",
+		Short: "Compare quantizers on your vectors or pictures, with error bars",
+		Long: `Trains every method on vectors or pictures (any format train reads) with the same
 bits, network, batches and steps, each at its best practice, and scores it on
-held-out rows. Classical methods are fitted to the vectors themselves. Prints one
-table, best first, and writes a directory with a page (index.html), results.csv,
-results.json and a file for every method and seed (cells/).
+held-out ones. Classical methods are fitted to vectors themselves and take no part
+in comparisons of pictures. Prints one table, best first, and writes a directory
+with a page (index.html), results.csv, results.json and a file for every method and
+seed (cells/).
 
 A comparison that was interrupted or killed continues when the command is
 repeated; what is finished is never computed again. A method that fails is
 reported and the rest goes on.`,
 		Example: `  gritvq compare vectors.npy
   gritvq compare vectors.npy --methods grit,ema,fsq --bits 32 --seeds 3 -o report
-  gritvq compare vectors.npy --methods grit,ema,kmeans --levels 1 --sweep codes=256,1024,4096 -o curves`,
-		Args: arguments("VECTORS"),
+  gritvq compare vectors.npy --methods grit,ema,kmeans --levels 1 --sweep codes=256,1024,4096 -o curves
+  gritvq compare photos.tar --methods grit,ema,ste --val held.tar --size 128 --down 8 --codes 4096 --seeds 3 --metrics networks/`,
+		Args: arguments("DATA"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.input = args[0]
-			o.settings.flags = cmd.Flags()
+			o.settings.pictures = isPictures(o.input)
 			return run(cmd.Context(), s, o)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVarP(&o.output, "output", "o", "report", "directory of the results")
-	f.StringVar(&o.methods, "methods", "all", "methods to compare, such as grit,ema,fsq, or all; see: gritvq methods")
-	f.IntVar(&o.bits, "bits", 0, "bits of a vector's codes, instead of --codes and --levels")
+	f.StringVar(&o.methods, "methods", "all", "methods to compare, such as grit,ema,fsq, or all (of pictures all that train a\nnetwork); see: gritvq methods")
+	f.IntVar(&o.bits, "bits", 0, "bits of the codes of a vector, or of a cell of a picture, instead of --codes\nand --levels")
 	f.IntVar(&o.seeds, "seeds", 1, "runs of every method, with --seed and the numbers after it")
 	f.StringArrayVar(&o.sweeps, "sweep", nil, "compare several sizes of code: codes=256,1024,4096 or levels=1,2,4 (repeatable:\nevery combination)")
+	o.settings.flags = f
 	o.settings.addSharedFlags(f)
+	o.settings.addPictureFlags()
 	f.Lookup("steps").Usage = "training steps of each method (default 1500; classical methods take none)"
+	f.StringVar(&o.held, "val", "", "held-out vectors or pictures, instead of --split")
+	f.StringVar(&o.metrics, "metrics", "", "pictures: directory of metric networks (default $GRITVQ_METRICS)")
 	f.IntVar(&o.jobs, "jobs", 1, "runs at a time; they share the cores, so each takes longer and speeds are lower")
 	f.IntVar(&o.workers, "workers", 0, "threads to use (default all cores)")
 	f.BoolVar(&o.drop, "drop-nonfinite", false, "leave out rows with NaN or Inf")
@@ -75,11 +83,14 @@ func showCompared(s *streams, o compareOptions, results *exp.Results) error {
 	if o.json {
 		return s.writeJSON(results)
 	}
-	if err := exp.Table(results.Methods, false).Text(s.out); err != nil {
+	if err := results.Kind.Table(results.Methods, false).Text(s.out); err != nil {
 		return err
 	}
 	if failures := exp.Failures(results.Methods); len(failures) > 0 {
 		fmt.Fprintf(s.out, "\n%s\n", strings.Join(failures, "\n"))
+	}
+	if notes := exp.Notes(results.Methods); len(notes) > 0 {
+		fmt.Fprintf(s.out, "\n%s\n", strings.Join(notes, "\n"))
 	}
 	_, err := fmt.Fprintf(s.out, "\nreport: %s\n", results.Report)
 	return err

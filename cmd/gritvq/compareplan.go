@@ -19,6 +19,7 @@ type comparePlan struct {
 	seeds    []uint64
 	shared   fit.Config // of a trained method: what all of them have in common
 	document []byte     // of --config
+	pictures bool
 }
 
 // plan reads the command line. Every error is one of usage.
@@ -28,7 +29,11 @@ func (o *compareOptions) plan() (comparePlan, error) {
 	if o.seeds < 1 || o.jobs < 1 {
 		return p, usagef("--seeds %d and --jobs %d must be at least 1", o.seeds, o.jobs)
 	}
-	if p.methods, err = parseMethods(o.methods); err != nil {
+	if o.held != "" && o.settings.flags.Changed("split") {
+		return p, usagef("--split and --val exclude each other: what is held out is %s", o.held)
+	}
+	p.pictures = o.settings.pictures
+	if p.methods, err = parseMethods(o.methods, p.pictures); err != nil {
 		return p, err
 	}
 	o.settings.defaults = func(c *fit.Config) {
@@ -40,6 +45,9 @@ func (o *compareOptions) plan() (comparePlan, error) {
 		return p, err
 	}
 	if p.shared, err = o.settings.layer("grit", p.document); err != nil {
+		return p, err
+	}
+	if err := o.settings.checkKind(p.shared, o.input); err != nil {
 		return p, err
 	}
 	for i := range o.seeds {
@@ -61,15 +69,22 @@ func (o *compareOptions) plan() (comparePlan, error) {
 	return p, err
 }
 
-// parseMethods reads "all" or a list of names, and drops repetitions.
-func parseMethods(text string) ([]string, error) {
+// parseMethods reads "all" or a list of names, and drops repetitions. Pictures
+// need methods that train a network.
+func parseMethods(text string, pictures bool) ([]string, error) {
 	known := vq.MethodNames()
+	if pictures {
+		known = slices.DeleteFunc(slices.Clone(known), vq.Classical)
+	}
 	if text == "all" {
 		return known, nil
 	}
 	var names []string
 	for name := range strings.SplitSeq(text, ",") {
 		name = strings.TrimSpace(name)
+		if pictures && slices.Contains(vq.MethodNames(), name) && vq.Classical(name) {
+			return nil, usagef("--methods: %s is fitted to vectors without a network and cannot code pictures", name)
+		}
 		if !slices.Contains(known, name) {
 			if near := config.Nearest(name, known); near != "" {
 				return nil, usagef("--methods: unknown method %q: did you mean %q?", name, near)
@@ -134,6 +149,9 @@ func (p comparePlan) config(o *settings, method string, at exp.Point, seed uint6
 		c.Quantizer.Method, c.Seed = method, seed
 		c.Quantizer.Codes = at.Codes
 		c.Quantizer.Arrange(at.Levels, at.Parts)
+		if p.pictures {
+			c.Train.Perceptual = p.shared.Train.Perceptual // settled by what networks there are
+		}
 		if vq.Classical(method) {
 			c.Model.Dim, c.Model.Hidden, c.Train.Steps = 0, nil, usual.Train.Steps
 		}
@@ -143,7 +161,7 @@ func (p comparePlan) config(o *settings, method string, at exp.Point, seed uint6
 // cells lists the runs of a comparison, seed after seed, so that an unfinished
 // one has all methods with the first seeds. It fails when the settings suit no
 // method at all.
-func (p comparePlan) cells(o *settings, fingerprint string, dim int) ([]exp.Cell, error) {
+func (p comparePlan) cells(o *settings, fingerprint string, input int) ([]exp.Cell, error) {
 	var cells []exp.Cell
 	var unfit error
 	usable := false
@@ -152,7 +170,7 @@ func (p comparePlan) cells(o *settings, fingerprint string, dim int) ([]exp.Cell
 			for _, method := range p.methods {
 				c, invalid := p.config(o, method, at, seed)
 				c.Quantizer.Method, c.Seed = method, seed
-				cell, err := exp.NewCell(fingerprint, dim, at, c, invalid)
+				cell, err := exp.NewCell(fingerprint, input, at, c, invalid)
 				if err != nil {
 					return nil, err
 				}

@@ -13,6 +13,7 @@ import (
 // every finished run elsewhere.
 type compareProgress struct {
 	s        *streams
+	kind     *exp.Kind
 	line     *progress.Line
 	runs     int
 	finished int // runs
@@ -22,8 +23,8 @@ type compareProgress struct {
 	total    int
 }
 
-func newCompareProgress(s *streams, runs int) *compareProgress {
-	return &compareProgress{s: s, runs: runs, begun: time.Now()}
+func newCompareProgress(s *streams, kind *exp.Kind, runs int) *compareProgress {
+	return &compareProgress{s: s, kind: kind, runs: runs, begun: time.Now()}
 }
 
 // step is told of the work of all runs, in training steps.
@@ -44,8 +45,7 @@ func (p *compareProgress) cell(cell exp.Cell, r exp.Record, known bool) {
 	}
 	text := "failed: " + r.Error
 	if r.Error == "" {
-		text = fmt.Sprintf("error %s, %s of codes used, trained in %s", report.Number(r.Scores.RelativeError, 4), report.Percent(r.Scores.Utilization, 1),
-			report.Duration(time.Duration(r.Scores.TrainSeconds*float64(time.Second))))
+		text = fmt.Sprintf("%s, trained in %s", p.kind.Brief(r), report.Duration(time.Duration(r.Scores["train_seconds"]*float64(time.Second))))
 	}
 	text = fmt.Sprintf("%d/%d  %s: %s", p.finished, p.runs, cell, text)
 	if p.s.terminal && p.line != nil {

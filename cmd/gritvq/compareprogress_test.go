@@ -11,7 +11,7 @@ import (
 // The time left follows from this session's work alone.
 func TestCompareProgressEstimatesFromThisSession(t *testing.T) {
 	s, _, text := silent()
-	p := newCompareProgress(s, 4)
+	p := newCompareProgress(s, exp.OfVectors, 4)
 	cell := exp.Cell{Method: "ste", Point: exp.Point{Codes: 4, Levels: 1, Parts: 1}}
 	p.step(cell, 100, 400)
 	p.cell(cell, exp.Record{}, true)
@@ -20,7 +20,7 @@ func TestCompareProgressEstimatesFromThisSession(t *testing.T) {
 	}
 	p.begun = time.Now().Add(-time.Minute) // for the hundred steps that follow
 	p.step(cell, 200, 400)
-	p.cell(cell, exp.Record{Scores: exp.Scores{RelativeError: 0.25, Utilization: 1, TrainSeconds: 59}}, false)
+	p.cell(cell, exp.Record{Scores: exp.Scores{"relative_error": 0.25, "utilization": 1, "train_seconds": 59}}, false)
 	p.step(cell, 300, 400)
 	p.cell(cell, exp.Record{Error: "diverged"}, false)
 	want := []string{"2/4  ste, 4, seed 0: error 0.25, 100.0% of codes used, trained in 59s, ETA 2m 00s", "3/4  ste, 4, seed 0: failed: diverged, ETA 30s"}

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/gomlx/compute"
 	"github.com/gritvq/gritvq/bundle"
-	"github.com/gritvq/gritvq/data"
 	"github.com/gritvq/gritvq/exp"
 	"github.com/gritvq/gritvq/fit"
 )
@@ -28,20 +28,15 @@ func runCompare(ctx context.Context, s *streams, o compareOptions) error {
 	if err := checkCompareDirectory(o.output); err != nil {
 		return err
 	}
-	v, dropped, err := openVectors(ctx, s, o.input, o.drop)
+	subject, err := o.open(ctx, s, &plan)
 	if err != nil {
 		return err
 	}
-	defer v.Close()
-	stats, err := scan(ctx, s, v)
-	if err != nil {
-		return err
+	defer subject.close()
+	if subject.HeldRows == 0 {
+		return usagef("no %ss are held out to score on; use a --split below 1", itemName(plan.shared))
 	}
-	train, held := data.Split(v.Len(), 1-plan.shared.Train.Split, plan.shared.Seed)
-	if held.Len() == 0 {
-		return usagef("no rows are held out to score on; use a --split below 1")
-	}
-	cells, err := plan.cells(&o.settings, stats.Fingerprint, v.Dim())
+	cells, err := plan.cells(&o.settings, subject.task.Fingerprint(), subject.input)
 	if err != nil {
 		return err
 	}
@@ -52,9 +47,10 @@ func runCompare(ctx context.Context, s *streams, o compareOptions) error {
 	if err := makeDirectory(o.output); err != nil {
 		return err
 	}
-	s.remark("comparing %s on %s of %s, %d held out: %s", counted(len(plan.methods), "method"), counted(train.Len(), "row"), o.input, held.Len(), counted(len(cells), "run"))
-	watch := newCompareProgress(s, len(cells))
-	comparison := &exp.Comparison{Vectors: v, Stats: stats, Dir: o.output, Jobs: o.jobs, Engine: engine, Watch: exp.Watcher{Step: watch.step, Cell: watch.cell}}
+	s.remark("comparing %s on %s of %s, %d held out: %s", counted(len(plan.methods), "method"), counted(subject.TrainRows, itemName(plan.shared)), o.input, subject.HeldRows, counted(len(cells), "run"))
+	kind := subject.task.Kind()
+	watch := newCompareProgress(s, kind, len(cells))
+	comparison := &exp.Comparison{Task: subject.task, Dir: o.output, Jobs: o.jobs, Engine: engine, Watch: exp.Watcher{Step: watch.step, Cell: watch.cell}}
 	records, err := comparison.Run(ctx, cells)
 	watch.done()
 	if errors.Is(err, fit.ErrInterrupted) {
@@ -63,15 +59,14 @@ func runCompare(ctx context.Context, s *streams, o compareOptions) error {
 	if err != nil {
 		return err
 	}
-	summaries, err := exp.Summarize(records)
+	summaries, err := kind.Summarize(records)
 	if err != nil {
 		return err
 	}
 	results := &exp.Results{
-		Methods: summaries, Command: s.command, CreatedBy: "gritvq " + version(), Created: time.Now().UTC().Truncate(time.Second),
-		Data: exp.Data{Name: baseName(o.input), Fingerprint: stats.Fingerprint, Rows: v.Len(), Dim: v.Dim(), TrainRows: train.Len(), HeldRows: held.Len(), Dropped: dropped},
+		Kind: kind, Methods: summaries, Command: s.command, CreatedBy: "gritvq " + version(), Created: time.Now().UTC().Truncate(time.Second), Data: subject.Data,
 		Settings: exp.Settings{Methods: plan.methods, Points: plan.points, Seeds: plan.seeds, Preset: o.settings.preset, Steps: plan.shared.Train.Steps, Batch: plan.shared.Train.Batch,
-			Split: plan.shared.Train.Split, Network: networkWidths(plan.shared, v.Dim()), Backend: o.backend, Jobs: o.jobs},
+			Split: plan.shared.Train.Split, Network: networkWidths(plan.shared, subject.input), Metrics: subject.metrics, Backend: o.backend, Jobs: o.jobs},
 	}
 	if err := results.Write(o.output); err != nil {
 		return err
@@ -105,9 +100,12 @@ func checkCompareDirectory(dir string) error {
 	return nil
 }
 
-// networkWidths are the widths from the vectors to the latents; one where there
-// is no network.
+// networkWidths are the widths from the input to the latents; one where there is
+// no network.
 func networkWidths(c fit.Config, input int) []int {
+	if c.Model.Pictures() {
+		return append(slices.Clone(c.Model.Image.Widths), c.Model.Dim)
+	}
 	widths := append([]int{input}, c.Model.Hidden...)
 	if c.Model.Dim != 0 && (c.Model.Dim != input || len(widths) > 1) {
 		widths = append(widths, c.Model.Dim)

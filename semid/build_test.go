@@ -236,7 +236,7 @@ func TestHundredThousandIDs(t *testing.T) {
 			if back, ok := half.Row(keys[row]); !ok || back != row || half.Key(row) != keys[row] {
 				t.Fatalf("%s: %q is row %d", opt.Resolve, keys[row], back)
 			}
-			if !slices.Equal(half.codes(row), codes[4*row:4*row+4]) {
+			if !slices.Equal(half.Codes(row), codes[4*row:4*row+4]) {
 				t.Fatalf("%s: the codes of row %d were lost", opt.Resolve, row)
 			}
 		}

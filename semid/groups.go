@@ -9,7 +9,7 @@ func (t *Table) Largest(n int) [][]int {
 	members := map[string][]int{} // by packed codes
 	var packed []byte
 	for row := range t.Len() {
-		packed = pack(packed[:0], t.codes(row))
+		packed = pack(packed[:0], t.Codes(row))
 		members[string(packed)] = append(members[string(packed)], row)
 	}
 	var groups [][]int

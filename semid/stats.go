@@ -38,7 +38,7 @@ type Stats struct {
 // Stats summarises the table.
 func (t *Table) Stats() Stats {
 	s := Stats{Items: t.Len(), Version: t.Version()}
-	groups := t.groups(func(row int) []uint32 { return t.codes(row) })
+	groups := t.groups(t.Codes)
 	s.Before = collisions(groups)
 	sizes := map[int]int{}
 	for _, size := range groups {
@@ -62,9 +62,10 @@ func (t *Table) Stats() Stats {
 	return s
 }
 
-// codes returns what the tokenizer gave a row, [Levels].
-func (t *Table) codes(row int) []uint32 {
-	own := t.ID(row)[:t.levels]
+// Codes returns what the tokenizer gave a row, [Levels]. The caller must not
+// modify it.
+func (t *Table) Codes(row int) []uint32 {
+	own := t.ID(row)[:t.levels:t.levels]
 	if t.method == Reassign {
 		own = slices.Clone(own)
 		own[t.levels-1] = t.original[row]

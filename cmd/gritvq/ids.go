@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"fmt"
 
-	"github.com/gritvq/gritvq/fit"
-	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/semid"
 	"github.com/spf13/cobra"
 )
@@ -13,12 +10,15 @@ import (
 // idsOptions is the command line of ids.
 type idsOptions struct {
 	settings  settings
-	input     string // embeddings, or texts
-	items     string
+	inputs    []string // embeddings, or texts, of a catalogue each
+	items     []string
+	names     []string
 	output    string
 	tokenizer string // a trained bundle
 	resolve   string
 	spare     int // vocabulary of the token
+	each      bool
+	dense     bool // no tokenizer: chooseMethod sets it
 	backend   string
 	workers   int
 	resume    bool
@@ -26,42 +26,66 @@ type idsOptions struct {
 	json      bool
 }
 
-func newIDsCommand(s *streams, run func(context.Context, *streams, idsOptions) error, add func(context.Context, *streams, idsAddOptions) error) *cobra.Command {
+// idsCommands are the runs behind ids and the commands below it.
+type idsCommands struct {
+	run  func(context.Context, *streams, idsOptions) error
+	add  func(context.Context, *streams, idsAddOptions) error
+	show func(context.Context, *streams, idsShowOptions) error
+}
+
+func newIDsCommand(s *streams, commands idsCommands) *cobra.Command {
 	o := idsOptions{}
-	o.settings.defaults = func(c *fit.Config) {
-		// Every item gets an ID, so every one is learned from; the last third of
-		// the preset's steps hardly changes IDs.
-		c.Train.Split, c.Train.Evaluate, c.Train.Steps = 1, 0, 2000
-	}
+	o.settings.defaults = idsDefaults
 	cmd := &cobra.Command{
-		Use:   "ids EMBEDDINGS -o DIR",
+		Use:   "ids EMBEDDINGS... -o DIR",
 		Short: "Give the items of a catalogue semantic IDs",
 		Long: `Trains a tokenizer on the embeddings of a catalogue, a row each, and writes the table
 of IDs: which codes stand for which item. Items with equal codes are told apart by a
 number at the end (--resolve token) or by moving the last code to the nearest free
 one (--resolve reassign). --items names the items and their titles, in the order of
-the rows: .jsonl, .csv, .tsv or MovieLens .dat. With --tokenizer a trained tokenizer
-is used, for instance one of the union of several catalogues. Instead of embeddings
-the items file itself will do: then titles are embedded by the words they share,
-which a sentence encoder does better. New items get IDs with: gritvq ids add.`,
+the rows: .jsonl, .csv, .tsv or MovieLens .dat. Instead of embeddings the items file
+itself will do: then titles are embedded by the words they share, which a sentence
+encoder does better. DIR/report.html shows how the codes came into use and what they
+mean; gritvq ids show asks for single ones, gritvq ids add takes in new items.
+
+Several catalogues share one tokenizer, trained on their union, and get a table each
+in DIR/NAME, to be used like any other (--each: a tokenizer each). They are called
+after their files or, where these are called alike, the directories they are in, or
+as --name says.
+
+` + idsMethodsHelp,
 		Example: `  gritvq ids item_emb.npy --items items.jsonl -o ids
-  gritvq ids item_emb.npy --items items.jsonl -o ids --tokenizer tok --resolve reassign
+  gritvq ids item_emb.npy --items movies.dat -o ids --method rqvae --resolve reassign
+  gritvq ids beauty/emb.npy toys/emb.npy --items beauty/items.jsonl --items toys/items.jsonl -o ids
+  gritvq ids item_emb.npy --items items.jsonl -o ids --tokenizer tok
   gritvq ids items.jsonl -o ids
-  gritvq ids add ids new_emb.npy --items new.jsonl`,
-		Args: arguments("EMBEDDINGS"),
+  gritvq ids add ids new_emb.npy --items new.jsonl
+  gritvq ids show ids 37`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("ids needs EMBEDDINGS: gritvq %s", cmd.Use)
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.input = args[0]
+			o.inputs = args
 			if err := requireOutput(o.output, "ids"); err != nil {
 				return err
 			}
-			return run(cmd.Context(), s, o)
+			return commands.run(cmd.Context(), s, o)
 		},
 	}
 	outputFlag(cmd, &o.output, "directory of the IDs")
 	f := cmd.Flags()
 	o.settings.flags = f
 	o.settings.addFlags(f)
-	f.StringVar(&o.items, "items", "", "names and titles of the items, in the order of the rows (default: row numbers from 1)")
+	f.Lookup("method").Usage = "quantizer: gritvq methods lists them; also dense and vqvae, see above"
+	f.Lookup("levels").Usage = "codes of an ID; residual levels, or slices where the method has those"
+	f.Lookup("steps").Usage = "training steps (default 2000)"
+	f.Lookup("split").Hidden = true
+	f.StringArrayVar(&o.items, "items", nil, "names and titles of the items, in the order of the rows; once a catalogue (default: row numbers from 1)")
+	f.StringArrayVar(&o.names, "name", nil, "name of a catalogue among several; once each")
+	f.BoolVar(&o.each, "each", false, "train a tokenizer for each of several catalogues instead of one on all")
 	f.StringVar(&o.tokenizer, "tokenizer", "", "use this trained tokenizer instead of training one")
 	f.StringVar(&o.resolve, "resolve", string(semid.Token), "items with equal codes: token (a number at the end) or reassign (the nearest free last code)")
 	f.IntVar(&o.spare, "spare", 0, "least vocabulary of the token, so that a trained recommender can name items added later")
@@ -70,7 +94,7 @@ which a sentence encoder does better. New items get IDs with: gritvq ids add.`,
 	f.BoolVar(&o.force, "force", false, "replace what is in the directory")
 	f.BoolVar(&o.json, "json", false, "print the result as one JSON object")
 	engineFlag(cmd, &o.backend)
-	cmd.AddCommand(newIDsAddCommand(s, add))
+	cmd.AddCommand(newIDsAddCommand(s, commands.add), newIDsShowCommand(s, commands.show))
 	return cmd
 }
 
@@ -104,44 +128,40 @@ version. IDs in use stay as they are.`,
 	return cmd
 }
 
-// idsResult is what ids --json prints.
-type idsResult struct {
-	Output      string  `json:"output"`
-	Items       int     `json:"items"`
-	Added       int     `json:"added"`
-	Version     int     `json:"version"`
-	Width       int     `json:"width"` // positions of an ID
-	Vocab       []int   `json:"vocab"`
-	Before      float64 `json:"collision_rate_before"`
-	After       float64 `json:"collision_rate_after"`
-	Largest     int     `json:"largest_group"`
-	Utilization float64 `json:"utilization"` // mean over the tokenizer's levels
-	semid.Stats
+// idsShowOptions is the command line of ids show.
+type idsShowOptions struct {
+	dir   string
+	codes []string
+	item  string
+	limit int
+	json  bool
 }
 
-// showIDs prints what a table looks like.
-func showIDs(s *streams, asJSON bool, dir string, t *semid.Table, added int) error {
-	stats := t.Stats()
-	r := idsResult{Output: dir, Items: t.Len(), Added: added, Version: t.Version(), Width: t.Width(), Vocab: t.Vocab(),
-		Before: stats.Before.Rate, After: stats.After.Rate, Largest: stats.Before.Largest, Stats: stats}
-	for _, p := range stats.Positions[:t.Levels()] {
-		r.Utilization += p.Utilization / float64(t.Levels())
+func newIDsShowCommand(s *streams, run func(context.Context, *streams, idsShowOptions) error) *cobra.Command {
+	var o idsShowOptions
+	cmd := &cobra.Command{
+		Use:   "show DIR [CODE...]",
+		Short: "What codes stand for: the items of an ID or of its beginning",
+		Long: `Lists the items whose IDs begin with the given codes, the words that are typical of
+them and the codes that come next. With --item, the ID of an item and those that
+share most of it.`,
+		Example: `  gritvq ids show ids 37
+  gritvq ids show ids 37 120
+  gritvq ids show ids --item 845`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("show needs DIR: gritvq ids %s", cmd.Use)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.dir, o.codes = args[0], args[1:]
+			return run(cmd.Context(), s, o)
+		},
 	}
-	if asJSON {
-		return s.writeJSON(r)
-	}
-	table := report.Table{Columns: []report.Column{{Name: "position"}, {Name: "codes", Align: report.Right}, {Name: "used", Align: report.Right}, {Name: "perplexity", Align: report.Right}}}
-	for i, p := range stats.Positions {
-		name := fmt.Sprintf("level %d", i)
-		if i == t.Levels() {
-			name = "token"
-		}
-		table.Rows = append(table.Rows, report.Cells(name, report.Count(t.Vocab()[i]), report.Percent(p.Utilization, 1), report.Number(p.Perplexity, 4)))
-	}
-	if err := table.Text(s.out); err != nil {
-		return err
-	}
-	fmt.Fprintf(s.out, "\n%s: %s, version %d\ncollisions: %s of the items before, %s after; the largest group has %s\n", dir, counted(t.Len(), "item"), t.Version(),
-		report.Percent(stats.Before.Sharing, 2), report.Percent(stats.After.Sharing, 2), counted(stats.Before.Largest, "item"))
-	return nil
+	f := cmd.Flags()
+	f.StringVar(&o.item, "item", "", "look an item up by its name")
+	f.IntVarP(&o.limit, "limit", "k", 20, "items to list")
+	f.BoolVar(&o.json, "json", false, "print the result as one JSON object")
+	return cmd
 }

@@ -18,6 +18,8 @@ type settings struct {
 	flags *pflag.FlagSet
 	// defaults, if not nil, changes the preset before anything else does.
 	defaults func(*fit.Config)
+	// finish, if not nil, changes what all layers made.
+	finish   func(*fit.Config)
 	preset   string
 	file     string
 	method   string
@@ -68,7 +70,7 @@ func (o *settings) config() (fit.Config, error) {
 	if err != nil {
 		return fit.Config{}, err
 	}
-	return o.configOf(layered.Quantizer.Method, document, nil)
+	return o.configOf(layered.Quantizer.Method, document, o.finish)
 }
 
 // document reads the configuration file, if there is one.

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/gritvq/gritvq/interactions"
+	"github.com/gritvq/gritvq/semid"
+)
+
+func runIDsAdd(ctx context.Context, s *streams, o idsAddOptions) error {
+	table, err := semid.Load(o.dir)
+	if err != nil {
+		return err
+	}
+	k, err := coderOf(o.dir, table, o.backend)
+	if err != nil {
+		return err
+	}
+	old, err := interactions.ReadItems(ctx, filepath.Join(o.dir, idsItems))
+	if err != nil {
+		return err
+	}
+	if old.Len() < table.Len() {
+		return fmt.Errorf("%s has %s, the table %d; restore it, or make the IDs anew", filepath.Join(o.dir, idsItems), counted(old.Len(), "item"), table.Len())
+	}
+	staging, err := os.MkdirTemp("", "gritvq-ids-*")
+	if err != nil {
+		return fmt.Errorf("cannot keep the new items for a moment: %w", err)
+	}
+	defer os.RemoveAll(staging)
+	fresh := &catalogue{input: o.input, itemsAt: o.items, dir: staging}
+	if err := fresh.read(ctx); err != nil {
+		return err
+	}
+	if _, blind := k.(numbered); !blind {
+		if err := o.embed(fresh, staging); err != nil {
+			return err
+		}
+	}
+	codes, err := k.codes(ctx, fresh, table.Len())
+	if err != nil {
+		return err
+	}
+	var ranked semid.Ranked
+	if table.Method() == semid.Reassign {
+		if ranked, err = k.ranked(ctx, fresh); err != nil {
+			return err
+		}
+	}
+	items := slices.Concat(old.Items[:table.Len()], fresh.items)
+	if err := table.Add(codes, fresh.keys(), ranked); err != nil {
+		return err
+	}
+	// The items first: names without IDs do no harm, IDs without names would.
+	if err := writeItems(o.dir, items); err != nil {
+		return err
+	}
+	if err := writeIDsReport(o.dir, table, items, k, s.command); err != nil {
+		return err
+	}
+	if err := table.Save(o.dir, ""); err != nil {
+		return err
+	}
+	return showIDs(s, o.json, o.dir, k, table, len(fresh.items))
+}
+
+// embed gives new items that came as titles embeddings in the space of the
+// catalogue's, and refuses what does not go with them.
+func (o idsAddOptions) embed(fresh *catalogue, staging string) error {
+	encoder, err := semid.LoadText(filepath.Join(o.dir, idsTextEncoder))
+	absent := errors.Is(err, fs.ErrNotExist)
+	switch titles := isItems(o.input); {
+	case titles && absent:
+		return fmt.Errorf("%s was made from embeddings; give those of the new items, and their names with --items", o.dir)
+	case !titles && absent:
+		return nil
+	case err != nil:
+		return err
+	case !titles:
+		return fmt.Errorf("%s was made from titles; give a file of the new items", o.dir)
+	}
+	return fresh.embed(encoder, filepath.Join(staging, idsVectors))
+}

@@ -1,0 +1,244 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gritvq/gritvq/data"
+	"github.com/gritvq/gritvq/interactions"
+	"github.com/gritvq/gritvq/internal/atomicfile"
+	"github.com/gritvq/gritvq/semid"
+)
+
+// The parts of a directory of IDs beside the table itself.
+const (
+	idsTokenizer   = "tokenizer"          // a bundle
+	idsItems       = "items.jsonl"        // names and titles, in the order of the table
+	idsReport      = "report.html"        // how codes are used, and for what
+	idsTextEncoder = "titles.safetensors" // embeds titles, where no embeddings were given
+	idsVectors     = "titles.npy"         // embedded titles
+	shopVectors    = "shop.npy"           // embeddings of the built-in shop
+	unionVectors   = "union.npy"          // of several catalogues, while training
+)
+
+// textDim is the dimension of embedded titles.
+const textDim = 256
+
+// catalogue is a list of items on its way to a table of IDs.
+type catalogue struct {
+	name    string // among several
+	dir     string // of its table
+	input   string
+	itemsAt string // the file of --items, or ""
+	items   []interactions.Item
+	vectors string // file of embeddings; "" where the items are all that is known
+	loaded  []float32
+}
+
+// read finds the items, and their embeddings unless they are yet to be made from
+// titles.
+func (c *catalogue) read(ctx context.Context) error {
+	if isItems(c.input) {
+		if c.itemsAt != "" {
+			return usagef("%s names the items itself; leave --items out", c.input)
+		}
+		list, err := interactions.ReadItems(ctx, c.input)
+		if err != nil {
+			return err
+		}
+		c.items = list.Items
+		return nil
+	}
+	if isShop(c.input) {
+		shop, err := interactions.OpenShop(c.input)
+		if err != nil {
+			return err
+		}
+		c.items, c.vectors = shop.Catalogue.Items, filepath.Join(c.dir, shopVectors)
+		return writeNPY(c.vectors, shop.Vectors, shop.Dim)
+	}
+	v, err := data.Open(ctx, c.input, data.Options{})
+	if err != nil {
+		return err
+	}
+	defer v.Close()
+	c.vectors = c.input
+	if c.itemsAt == "" {
+		c.items = make([]interactions.Item, v.Len())
+		for i := range c.items {
+			c.items[i].ID = strconv.Itoa(i + 1)
+		}
+		return nil
+	}
+	list, err := interactions.ReadItems(ctx, c.itemsAt)
+	if err != nil {
+		return err
+	}
+	if list.Len() != v.Len() {
+		return fmt.Errorf("%s has %s, %s has %s; give one row an item", c.itemsAt, counted(list.Len(), "item"), c.input, counted(v.Len(), "row"))
+	}
+	c.items = list.Items
+	return nil
+}
+
+func isShop(input string) bool { return strings.HasPrefix(input, "synthetic:shop") }
+
+// isItems says whether a file lists items instead of embeddings.
+func isItems(path string) bool {
+	return slices.Contains([]string{".jsonl", ".csv", ".tsv", ".dat"}, strings.ToLower(filepath.Ext(path)))
+}
+
+// embedTitles gives embeddings to catalogues that came without: by the words
+// that titles share, all in one space. The encoder stays beside each.
+func embedTitles(s *streams, list []*catalogue) error {
+	var texts []string
+	for _, c := range list {
+		if c.vectors != "" {
+			continue
+		}
+		texts = append(texts, c.texts()...)
+	}
+	if texts == nil {
+		return nil
+	}
+	s.remark("embedding %s by the words of their titles; a sentence encoder's embeddings give better IDs", counted(len(texts), "item"))
+	encoder, err := semid.FitText(texts, textDim)
+	if err != nil {
+		return err
+	}
+	for _, c := range list {
+		if c.vectors != "" {
+			continue
+		}
+		if err := encoder.Save(filepath.Join(c.dir, idsTextEncoder)); err != nil {
+			return err
+		}
+		if err := c.embed(encoder, filepath.Join(c.dir, idsVectors)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// embed writes the embeddings of the titles to path.
+func (c *catalogue) embed(encoder *semid.TextEncoder, path string) error {
+	c.vectors = path
+	return writeNPY(path, encoder.Encode(c.texts()), encoder.Dim())
+}
+
+func (c *catalogue) texts() []string {
+	texts := make([]string, len(c.items))
+	for i, item := range c.items {
+		texts[i] = item.Text
+	}
+	return texts
+}
+
+// keys are the names of the items.
+func (c *catalogue) keys() []string {
+	keys := make([]string, len(c.items))
+	for i, item := range c.items {
+		keys[i] = item.ID
+	}
+	return keys
+}
+
+// rows returns the embeddings [items, dim].
+func (c *catalogue) rows(ctx context.Context, dim int) ([]float32, error) {
+	if c.loaded != nil {
+		return c.loaded, nil
+	}
+	v, err := data.Open(ctx, c.vectors, data.Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer v.Close()
+	if err := checkDimension(v, dim); err != nil {
+		return nil, err
+	}
+	x := make([]float32, v.Len()*v.Dim())
+	if err := v.Rows(0, v.Len(), x); err != nil {
+		return nil, err
+	}
+	if err := checkFinite(c.vectors, x, dim, 0); err != nil {
+		return nil, err
+	}
+	c.loaded = x
+	return x, nil
+}
+
+// joinVectors writes the embeddings of all catalogues, one after the other, to
+// path.
+func joinVectors(ctx context.Context, list []*catalogue, path string) error {
+	var parts []*data.Vectors
+	total := 0
+	for _, c := range list {
+		v, err := data.Open(ctx, c.vectors, data.Options{})
+		if err != nil {
+			return err
+		}
+		defer v.Close()
+		parts, total = append(parts, v), total+v.Len()
+		if v.Dim() != parts[0].Dim() {
+			return fmt.Errorf("%s has %d dimensions, %s has %d; a union needs embeddings of one kind", c.vectors, v.Dim(), list[0].vectors, parts[0].Dim())
+		}
+	}
+	w, err := data.CreateVectors(path, parts[0].Dim(), total)
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	const block = 4096 // rows
+	for _, v := range parts {
+		for start := 0; start < v.Len(); start += block {
+			rows := make([]float32, min(block, v.Len()-start)*v.Dim())
+			if err := v.Rows(start, len(rows)/v.Dim(), rows); err != nil {
+				return err
+			}
+			if err := w.WriteRows(rows); err != nil {
+				return err
+			}
+		}
+	}
+	return w.Commit()
+}
+
+func writeNPY(path string, values []float32, dim int) error {
+	w, err := data.CreateVectors(path, dim, len(values)/dim)
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	if err := w.WriteRows(values); err != nil {
+		return err
+	}
+	return w.Commit()
+}
+
+// itemLine is a line of items.jsonl.
+type itemLine struct {
+	ID         string   `json:"id"`
+	Title      string   `json:"title,omitempty"`
+	Text       string   `json:"text,omitempty"`
+	Categories []string `json:"categories,omitempty"`
+}
+
+// writeItems keeps names and titles beside the table.
+func writeItems(dir string, items []interactions.Item) error {
+	return atomicfile.Write(filepath.Join(dir, idsItems), func(w io.Writer) error {
+		encoder := json.NewEncoder(w)
+		encoder.SetEscapeHTML(false)
+		for _, item := range items {
+			if err := encoder.Encode(itemLine{item.ID, item.Title, item.Text, item.Categories}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

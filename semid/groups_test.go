@@ -40,10 +40,10 @@ func TestTypicalWords(t *testing.T) {
 	if got := w.Typical([]int{3, 4}, 5); !slices.Equal(got, []string{"shampoo"}) {
 		t.Errorf("shampoo: %v", got)
 	}
-	if got := w.Typical([]int{5}, 5); got != nil {
+	if got := w.Typical([]int{5}, 5); len(got) != 0 {
 		t.Errorf("one item has no type: %v", got)
 	}
-	if got := w.Typical([]int{0, 1, 2, 3, 4, 5}, 5); got != nil {
+	if got := w.Typical([]int{0, 1, 2, 3, 4, 5}, 5); len(got) != 0 {
 		t.Errorf("all items differ from all by %v", got)
 	}
 }

@@ -60,7 +60,7 @@ func (w *Words) Typical(rows []int, n int) []string {
 	slices.SortFunc(list, func(a, b scored) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.word, b.word))
 	})
-	var words []string
+	words := []string{}
 	for _, s := range list[:min(n, len(list))] {
 		words = append(words, s.word)
 	}

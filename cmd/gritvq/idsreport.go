@@ -15,13 +15,13 @@ import (
 
 // Bounds of a report of IDs.
 const (
-	shownGroups   = 12  // collisions
-	shownTitles   = 5   // of a collision or a code
-	shownCodes    = 12  // codes with their items
-	shownItems    = 12  // of one prefix
-	shownWords    = 4   // typical of a code
-	shortestTitle = 72  // characters of a title among others
-	dictionary    = 512 // first codes in the list of all
+	shownGroups  = 12  // collisions
+	shownTitles  = 5   // of a collision or a code
+	shownCodes   = 12  // codes with their items
+	shownItems   = 12  // of one prefix
+	shownWords   = 4   // typical of a code
+	longestTitle = 72  // characters of a title among others
+	dictionary   = 512 // first codes in the list of all
 )
 
 // writeIDsReport makes the page of a table: how codes came into use, which items
@@ -33,7 +33,7 @@ func writeIDsReport(dir string, t *semid.Table, items []interactions.Item, k cod
 	}
 	stats := t.Stats()
 	name := filepath.Base(filepath.Clean(dir))
-	page := report.New("Semantic IDs: "+name, fmt.Sprintf("%s. Tokenizer: %s.", capacity(t), k.describe()))
+	page := report.New("Semantic IDs: "+name, fmt.Sprintf("IDs of %s, by %s.", length(t), k.describe()))
 	page.Facts(idsFacts(t, stats))
 	page.Section("Codes in use", "A level that uses all of its codes, evenly, tells most items apart.", usageParts(t, stats, records)...)
 	page.Section("Collisions", collisionNote(t, stats), collisionParts(t, stats, items)...)
@@ -45,9 +45,9 @@ func writeIDsReport(dir string, t *semid.Table, items []interactions.Item, k cod
 	return page.WriteFile(filepath.Join(dir, idsReport))
 }
 
-// capacity says what IDs are made of.
-func capacity(t *semid.Table) string {
-	text := fmt.Sprintf("%s, IDs of %s", counted(t.Len(), "item"), counted(t.Levels(), "code"))
+// length says what IDs are made of.
+func length(t *semid.Table) string {
+	text := counted(t.Levels(), "code")
 	if t.Method() == semid.Token {
 		text += " and a token"
 	}
@@ -142,7 +142,7 @@ func collisionParts(t *semid.Table, stats semid.Stats, items []interactions.Item
 	for _, g := range stats.Groups {
 		sizes.Rows = append(sizes.Rows, report.Cells(report.Count(g.Size), report.Count(g.Groups), report.Percent(float64(g.Size*g.Groups)/float64(stats.Items), 2)))
 	}
-	largest := report.Table{Title: "The largest groups", Columns: []report.Column{{Name: "codes"}, {Name: "items", Align: report.Right}, {Name: "titles"}}}
+	largest := report.Table{Title: "The largest groups", Columns: []report.Column{{Name: "codes", Align: report.Right}, {Name: "items", Align: report.Right}, {Name: "titles"}}}
 	for _, rows := range groups {
 		largest.Rows = append(largest.Rows, report.Cells(codesText(t.Codes(rows[0])), report.Count(len(rows)), titlesText(items, rows, shownTitles)))
 	}
@@ -187,7 +187,7 @@ func byItems(list []semid.Branch) []semid.Branch {
 
 // branchTable says of each code after prefix what is below it.
 func branchTable(title string, t *semid.Table, words *semid.Words, items []interactions.Item, prefix []uint32, list []semid.Branch) report.Table {
-	table := report.Table{Title: title, Columns: []report.Column{{Name: "code"}, {Name: "items", Align: report.Right}, {Name: "typical words"}, {Name: "for example"}}}
+	table := report.Table{Title: title, Columns: []report.Column{{Name: "code", Align: report.Right}, {Name: "items", Align: report.Right}, {Name: "typical words"}, {Name: "for example"}}}
 	for _, b := range list {
 		path := append(slices.Clone(prefix), b.Code)
 		rows := slices.Collect(t.Under(path))
@@ -198,7 +198,7 @@ func branchTable(title string, t *semid.Table, words *semid.Words, items []inter
 
 // itemsTable lists up to limit items with their IDs.
 func itemsTable(title string, t *semid.Table, items []interactions.Item, rows []int, limit int) report.Table {
-	table := report.Table{Title: title, Columns: []report.Column{{Name: "ID"}, {Name: "item"}, {Name: "title"}}}
+	table := report.Table{Title: title, Columns: []report.Column{{Name: "ID", Align: report.Left}, {Name: "item"}, {Name: "title"}}}
 	if len(rows) > limit {
 		table.Caption = fmt.Sprintf("%d of %d.", limit, len(rows))
 	}
@@ -242,8 +242,8 @@ func titlesText(items []interactions.Item, rows []int, limit int) string {
 }
 
 func shortened(text string) string {
-	if runes := []rune(text); len(runes) > shortestTitle {
-		return strings.TrimRight(string(runes[:shortestTitle-1]), " ,.-") + "…"
+	if runes := []rune(text); len(runes) > longestTitle {
+		return strings.TrimRight(string(runes[:longestTitle-1]), " ,.-") + "…"
 	}
 	return text
 }

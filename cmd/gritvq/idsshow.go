@@ -58,7 +58,7 @@ func runIDsShow(ctx context.Context, s *streams, o idsShowOptions) error {
 	}
 	words := semid.NewWords(known.Texts())
 	if o.json {
-		shown := idsShown{Prefix: prefix, Items: len(rows), Words: words.Typical(rows, shownWords)}
+		shown := idsShown{Prefix: prefix, Items: len(rows), Words: words.Typical(rows, shownWords), Next: []nextCode{}}
 		for _, b := range table.Branches(prefix) {
 			below := slices.Collect(table.Under(append(slices.Clone(prefix), b.Code)))
 			shown.Next = append(shown.Next, nextCode{b.Code, b.Items, words.Typical(below, shownWords)})

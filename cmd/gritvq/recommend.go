@@ -2,25 +2,18 @@ package main
 
 import (
 	"context"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/gritvq/gritvq/task/recommender"
 )
 
 // recommendTrainOptions is the command line of recommend train.
 type recommendTrainOptions struct {
+	modelTraining
 	ids, log string
-	output   string
-	steps    int
-	batch    int
-	seed     uint64
-	sets     []string
-	config   string
-	backend  string
-	workers  int
-	resume   bool
-	force    bool
-	json     bool
-	given    func(flag string) bool
+	model    string
 }
 
 // recommendCommands are what the subcommands of recommend run.
@@ -37,9 +30,12 @@ func newRecommendCommand(s *streams, run recommendCommands) *cobra.Command {
 		Short: "Train, score and ask a recommender over semantic IDs",
 		Long: `A generative recommender reads a user's last items as semantic IDs and writes the ID
 of the next one, code by code; a beam search that follows the IDs in use makes every
-answer an item of the catalogue.`,
+answer an item of the catalogue. A dual encoder makes a vector of the same history and
+one of every item, and finds the items of the largest inner product: less to train,
+and a thousand answers a second.`,
 		Example: `  gritvq ids item_emb.npy --items items.jsonl -o ids
   gritvq recommend train ids sequences.txt -o rec
+  gritvq recommend train ids sequences.txt -o dual --model dual
   gritvq recommend eval rec sequences.txt --per-user users.parquet
   gritvq recommend ask rec --history 12,845,77 -k 10
   gritvq recommend significance a.parquet b.parquet`,
@@ -65,28 +61,19 @@ func newRecommendTrain(s *streams, run func(context.Context, *streams, recommend
 the last item is kept for testing and the one before for validation, by which training
 stops early. IDS is a directory made by gritvq ids.`,
 		Example: `  gritvq recommend train ids sequences.txt -o rec
+  gritvq recommend train ids sequences.txt -o dual --model dual --steps 5000
   gritvq recommend train ids log.csv -o rec --steps 5000 --set model.layers=2`,
 		Args: arguments("IDS", "LOG"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.ids, o.log, o.given = args[0], args[1], cmd.Flags().Changed
+			o.ids, o.log = args[0], args[1]
 			if err := requireOutput(o.output, "rec"); err != nil {
 				return err
 			}
 			return run(cmd.Context(), s, o)
 		},
 	}
-	outputFlag(cmd, &o.output, "directory of the recommender")
-	f := cmd.Flags()
-	f.IntVar(&o.steps, "steps", 20000, "training steps at most")
-	f.IntVar(&o.batch, "batch", 256, "examples a step")
-	f.Uint64Var(&o.seed, "seed", 1, "decides initial weights, the order of the data and dropout")
-	f.StringVar(&o.config, "config", "", "YAML file of settings, as a recommender's config.yaml")
-	f.StringArrayVar(&o.sets, "set", nil, "one setting, such as model.dropout=0.2 (repeatable)")
-	f.IntVar(&o.workers, "workers", 0, "threads to use (default all cores)")
-	f.BoolVar(&o.resume, "resume", false, "continue an interrupted run")
-	f.BoolVar(&o.force, "force", false, "replace what is in the directory")
-	f.BoolVar(&o.json, "json", false, "print the result as one JSON object")
-	engineFlag(cmd, &o.backend)
+	o.addFlags(cmd, "recommender")
+	cmd.Flags().StringVar(&o.model, "model", recommender.Kinds()[0], "kind of model: "+strings.Join(recommender.Kinds(), " or "))
 	return cmd
 }
 
@@ -94,6 +81,7 @@ stops early. IDS is a directory made by gritvq ids.`,
 type recommendEvalOptions struct {
 	dir, log string
 	beam     int
+	search   searchFlags
 	perUser  string
 	cold     int
 	backend  string
@@ -110,7 +98,8 @@ func newRecommendEval(s *streams, run func(context.Context, *streams, recommendE
 MRR over the whole catalogue, also for items that training hardly saw. --per-user keeps
 every user's rank, for gritvq recommend significance.`,
 		Example: `  gritvq recommend eval rec sequences.txt
-  gritvq recommend eval rec sequences.txt --per-user users.parquet --json`,
+  gritvq recommend eval rec sequences.txt --per-user users.parquet --json
+  gritvq recommend eval dual sequences.txt --beam 100 --search hnsw`,
 		Args: arguments("DIR", "LOG"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.dir, o.log = args[0], args[1]
@@ -118,7 +107,8 @@ every user's rank, for gritvq recommend significance.`,
 		},
 	}
 	f := cmd.Flags()
-	f.IntVar(&o.beam, "beam", 50, "length of the lists; metrics beyond it are not reported")
+	f.IntVar(&o.beam, "beam", 0, "length of the lists, and beams of a generative model; metrics beyond it are not reported\n(default 50 beams, lists of 100 of a dual encoder)")
+	o.search.add(cmd)
 	f.StringVar(&o.perUser, "per-user", "", "file of every user's rank and scores: .parquet or .csv")
 	f.IntVar(&o.cold, "cold", 5, "items seen at most so often in training are scored apart too")
 	f.IntVar(&o.workers, "workers", 0, "threads to use (default all cores)")
@@ -134,6 +124,7 @@ type recommendAskOptions struct {
 	user    string
 	count   int
 	beam    int
+	search  searchFlags
 	seen    bool
 	backend string
 	json    bool
@@ -144,7 +135,7 @@ func newRecommendAsk(s *streams, run func(context.Context, *streams, recommendAs
 	cmd := &cobra.Command{
 		Use:     "ask DIR --history ITEM,ITEM,...",
 		Short:   "Ask what comes next",
-		Long:    `Prints the most probable next items after a history, the latest item last.`,
+		Long:    `Prints the best next items after a history, the latest item last.`,
 		Example: `  gritvq recommend ask rec --history 12,845,77 -k 10`,
 		Args:    arguments("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -156,7 +147,8 @@ func newRecommendAsk(s *streams, run func(context.Context, *streams, recommendAs
 	f.StringVar(&o.history, "history", "", "items that the user took, the latest last")
 	f.StringVar(&o.user, "user", "", "the user, if known to the recommender")
 	f.IntVarP(&o.count, "count", "k", 10, "items to recommend")
-	f.IntVar(&o.beam, "beam", 20, "beams of the search, at least as many as items")
+	f.IntVar(&o.beam, "beam", 20, "beams of a generative model, at least as many as items")
+	o.search.add(cmd)
 	f.BoolVar(&o.seen, "seen", false, "also recommend items of the history")
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 	engineFlag(cmd, &o.backend)

@@ -9,13 +9,12 @@ import (
 	"github.com/gritvq/gritvq/data"
 	"github.com/gritvq/gritvq/interactions"
 	"github.com/gritvq/gritvq/semid"
-	"github.com/gritvq/gritvq/task/seqrec"
 )
 
 // Dataset ties a log of interactions to the IDs of a catalogue. Items are rows
 // of the catalogue's table.
 type Dataset struct {
-	Items *seqrec.Items
+	Table *semid.Table
 
 	log   *interactions.Log
 	rows  []int32 // of the table, by item of the log
@@ -25,11 +24,7 @@ type Dataset struct {
 // NewDataset finds every item of the log in the table. It fails on an item
 // without an ID.
 func NewDataset(log *interactions.Log, table *semid.Table) (*Dataset, error) {
-	items, err := seqrec.NewItems(table.IDs(), table.Vocab())
-	if err != nil {
-		return nil, err
-	}
-	d := &Dataset{Items: items, log: log, rows: make([]int32, log.Items()), first: make([]int, log.Users()+1)}
+	d := &Dataset{Table: table, log: log, rows: make([]int32, log.Items()), first: make([]int, log.Users()+1)}
 	for i := range d.rows {
 		row, ok := table.Row(log.Item(i))
 		if !ok {
@@ -50,18 +45,31 @@ func NewDataset(log *interactions.Log, table *semid.Table) (*Dataset, error) {
 // sequence but the first is a target once, after those before it.
 func (d *Dataset) Examples() int { return d.first[len(d.first)-1] }
 
+// targets counts in how many training examples each row of the table is the
+// target.
+func (d *Dataset) targets() []int {
+	counts := make([]int, d.Table.Len())
+	for u := range d.log.Users() {
+		for at, item := range d.log.Train(u) {
+			if at > 0 {
+				counts[d.rows[item]]++
+			}
+		}
+	}
+	return counts
+}
+
 // example is training example i.
-func (d *Dataset) example(i, history int) seqrec.Example {
+func (d *Dataset) example(i, history int) Example {
 	user, _ := slices.BinarySearch(d.first, i+1)
 	user--
 	sequence, target := d.log.Train(user), i-d.first[user]+1
-	return seqrec.Example{Query: d.query(user, sequence[:target], history), Target: d.rows[sequence[target]]}
+	return Example{Query: d.query(user, interactions.Recent(sequence[:target], history)), Target: d.rows[sequence[target]]}
 }
 
-func (d *Dataset) query(user int, sequence []int32, history int) seqrec.Query {
-	recent := interactions.Recent(sequence, history)
-	q := seqrec.Query{User: d.log.User(user), History: make([]int32, len(recent))}
-	for i, item := range recent {
+func (d *Dataset) query(user int, past []int32) Query {
+	q := Query{User: d.log.User(user), History: make([]int32, len(past))}
+	for i, item := range past {
 		q.History[i] = d.rows[item]
 	}
 	return q
@@ -69,19 +77,23 @@ func (d *Dataset) query(user int, sequence []int32, history int) seqrec.Query {
 
 // batches returns the inputs of training steps, a function of the step: every
 // epoch visits every example once.
-func (d *Dataset) batches(m *seqrec.Model, batch int, seed uint64) (func(step int64) ([]*tensors.Tensor, error), error) {
+func (d *Dataset) batches(m Model, batch int, seed uint64) (func(step int64) ([]*tensors.Tensor, error), error) {
 	sampler, err := data.NewSampler(data.All(d.Examples()), batch, seed)
+	if err != nil {
+		return nil, err
+	}
+	inputs, err := m.Batches(d)
 	if err != nil {
 		return nil, err
 	}
 	return func(step int64) ([]*tensors.Tensor, error) {
 		rows := make([]int, batch)
 		sampler.Batch(step, rows)
-		examples := make([]seqrec.Example, batch)
+		examples := make([]Example, batch)
 		for i, row := range rows {
-			examples[i] = d.example(row, m.Config.History)
+			examples[i] = d.example(row, m.History())
 		}
-		return m.Batch(d.Items, examples, seqrec.Shape{Rows: batch, History: m.Config.History})
+		return inputs(examples)
 	}, nil
 }
 
@@ -94,21 +106,39 @@ const (
 	Test                   // the last one
 )
 
-// queries returns the held-out questions of a part and their answers; users with
-// too short a sequence have none. At most limit users, evenly spaced (0: all).
-func (d *Dataset) queries(part Part, history, limit int) (queries []seqrec.Query, targets []int32, users []int) {
+// held returns the item of a user that a part holds out, and what came before.
+func (d *Dataset) held(part Part, user int) (past []int32, target int32, ok bool) {
+	if part == Test {
+		return d.log.Test(user)
+	}
+	return d.log.Validation(user)
+}
+
+// Queries returns the held-out questions of a part, with all that came before,
+// and their answers; users with too short a sequence have none. At most limit
+// users, evenly spaced (0: all).
+func (d *Dataset) Queries(part Part, limit int) (queries []Query, targets []int32) {
 	step := 1
 	if limit > 0 {
 		step = max(1, d.log.Users()/limit)
 	}
 	for u := 0; u < d.log.Users(); u += step {
-		held := d.log.Validation
-		if part == Test {
-			held = d.log.Test
-		}
-		if past, target, ok := held(u); ok {
-			queries, targets, users = append(queries, d.query(u, past, history)), append(targets, d.rows[target]), append(users, u)
+		if past, target, ok := d.held(part, u); ok {
+			queries, targets = append(queries, d.query(u, past)), append(targets, d.rows[target])
 		}
 	}
-	return queries, targets, users
+	return queries, targets
+}
+
+// Cold marks the users of a part whose held-out item occurs at most so often in
+// the training sequences, in the order of Rank's users.
+func (d *Dataset) Cold(part Part, atMost int) []bool {
+	counts := d.log.TrainCounts()
+	var cold []bool
+	for u := range d.log.Users() {
+		if _, target, ok := d.held(part, u); ok {
+			cold = append(cold, counts[target] <= atMost)
+		}
+	}
+	return cold
 }

@@ -1,17 +1,20 @@
 package recommender
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/interactions"
 	"github.com/gritvq/gritvq/internal/gradtest"
 	"github.com/gritvq/gritvq/learn"
 	"github.com/gritvq/gritvq/semid"
-	"github.com/gritvq/gritvq/task/seqrec"
+	"github.com/gritvq/gritvq/weights"
 )
 
 // carousel is a log in which item i is always followed by item i+1: what comes
@@ -45,94 +48,188 @@ func carousel(t *testing.T, users, items int) (*interactions.Log, *semid.Table) 
 	return log, table
 }
 
-func tiny() Config {
-	c := Default()
-	c.Model.Layers, c.Model.Width, c.Model.FeedForward, c.Model.Heads, c.Model.HeadDim = 1, 16, 32, 2, 8
-	c.Model.History, c.Model.UserBuckets, c.Model.Dropout = 4, 1, 0
-	c.Train.Steps, c.Train.Batch, c.Train.Evaluate, c.Train.Log, c.Train.Save = 800, 32, 200, 50, 60
-	c.Train.Optimizer.Rate, c.Train.Schedule.Warmup = 0.01, 20
-	c.Beam, c.Train.Patience = 10, 0
-	return c
+// tiny are small networks of both kinds, and short training.
+func tiny() map[string]Config {
+	generative, dual := DefaultGenerative(), DefaultDual()
+	generative.Model.Layers, generative.Model.Width, generative.Model.FeedForward, generative.Model.Heads, generative.Model.HeadDim = 1, 16, 32, 2, 8
+	generative.Model.History, generative.Model.UserBuckets, generative.Model.Dropout, generative.Beam = 4, 1, 0, 10
+	generative.Train.Steps, generative.Train.Evaluate = 800, 200
+	dual.Model.Layers, dual.Model.ItemLayers, dual.Model.Width, dual.Model.FeedForward, dual.Model.Heads, dual.Model.HeadDim = 1, 1, 16, 32, 2, 8
+	dual.Model.Length, dual.Model.Dropout = 4, 0
+	dual.Train.Steps, dual.Train.Evaluate = 300, 100
+	all := map[string]Config{"generative": &generative, "dual": &dual}
+	for _, c := range all {
+		t := c.Training()
+		t.Batch, t.Log, t.Save, t.Patience = 32, 50, 60, 0
+		t.Optimizer.Rate, t.Schedule.Warmup = 0.01, 20
+	}
+	return all
 }
 
-func TestExamplesAreAllPrefixes(t *testing.T) {
-	log, table := carousel(t, 12, 12)
+func newDataset(t *testing.T, log *interactions.Log, table *semid.Table) *Dataset {
+	t.Helper()
 	d, err := NewDataset(log, table)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got []seqrec.Example
+	return d
+}
+
+func TestExamplesAreAllPrefixes(t *testing.T) {
+	log, table := carousel(t, 12, 12)
+	d := newDataset(t, log, table)
+	var got []Example
 	for i := range d.Examples() {
 		got = append(got, d.example(i, 2))
 	}
-	var want []seqrec.Example
+	var want []Example
+	counts := make([]int, table.Len())
 	for u := range log.Users() {
 		s := log.Train(u)
 		for at := 1; at < len(s); at++ {
-			e := seqrec.Example{Target: d.rows[s[at]]}
+			e := Example{Target: d.rows[s[at]]}
 			e.User = log.User(u)
 			for _, item := range s[max(0, at-2):at] {
 				e.History = append(e.History, d.rows[item])
 			}
 			want = append(want, e)
+			counts[e.Target]++
 		}
 	}
-	if !slices.EqualFunc(got, want, func(a, b seqrec.Example) bool {
+	if !slices.EqualFunc(got, want, func(a, b Example) bool {
 		return a.User == b.User && a.Target == b.Target && slices.Equal(a.History, b.History)
 	}) {
 		t.Errorf("examples %v, want %v", got, want)
 	}
+	if got := d.targets(); !slices.Equal(got, counts) {
+		t.Errorf("targets %v, want %v", got, counts)
+	}
 }
 
-// A model learns the carousel, names the next item first for users it is tested
-// on, and is the same after it was stored.
+func rank(t *testing.T, m Model, set weights.Set, d *Dataset, o SearchOptions) *eval.Ranking {
+	t.Helper()
+	searcher, err := m.Searcher(t.Context(), gradtest.Engine(t), set, d.Table, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer searcher.Close()
+	ranking, err := Rank(t.Context(), searcher, d, Test, RankOptions{Depth: o.Depth})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ranking
+}
+
+// A model of either kind learns the carousel, names the next item first for
+// users it is tested on, and is the same after it was stored.
 func TestTrainEvaluateStore(t *testing.T) {
 	log, table := carousel(t, 60, 12)
-	d, err := NewDataset(log, table)
-	if err != nil {
-		t.Fatal(err)
-	}
-	backend, c := gradtest.Engine(t), tiny()
-	m, set, err := Train(t.Context(), backend, d, table.Vocab(), c, "carousel", t.TempDir(), false, learn.Observer{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ranking, err := Rank(t.Context(), backend, m, set, d, Test, RankOptions{Beam: 10})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if scores := ranking.Mean(5); scores.Users != 60 || scores.NDCG < 0.95 {
-		t.Errorf("%+v", scores)
+	d := newDataset(t, log, table)
+	for kind, c := range tiny() {
+		m, set, err := Train(t.Context(), gradtest.Engine(t), d, c, TrainOptions{Dir: t.TempDir(), Data: "carousel"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ranking := rank(t, m, set, d, SearchOptions{Depth: 10})
+		if scores := ranking.Mean(5); scores.Users != 60 || scores.NDCG < 0.95 {
+			t.Errorf("%s: %+v", kind, scores)
+		}
+		dir := t.TempDir()
+		r := &Recommender{Config: c, Model: m, Weights: set, Table: table}
+		if err := r.Save(dir); err != nil {
+			t.Fatal(err)
+		}
+		again, err := Load(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again.Config.Kind() != kind || again.Manifest.Kind != kind || again.Model.String() != m.String() {
+			t.Errorf("a %s model came back as %s, %s", kind, again.Config.Kind(), again.Model)
+		}
+		same := rank(t, again.Model, again.Weights, d, SearchOptions{Depth: 10})
+		for i := range ranking.Len() {
+			if !slices.Equal(ranking.Ranks(i), same.Ranks(i)) {
+				t.Fatalf("%s: user %d ranks %v, and %v after loading", kind, i, ranking.Ranks(i), same.Ranks(i))
+			}
+		}
+		answersFit(t, kind, m, set, d)
 	}
 	if cold := d.Cold(Test, 0); len(cold) != 60 || slices.Contains(cold, true) {
 		t.Errorf("every item is trained on: %v", cold)
 	}
-	dir := t.TempDir()
-	r := &Recommender{Manifest: Manifest{CreatedBy: "test"}, Config: c, Model: m, Weights: set, Table: table}
-	if err := r.Save(dir); err != nil {
-		t.Fatal(err)
+	if _, err := Default("oracle"); err == nil || !strings.Contains(err.Error(), "generative or dual") {
+		t.Errorf("an unknown kind: %v", err)
 	}
-	again, err := Load(dir)
+}
+
+// answersFit checks that answers have the length asked for, that seen items are
+// left out on request, and that only a dual model has an index.
+func answersFit(t *testing.T, kind string, m Model, set weights.Set, d *Dataset) {
+	t.Helper()
+	queries := []Query{{User: "ua", History: []int32{5, 0, 1, 2, 3}}, {}}
+	s, err := m.Searcher(t.Context(), gradtest.Engine(t), set, d.Table, SearchOptions{Depth: 12, ExcludeSeen: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	same, err := Rank(t.Context(), backend, again.Model, again.Weights, d, Test, RankOptions{Beam: 10})
+	defer s.Close()
+	lists, err := s.Recommend(t.Context(), queries, 8)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range ranking.Len() {
-		if !slices.Equal(ranking.Ranks(i), same.Ranks(i)) {
-			t.Fatalf("user %d ranks %v, and %v after loading", i, ranking.Ranks(i), same.Ranks(i))
+	for i, want := range []int{7, 8} { // five of twelve are seen
+		if len(lists[i]) != want {
+			t.Errorf("%s: %d answers to query %d, want %d", kind, len(lists[i]), i, want)
+		}
+		for place, item := range lists[i] {
+			if slices.Contains(queries[i].History, item.Item) || place > 0 && item.Score > lists[i][place-1].Score {
+				t.Errorf("%s: answers %v after %v", kind, lists[i], queries[i].History)
+			}
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, ModelFile), []byte("x"), 0o644); err != nil {
-		t.Fatal(err)
+	if _, err := s.Recommend(t.Context(), queries, 13); err == nil {
+		t.Errorf("%s: more was asked for than the search was prepared for", kind)
 	}
-	if _, err := Load(dir); err == nil || !strings.Contains(err.Error(), "damaged") {
-		t.Errorf("a damaged model: %v", err)
+	indexed, err := m.Searcher(t.Context(), gradtest.Engine(t), set, d.Table, SearchOptions{Depth: 12, Index: "hnsw"})
+	if (err == nil) != (kind == "dual") {
+		t.Errorf("%s: an index gives %v", kind, err)
 	}
-	if _, err := Load(t.TempDir()); err == nil || !strings.Contains(err.Error(), "no finished recommender") {
-		t.Errorf("an empty directory: %v", err)
+	if err == nil {
+		indexed.Close()
+	}
+}
+
+// A run that was interrupted ends as one that was not, for either kind.
+func TestResumedTrainingEndsAlike(t *testing.T) {
+	log, table := carousel(t, 20, 12)
+	d := newDataset(t, log, table)
+	for kind, c := range tiny() {
+		c.Training().Steps, c.Training().Evaluate, c.Training().Save = 30, 10, 7
+		_, whole, err := Train(t.Context(), gradtest.Engine(t), d, c, TrainOptions{Dir: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := t.TempDir()
+		ctx, stop := context.WithCancel(t.Context())
+		_, _, err = Train(ctx, gradtest.Engine(t), d, c, TrainOptions{Dir: dir, Watch: learn.Observer{Step: func(r learn.Record) {
+			if r.Step == 13 {
+				stop()
+			}
+		}}})
+		if !errors.Is(err, learn.ErrInterrupted) {
+			t.Fatal(err)
+		}
+		_, resumed, err := Train(t.Context(), gradtest.Engine(t), d, c, TrainOptions{Dir: dir, Resume: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range whole.Paths() {
+			if gradtest.Embedded() && !slices.Equal(whole[p].Data, resumed[p].Data) {
+				t.Errorf("%s: %s differs after a resumed run", kind, p)
+			}
+		}
+		if _, _, err = Train(t.Context(), gradtest.Engine(t), d, c, TrainOptions{Dir: dir, Data: "other", Resume: true}); err == nil {
+			t.Errorf("%s: a checkpoint of other data was resumed", kind)
+		}
 	}
 }
 

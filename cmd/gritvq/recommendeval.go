@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gritvq/gritvq/eval"
+	"github.com/gritvq/gritvq/report"
+	"github.com/gritvq/gritvq/task/recommender"
+	"github.com/gritvq/gritvq/task/twotower"
+)
+
+// searchFlags choose how the items of a dual encoder are found.
+type searchFlags struct {
+	index  string
+	effort int
+}
+
+func (f *searchFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.index, "search", "", "how a dual encoder finds items: exact, ivf or hnsw (default exact)")
+	cmd.Flags().IntVar(&f.effort, "effort", 0, "lists that ivf looks into, or length of the list that hnsw keeps (default: its own)")
+}
+
+func (f searchFlags) check() error {
+	if f.index != "" && !slices.Contains(twotower.Indexes, f.index) {
+		return usagef("--search %s: use %s", f.index, strings.Join(twotower.Indexes, ", "))
+	}
+	if f.effort < 0 {
+		return usagef("--effort %d must not be negative", f.effort)
+	}
+	return nil
+}
+
+// rankingResult is what eval --json prints of a recommender or a search engine.
+type rankingResult struct {
+	Kind   string               `json:"kind"`
+	Items  int                  `json:"items"`
+	Depth  int                  `json:"depth"` // of the lists
+	Search string               `json:"search,omitempty"`
+	Effort int                  `json:"effort,omitempty"`
+	Scores []eval.RankingScores `json:"scores"`
+	Cold   []eval.RankingScores `json:"cold"`
+	ColdAt int                  `json:"cold_at_most"`
+	// Together is the number of answers a second when many are asked at once,
+	// Alone the median time of one answer.
+	Together float64 `json:"answers_per_second"`
+	Alone    float64 `json:"ms_per_answer"`
+}
+
+// userScores is what recommend eval --json prints.
+type userScores struct {
+	Users     int `json:"users"`
+	ColdUsers int `json:"cold_users"`
+	rankingResult
+}
+
+// timedAnswers is the number of answers that are timed one by one.
+const timedAnswers = 100
+
+func runRecommendEval(ctx context.Context, s *streams, o recommendEvalOptions) error {
+	if o.beam < 0 || o.cold < 0 {
+		return usagef("--beam and --cold must not be negative")
+	}
+	if err := o.search.check(); err != nil {
+		return err
+	}
+	if err := useWorkers(o.workers); err != nil {
+		return err
+	}
+	r, err := recommender.Load(o.dir)
+	if err != nil {
+		return err
+	}
+	if o.beam == 0 {
+		o.beam = r.Model.Depth()
+	}
+	log, err := openLog(ctx, s, o.log)
+	if err != nil {
+		return err
+	}
+	d, err := recommender.NewDataset(log, r.Table)
+	if err != nil {
+		return err
+	}
+	backend, err := openEngine(o.backend)
+	if err != nil {
+		return err
+	}
+	searcher, err := r.Model.Searcher(ctx, backend, r.Weights, r.Table, recommender.SearchOptions{Depth: o.beam, Index: o.search.index, Effort: o.search.effort})
+	if err != nil {
+		return err
+	}
+	defer searcher.Close()
+	begun := time.Now()
+	ranking, err := rankUsers(ctx, s, searcher, d, recommender.Test, o.beam)
+	if err != nil {
+		return err
+	}
+	took := time.Since(begun)
+	queries, _ := d.Queries(recommender.Test, timedAnswers)
+	alone, err := medianTime(len(queries), func(i int) error {
+		_, err := searcher.Recommend(ctx, queries[i:i+1], o.beam)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if o.perUser != "" {
+		if err := eval.WriteRanking(o.perUser, ranking, cutoffsUpTo(o.beam)...); err != nil {
+			return err
+		}
+	}
+	cold, err := ranking.Subset(d.Cold(recommender.Test, o.cold))
+	if err != nil {
+		return err
+	}
+	out := userScores{Users: ranking.Len(), ColdUsers: cold.Len(), rankingResult: newRankingResult(ranking, cold, o.beam, took, alone)}
+	out.Kind, out.Items, out.Search, out.Effort, out.ColdAt = r.Config.Kind(), r.Table.Len(), o.search.index, o.search.effort, o.cold
+	if o.json {
+		return s.writeJSON(out)
+	}
+	return out.show(s, fmt.Sprintf("%s whose item occurs at most %d times in training:", counted(cold.Len(), "user"), o.cold))
+}
+
+// cutoffsUpTo are those that lists of a length can be scored at.
+func cutoffsUpTo(depth int) []int {
+	return slices.DeleteFunc(eval.RankCutoffs(), func(k int) bool { return k > depth })
+}
+
+func newRankingResult(all, cold *eval.Ranking, depth int, took, alone time.Duration) rankingResult {
+	out := rankingResult{Depth: depth, Scores: all.Means(cutoffsUpTo(depth)...), Together: float64(all.Len()) / took.Seconds(), Alone: 1000 * alone.Seconds()}
+	if cold.Len() > 0 {
+		out.Cold = cold.Means(cutoffsUpTo(depth)...)
+	}
+	return out
+}
+
+func (r rankingResult) show(s *streams, coldTitle string) error {
+	if err := rankingTable("test", r.Scores).Text(s.out); err != nil {
+		return err
+	}
+	if r.Cold != nil {
+		fmt.Fprintf(s.out, "\n%s\n", coldTitle)
+		if err := rankingTable("cold", r.Cold).Text(s.out); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(s.out, "\n%s answers a second together, %s ms for one alone\n", report.Number(r.Together, 3), report.Number(r.Alone, 3))
+	return err
+}
+
+// medianTime is the median time of n runs, after one that warms up.
+func medianTime(n int, run func(i int) error) (time.Duration, error) {
+	var times []time.Duration
+	for i := range n {
+		begun := time.Now()
+		if err := run(i); err != nil {
+			return 0, err
+		}
+		if i > 0 || n == 1 {
+			times = append(times, time.Since(begun))
+		}
+	}
+	if len(times) == 0 {
+		return 0, nil
+	}
+	slices.Sort(times)
+	return times[len(times)/2], nil
+}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/gritvq/gritvq/eval"
+	"github.com/gritvq/gritvq/report"
+)
+
+func runSignificance(s *streams, o significanceOptions) error {
+	a, err := eval.ReadRanking(o.a)
+	if err != nil {
+		return err
+	}
+	b, err := eval.ReadRanking(o.b)
+	if err != nil {
+		return err
+	}
+	var all []eval.RankingComparison
+	for _, metric := range []eval.RankMetric{eval.Recall, eval.NDCG} {
+		for _, k := range []int{5, 10, 20} {
+			c, err := eval.CompareRankings(a, b, metric, k, 1)
+			if err != nil {
+				return err
+			}
+			all = append(all, c)
+		}
+	}
+	if o.json {
+		return s.writeJSON(map[string]any{"a": o.a, "b": o.b, "users": a.Len(), "comparisons": all})
+	}
+	t := report.Table{Caption: fmt.Sprintf("%s; the interval is the bootstrap's, 95 %%", counted(a.Len(), "user")),
+		Columns: []report.Column{{Name: "metric"}, {Name: "A", Align: report.Right}, {Name: "B", Align: report.Right}, {Name: "A - B", Align: report.Right}, {Name: "interval", Align: report.Right}, {Name: "t test p", Align: report.Right}, {Name: "Wilcoxon p", Align: report.Right}}}
+	for _, c := range all {
+		t.Rows = append(t.Rows, report.Cells(fmt.Sprintf("%s@%d", c.Metric, c.K), report.Number(c.A, 4), report.Number(c.B, 4), report.Number(c.A-c.B, 3),
+			fmt.Sprintf("%s to %s", report.Number(c.Low, 3), report.Number(c.High, 3)), report.Number(c.Paired.P, 3), report.Number(c.Wilcoxon.P, 3)))
+	}
+	return t.Text(s.out)
+}

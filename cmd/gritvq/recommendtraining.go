@@ -1,0 +1,151 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gritvq/gritvq/config"
+	"github.com/gritvq/gritvq/fit"
+	"github.com/gritvq/gritvq/internal/atomicfile"
+	"github.com/gritvq/gritvq/learn"
+	"github.com/gritvq/gritvq/task/modeldir"
+)
+
+// modelTraining is the part of a command line that trains a recommender or a
+// search engine: where, how long and with which settings.
+type modelTraining struct {
+	output  string
+	steps   int
+	batch   int
+	seed    uint64
+	sets    []string
+	config  string
+	backend string
+	workers int
+	resume  bool
+	force   bool
+	json    bool
+	given   func(flag string) bool
+}
+
+func (o *modelTraining) addFlags(cmd *cobra.Command, what string) {
+	outputFlag(cmd, &o.output, "directory of the "+what)
+	f := cmd.Flags()
+	o.given = f.Changed
+	f.IntVar(&o.steps, "steps", 20000, "training steps at most")
+	f.IntVar(&o.batch, "batch", 0, "examples a step (default 512; 256 of a generative model)")
+	f.Uint64Var(&o.seed, "seed", 1, "decides initial weights, the order of the data and dropout")
+	f.StringVar(&o.config, "config", "", "YAML file of settings, as the config.yaml that training writes")
+	f.StringArrayVar(&o.sets, "set", nil, "one setting, such as model.dropout=0.2 (repeatable)")
+	f.IntVar(&o.workers, "workers", 0, "threads to use (default all cores)")
+	f.BoolVar(&o.resume, "resume", false, "continue an interrupted run")
+	f.BoolVar(&o.force, "force", false, "replace what is in the directory")
+	f.BoolVar(&o.json, "json", false, "print the result as one JSON object")
+	engineFlag(cmd, &o.backend)
+}
+
+// settings completes the defaults of c, a pointer to a struct whose training run
+// is t: defaults < file < flags < --set. A short run evaluates and warms up in
+// proportion.
+func (o modelTraining) settings(c any, t *learn.Config, validate func() error) error {
+	preset := *t
+	if o.config != "" {
+		document, err := os.ReadFile(o.config)
+		if err != nil {
+			return usagef("cannot read the configuration: %w", err)
+		}
+		if err := config.Decode(document, c); err != nil {
+			return usagef("%s: %w", o.config, err)
+		}
+	}
+	if o.given("steps") {
+		t.Steps = o.steps
+	}
+	if o.given("batch") {
+		t.Batch = o.batch
+	}
+	if o.given("seed") {
+		t.Seed = o.seed
+	}
+	for _, assignment := range o.sets {
+		if err := config.Set(c, assignment); err != nil {
+			return usagef("--set %s: %w", assignment, err)
+		}
+	}
+	if t.Evaluate == preset.Evaluate {
+		t.Evaluate = max(1, min(t.Evaluate, t.Steps/4))
+	}
+	if t.Schedule.Warmup == preset.Schedule.Warmup {
+		t.Schedule.Warmup = min(t.Schedule.Warmup, max(1, t.Steps/10))
+	}
+	if err := validate(); err != nil {
+		return usageError{err}
+	}
+	return nil
+}
+
+// check refuses a directory that holds something which nobody asked to replace.
+func (o modelTraining) check(what string) error {
+	switch {
+	case o.force:
+	case present(filepath.Join(o.output, modeldir.ManifestFile)):
+		return fmt.Errorf("%s holds a finished %s; choose another directory, or --force to replace it", o.output, what)
+	case present(o.checkpoint()) && !o.resume:
+		return fmt.Errorf("%s holds an unfinished run; --resume continues it, --force starts over", o.output)
+	}
+	return nil
+}
+
+// claim makes the directory and, with --force, clears it.
+func (o modelTraining) claim() error {
+	if err := makeDirectory(o.output); err != nil || !o.force {
+		return err
+	}
+	if err := removeIfPresent(filepath.Join(o.output, modeldir.ManifestFile)); err != nil {
+		return err
+	}
+	return removeIfPresent(o.checkpoint())
+}
+
+func (o modelTraining) checkpoint() string { return filepath.Join(o.output, learn.CheckpointFile) }
+
+// resumes says whether a checkpoint is to be continued.
+func (o modelTraining) resumes() bool { return o.resume && !o.force }
+
+// stopped explains the error of a run that was interrupted.
+func stopped(err error) error {
+	if errors.Is(err, learn.ErrInterrupted) {
+		return fmt.Errorf("%w; repeat the command with --resume to continue", fit.ErrInterrupted)
+	}
+	return err
+}
+
+// present says whether there is a file.
+func present(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func removeIfPresent(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// copyItems keeps titles beside a model.
+func copyItems(ids, to string) error {
+	content, err := os.ReadFile(filepath.Join(ids, idsItems))
+	if err != nil {
+		return fmt.Errorf("reading the titles: %w", err)
+	}
+	return atomicfile.Write(filepath.Join(to, idsItems), func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	})
+}

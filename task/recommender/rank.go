@@ -1,0 +1,42 @@
+package recommender
+
+import (
+	"context"
+	"slices"
+
+	"github.com/gritvq/gritvq/eval"
+)
+
+// RankOptions refine Rank.
+type RankOptions struct {
+	Depth    int                   // length of the lists
+	Users    int                   // at most so many, evenly spaced; 0 means all
+	Progress func(done, total int) // may be nil
+}
+
+// rankBlock is the number of users asked for between two reports of progress.
+const rankBlock = 1024
+
+// Rank asks for every user's held-out item and returns where it stands in the
+// list that the searcher makes of the whole catalogue; 0 is nowhere.
+func Rank(ctx context.Context, searcher Searcher, d *Dataset, part Part, o RankOptions) (*eval.Ranking, error) {
+	queries, targets := d.Queries(part, o.Users)
+	ranking := eval.NewRanking()
+	for start := 0; start < len(queries); start += rankBlock {
+		end := min(len(queries), start+rankBlock)
+		lists, err := searcher.Recommend(ctx, queries[start:end], o.Depth)
+		if err != nil {
+			return nil, err
+		}
+		for i, list := range lists {
+			place := slices.IndexFunc(list, func(s Scored) bool { return s.Item == targets[start+i] })
+			if err := ranking.Add(queries[start+i].User, place+1); err != nil {
+				return nil, err
+			}
+		}
+		if o.Progress != nil {
+			o.Progress(end, len(queries))
+		}
+	}
+	return ranking, nil
+}

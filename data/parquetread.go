@@ -2,8 +2,6 @@ package data
 
 import (
 	"context"
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -46,20 +44,15 @@ type parquetInput struct {
 // spoolParquet streams a list column through convert into a spool of rows of
 // equal length. convert reports false for a value no T can hold.
 func spoolParquet[T cell](ctx context.Context, in parquetInput, opt Options, convert func(parquet.Value) (T, bool)) (out *spool, rows, dim int, err error) {
-	defer func() { // the decoder panics on some damaged pages
-		if problem := recover(); problem != nil {
-			err = fmt.Errorf("%s is a damaged parquet file (%v); copy or write it again", in.path, problem)
-		}
+	defer func() {
 		if err != nil && out != nil {
 			out.Close()
 		}
 	}()
-	if err := in.checkFooter(); err != nil {
-		return nil, 0, 0, err
-	}
-	archive, err := parquet.OpenFile(in.file, in.size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	defer recoverDamage(in.path, &err) // before the spool is closed
+	archive, err := openParquet(in.path, in.file, in.size)
 	if err != nil {
-		return nil, 0, 0, fmt.Errorf("%s is a truncated or damaged parquet file (%w; %d bytes found); copy or write it again", in.path, err, in.size)
+		return nil, 0, 0, err
 	}
 	leaf, err := in.listColumn(archive)
 	if err != nil {
@@ -102,23 +95,6 @@ func spoolParquet[T cell](ctx context.Context, in parquetInput, opt Options, con
 		err = out.finish()
 	}
 	return out, list.rows, list.dim, err
-}
-
-// checkFooter makes sure that the file ends like a parquet file, before the
-// decoder allocates what the footer claims.
-func (in *parquetInput) checkFooter() error {
-	var tail [8]byte // length of the footer, magic
-	if in.size < 12 {
-		return fmt.Errorf("%s is a truncated parquet file: expected at least 12 bytes, found %d; copy or write it again", in.path, in.size)
-	}
-	if _, err := in.file.ReadAt(tail[:], in.size-8); err != nil {
-		return fmt.Errorf("reading %s: %w", in.path, err)
-	}
-	length := int64(binary.LittleEndian.Uint32(tail[:]))
-	if string(tail[4:]) != "PAR1" || length > in.size-12 {
-		return fmt.Errorf("%s is a truncated or damaged parquet file: no footer at the end of its %d bytes; copy or write it again", in.path, in.size)
-	}
-	return nil
 }
 
 // listCollector gathers the values of one row after the other.
@@ -224,63 +200,6 @@ func kindList(kinds []parquet.Kind) string {
 		names[i] = strings.ToLower(kind.String())
 	}
 	return strings.Join(names, " or ")
-}
-
-// forEachValue calls visit with every value of a column, in order, holding one
-// page at a time.
-func forEachValue(ctx context.Context, path string, archive *parquet.File, leaf *parquet.Column, visit func(parquet.Value) error) error {
-	buffer := make([]parquet.Value, 4096)
-	for _, group := range archive.RowGroups() {
-		pages := group.ColumnChunks()[leaf.Index()].Pages()
-		err := forEachPage(ctx, pages, buffer, visit)
-		pages.Close()
-		var damage *pageError
-		if errors.As(err, &damage) {
-			return fmt.Errorf("%s is a damaged parquet file (%w); copy or write it again", path, damage.cause)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// pageError tells a page that cannot be decoded from a visitor's complaint.
-type pageError struct{ cause error }
-
-func (e *pageError) Error() string { return e.cause.Error() }
-
-func forEachPage(ctx context.Context, pages parquet.Pages, buffer []parquet.Value, visit func(parquet.Value) error) error {
-	for {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		page, err := pages.ReadPage()
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return &pageError{err}
-		}
-		values := page.Values()
-		for {
-			n, err := values.ReadValues(buffer)
-			for _, v := range buffer[:n] {
-				if err := visit(v); err != nil {
-					parquet.Release(page)
-					return err
-				}
-			}
-			if err == io.EOF {
-				break
-			}
-			if err != nil {
-				parquet.Release(page)
-				return &pageError{err}
-			}
-		}
-		parquet.Release(page)
-	}
 }
 
 // parquetCode converts an integer column's value to a code.

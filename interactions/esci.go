@@ -3,7 +3,6 @@ package interactions
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -83,17 +82,17 @@ const (
 )
 
 // read takes what a file holds if it is of the wanted kind.
-func (e *esciReader) read(ctx context.Context, path string, judgements bool) (err error) {
-	defer recoverDamage(path, &err)
+func (e *esciReader) read(ctx context.Context, path string, judgements bool) error {
 	file, size, err := data.OpenRegular(path)
 	if err != nil {
 		return err
 	}
-	defer func(f *os.File) { f.Close() }(file)
-	archive, names, err := openParquet(path, file, size)
+	defer file.Close()
+	archive, err := data.OpenColumns(path, file, size)
 	if err != nil {
 		return err
 	}
+	names := archive.Names()
 	if slices.Contains(names, "esci_label") != judgements {
 		return nil
 	}
@@ -113,7 +112,7 @@ func (e *esciReader) read(ctx context.Context, path string, judgements bool) (er
 		}
 	}
 	row, fields := 0, make([]string, len(wanted))
-	return forEachRow(ctx, path, archive, there, func(values []parquet.Value) error {
+	return archive.EachRow(ctx, there, func(values []parquet.Value) error {
 		if row%pause == 0 && ctx.Err() != nil {
 			return fmt.Errorf("reading %s was stopped: %w", path, ctx.Err())
 		}

@@ -2,8 +2,6 @@ package interactions
 
 import (
 	"context"
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -11,16 +9,17 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gritvq/gritvq/data"
 	"github.com/parquet-go/parquet-go"
 )
 
 // readParquetLog reads an interaction a row.
-func readParquetLog(ctx context.Context, path string, file io.ReaderAt, size int64, opt Options) (log *Log, err error) {
-	defer recoverDamage(path, &err)
-	archive, names, err := openParquet(path, file, size)
+func readParquetLog(ctx context.Context, path string, file io.ReaderAt, size int64, opt Options) (*Log, error) {
+	archive, err := data.OpenColumns(path, file, size)
 	if err != nil {
 		return nil, err
 	}
+	names := archive.Names()
 	at, err := namedColumns(path, names, opt)
 	if err != nil {
 		return nil, err
@@ -30,7 +29,7 @@ func readParquetLog(ctx context.Context, path string, file io.ReaderAt, size int
 		chosen = append(chosen, names[at.time])
 	}
 	r, row := &recorder{}, 0
-	err = forEachRow(ctx, path, archive, chosen, func(values []parquet.Value) error {
+	err = archive.EachRow(ctx, chosen, func(values []parquet.Value) error {
 		if err := r.proceed(ctx, path); err != nil {
 			return err
 		}
@@ -53,122 +52,6 @@ func readParquetLog(ctx context.Context, path string, file io.ReaderAt, size int
 		return nil, err
 	}
 	return r.log(path), nil
-}
-
-// recoverDamage turns a panic of the decoder, which some damaged pages cause,
-// into an error.
-func recoverDamage(path string, err *error) {
-	if problem := recover(); problem != nil {
-		*err = fmt.Errorf("%s is a damaged parquet file (%v); copy or write it again", path, problem)
-	}
-}
-
-// openParquet returns a file and the names of its flat columns.
-func openParquet(path string, file io.ReaderAt, size int64) (*parquet.File, []string, error) {
-	// The end of the file is looked at before the decoder allocates what the
-	// footer claims.
-	var tail [8]byte
-	if _, err := file.ReadAt(tail[:], max(0, size-8)); size < 12 || err != nil || string(tail[4:]) != "PAR1" || int64(binary.LittleEndian.Uint32(tail[:])) > size-12 {
-		return nil, nil, fmt.Errorf("%s is a truncated or damaged parquet file: no footer at the end of its %d bytes; copy or write it again", path, size)
-	}
-	archive, err := parquet.OpenFile(file, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s is a truncated or damaged parquet file (%w); copy or write it again", path, err)
-	}
-	var names []string
-	for _, column := range archive.Root().Columns() {
-		if column.Leaf() && column.MaxRepetitionLevel() == 0 {
-			names = append(names, column.Name())
-		}
-	}
-	return archive, names, nil
-}
-
-// forEachRow calls visit with the values of the named columns, row by row. The
-// values are valid until visit returns.
-func forEachRow(ctx context.Context, path string, archive *parquet.File, names []string, visit func([]parquet.Value) error) error {
-	values := make([]parquet.Value, len(names))
-	row := int64(0)
-	for _, group := range archive.RowGroups() {
-		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("reading %s was stopped: %w", path, err)
-		}
-		cursors := make([]*cursor, len(names))
-		for i, name := range names {
-			leaf := archive.Root().Column(name)
-			cursors[i] = &cursor{pages: group.ColumnChunks()[leaf.Index()].Pages()}
-		}
-		err := func() error {
-			defer func() {
-				for _, c := range cursors {
-					c.close()
-				}
-			}()
-			for range group.NumRows() {
-				for i, c := range cursors {
-					var err error
-					if values[i], err = c.next(); err != nil {
-						return fmt.Errorf("%s is a damaged parquet file (row %d, column %s: %w); copy or write it again", path, row, names[i], err)
-					}
-				}
-				if err := visit(values); err != nil {
-					return err
-				}
-				row++
-			}
-			return nil
-		}()
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// cursor walks through one column of a row group, holding one page at a time.
-type cursor struct {
-	pages  parquet.Pages
-	page   parquet.Page
-	values parquet.ValueReader
-	buffer []parquet.Value
-	at, n  int
-}
-
-func (c *cursor) next() (parquet.Value, error) {
-	for c.at == c.n {
-		if c.page == nil {
-			page, err := c.pages.ReadPage()
-			if errors.Is(err, io.EOF) {
-				return parquet.Value{}, io.ErrUnexpectedEOF
-			}
-			if err != nil {
-				return parquet.Value{}, err
-			}
-			c.page, c.values = page, page.Values()
-		}
-		if c.buffer == nil {
-			c.buffer = make([]parquet.Value, 1024)
-		}
-		n, err := c.values.ReadValues(c.buffer)
-		c.at, c.n = 0, n
-		if n == 0 {
-			parquet.Release(c.page)
-			c.page = nil
-			if err != nil && !errors.Is(err, io.EOF) {
-				return parquet.Value{}, err
-			}
-		}
-	}
-	c.at++
-	return c.buffer[c.at-1], nil
-}
-
-func (c *cursor) close() {
-	if c.page != nil {
-		parquet.Release(c.page)
-		c.page = nil
-	}
-	c.pages.Close()
 }
 
 // valueText returns a name: text as it is, numbers in decimal, nothing for a

@@ -25,7 +25,8 @@ const idsMethodsHelp = `Rows of the paper's recommendation table. All give --lev
   k-means + STE  --method kmeans-ste   a slice of the latent a code, running k-means in each
   VQ-VAE         --method vqvae        a slice of the latent a code, codebook and commitment losses
                                        (ste with --levels 1 --parts 4)
-  RQ-VAE, TIGER  --method rqvae        residual levels, k-means start on a batch, no resets
+  RQ-VAE, TIGER  --method rqvae        residual levels as published: k-means start on a batch, dead
+                                       codes stay dead (ste is the same with warm-up and resets)
   SimVQ          --method simvq        residual levels
   NSVQ, DiVeQ    --method nsvq, diveq  residual levels
   GRIT-VQ        --method grit         residual levels`

@@ -6,6 +6,7 @@
 //	go run ./bench -only step      # one group: step, overhead, nearest, encode, fit, conv
 //	go run ./bench -json           # for results/
 //	go run ./bench -rate kodak/ -out rate tok-a tok-b   # rate and distortion of picture files beside JPEG and WebP
+//	go run ./bench -tables lines.jsonl -out results     # tables and figures of picture runs, added to those in results/
 //	go run -tags xla ./bench -child pictures-grit-linear -backend xla:PLUGIN   # a step at 256 px on a GPU
 package main
 
@@ -47,8 +48,16 @@ func main() {
 	var settings []string
 	flag.Func("set", "one setting of a picture scenario (repeatable)", func(s string) error { settings = append(settings, s); return nil })
 	folder := flag.String("rate", "", "measure rate and distortion on the pictures of this `folder`, with the tokenizers given as arguments, beside JPEG and WebP")
-	out := flag.String("out", "rate", "`directory` of the rate-distortion figures")
+	lines := flag.String("tables", "", "write the tables and figures of the picture runs in this `file` of JSON lines, and in those given as arguments")
+	out := flag.String("out", "rate", "`directory` of the rate-distortion figures or of the tables")
 	flag.Parse()
+	if *lines != "" {
+		if err := pictureTables(append([]string{*lines}, flag.Args()...), *out); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if *folder != "" {
 		if err := rateDistortion(context.Background(), *folder, flag.Args(), *backend, *out); err != nil {
 			fmt.Fprintln(os.Stderr, "bench:", err)

@@ -120,12 +120,15 @@ func catalogueNames(inputs []string) []string {
 }
 
 // makeDirectories makes those of the tables. The returned function removes what
-// it made, as far as it is empty.
+// it made, unless there is more in them than embeddings that are made anew.
 func makeDirectories(output string, list []*catalogue) (discard func(), err error) {
 	var made []string
 	discard = func() {
 		for _, dir := range slices.Backward(made) {
-			os.Remove(dir)
+			for _, name := range []string{idsVectors, idsTextEncoder, shopVectors} {
+				os.Remove(filepath.Join(dir, name))
+			}
+			os.Remove(dir) // only if empty
 		}
 	}
 	dirs := []string{output}

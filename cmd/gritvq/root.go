@@ -154,7 +154,8 @@ its rivals, on the CPU without any other software, or on GPUs through XLA.`,
 	root.AddCommand(
 		newTrainCommand(s, runTrain), newEncodeCommand(s, runEncode), newDecodeCommand(s, runDecode),
 		newEvalCommand(s, runEval), newGridCommand(s, runGrid), newCompareCommand(s, runCompare), newIDsCommand(s, idsCommands{runIDs, runIDsAdd, runIDsShow}),
-		newRecommendCommand(s, recommendCommands{runRecommendTrain, runRecommendEval, runRecommendAsk, runSignificance}), newInspectCommand(s, runInspect), newConfigCommand(s, runConfig),
+		newRecommendCommand(s, recommendCommands{runRecommendTrain, runRecommendEval, runRecommendAsk, runSignificance}),
+		newRetrieveCommand(s, retrieveCommands{runRetrieveTrain, runRetrieveEval, runRetrieveAsk}), newInspectCommand(s, runInspect), newConfigCommand(s, runConfig),
 		newMethodsCommand(s, runMethods), newDoctorCommand(s, runDoctor), newDemoCommand(s, runDemo),
 		newVersionCommand(s, runVersion))
 	return root

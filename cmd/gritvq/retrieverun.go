@@ -1,0 +1,207 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/gritvq/gritvq/eval"
+	"github.com/gritvq/gritvq/interactions"
+	"github.com/gritvq/gritvq/report"
+	"github.com/gritvq/gritvq/semid"
+	"github.com/gritvq/gritvq/task/modeldir"
+	"github.com/gritvq/gritvq/task/retrieval"
+	"github.com/gritvq/gritvq/task/twotower"
+)
+
+// openSearches reads searches over the catalogue of a directory, finds their
+// answers in the table and says what there is.
+func openSearches(ctx context.Context, s *streams, source retrieval.Source, dir string, table *semid.Table) (*retrieval.Dataset, error) {
+	catalogue, err := interactions.ReadItems(ctx, filepath.Join(dir, idsItems))
+	if err != nil {
+		return nil, err
+	}
+	queries, err := source.Open(ctx, catalogue)
+	if err != nil {
+		return nil, err
+	}
+	d, err := retrieval.NewDataset(queries, table)
+	if err != nil {
+		return nil, err
+	}
+	count := func(part interactions.Part) string { return report.Count(len(d.Queries(part))) }
+	s.remark("%s: %s searches to learn from with %s answers, %s for validation, %s for testing, over %s", source, count(interactions.TrainPart),
+		report.Count(d.Pairs()), count(interactions.ValidationPart), count(interactions.TestPart), counted(table.Len(), "item"))
+	if queries.Unanswered > 0 {
+		s.remark("left out for want of an answer: %s", report.Count(queries.Unanswered))
+	}
+	return d, nil
+}
+
+func runRetrieveTrain(ctx context.Context, s *streams, o retrieveTrainOptions) error {
+	c := retrieval.Default()
+	if err := o.settings(&c, &c.Train, func() error { return c.Validate() }); err != nil {
+		return err
+	}
+	if err := useWorkers(o.workers); err != nil {
+		return err
+	}
+	if err := o.check("search engine"); err != nil {
+		return err
+	}
+	table, err := semid.Load(o.ids)
+	if err != nil {
+		return err
+	}
+	d, err := openSearches(ctx, s, o.source, o.ids, table)
+	if err != nil {
+		return err
+	}
+	backend, err := openEngine(o.backend)
+	if err != nil {
+		return err
+	}
+	if err := o.claim(); err != nil {
+		return err
+	}
+	begun := time.Now()
+	watch := newLearnProgress(s, c.Train.Steps)
+	m, set, err := retrieval.Train(ctx, backend, d, c, retrieval.TrainOptions{Dir: o.output, Resume: o.resumes(), Watch: watch.observer(),
+		Data: fmt.Sprintf("%s %+v %d ids %s %d", o.source, o.source.ESCI, d.Pairs(), table.Tokenizer(), table.Version())})
+	watch.done()
+	if err != nil {
+		return stopped(err)
+	}
+	r := &retrieval.Retriever{Config: c, Model: m, Weights: set, Table: table}
+	searcher, err := r.Searcher(ctx, backend, twotower.SearchOptions{})
+	if err != nil {
+		return err
+	}
+	defer searcher.Close()
+	validation, err := rankSearches(ctx, s, searcher, d, interactions.ValidationPart, eval.RankCutoffs()[len(eval.RankCutoffs())-1])
+	if err != nil {
+		return err
+	}
+	r.Manifest = modeldir.Manifest{
+		CreatedBy: "gritvq " + version(), Created: time.Now().UTC().Truncate(time.Second), Command: s.command, Data: o.source.String(),
+		Queries: len(d.Queries(interactions.TrainPart)), Steps: c.Train.Steps, Seconds: time.Since(begun).Seconds(), Validation: validation.Means()}
+	if err := copyItems(o.ids, o.output); err != nil {
+		return err
+	}
+	if err := r.Save(o.output); err != nil {
+		return err
+	}
+	if err := removeIfPresent(o.checkpoint()); err != nil {
+		return err
+	}
+	return o.showModel(s, "engine", r.Manifest, time.Since(begun))
+}
+
+// rankSearches scores the searches of a part and shows how far it is.
+func rankSearches(ctx context.Context, s *streams, searcher *retrieval.Searcher, d *retrieval.Dataset, part interactions.Part, depth int) (*eval.Ranking, error) {
+	line := s.line(0)
+	defer line.Done()
+	return retrieval.Rank(ctx, searcher, d, part, retrieval.RankOptions{Depth: depth, Progress: func(done, total int) {
+		line.Update(int64(done), fmt.Sprintf("of %d searches scored", total))
+	}})
+}
+
+// searchScores is what retrieve eval --json prints.
+type searchScores struct {
+	Queries     int `json:"queries"`
+	ColdQueries int `json:"cold_queries"`
+	rankingResult
+}
+
+func runRetrieveEval(ctx context.Context, s *streams, o retrieveEvalOptions) error {
+	if o.depth < 1 || o.cold < 0 {
+		return usagef("--depth must be at least 1 and --cold not negative")
+	}
+	if err := o.search.check(); err != nil {
+		return err
+	}
+	if err := useWorkers(o.workers); err != nil {
+		return err
+	}
+	r, err := retrieval.Load(o.dir)
+	if err != nil {
+		return err
+	}
+	d, err := openSearches(ctx, s, o.source, o.dir, r.Table)
+	if err != nil {
+		return err
+	}
+	backend, err := openEngine(o.backend)
+	if err != nil {
+		return err
+	}
+	searcher, err := r.Searcher(ctx, backend, twotower.SearchOptions{Index: o.search.index, Effort: o.search.effort})
+	if err != nil {
+		return err
+	}
+	defer searcher.Close()
+	begun := time.Now()
+	ranking, err := rankSearches(ctx, s, searcher, d, interactions.TestPart, o.depth)
+	if err != nil {
+		return err
+	}
+	took := time.Since(begun)
+	queries := d.Queries(interactions.TestPart)
+	alone, err := medianTime(min(timedAnswers, len(queries)), func(i int) error {
+		_, err := searcher.Find(ctx, []string{queries[i].Text}, o.depth)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if o.perQuery != "" {
+		if err := eval.WriteRanking(o.perQuery, ranking, cutoffsUpTo(o.depth)...); err != nil {
+			return err
+		}
+	}
+	cold, err := ranking.Subset(d.Cold(interactions.TestPart, o.cold))
+	if err != nil {
+		return err
+	}
+	out := searchScores{Queries: ranking.Len(), ColdQueries: cold.Len(), rankingResult: newRankingResult(ranking, cold, o.depth, took, alone)}
+	out.Kind, out.Items, out.Search, out.Effort, out.ColdAt = r.Manifest.Kind, r.Table.Len(), o.search.index, o.search.effort, o.cold
+	if o.json {
+		return s.writeJSON(out)
+	}
+	return out.show(s, fmt.Sprintf("searches whose answers occur at most %d times in training, %d of them:", o.cold, cold.Len()))
+}
+
+func runRetrieveAsk(ctx context.Context, s *streams, o retrieveAskOptions) error {
+	if o.count < 1 {
+		return usagef("-k %d must be at least 1", o.count)
+	}
+	if err := o.search.check(); err != nil {
+		return err
+	}
+	r, err := retrieval.Load(o.dir)
+	if err != nil {
+		return err
+	}
+	if len(r.Model.Words(o.text)) == 0 {
+		return usagef("%q has no word to search for", o.text)
+	}
+	backend, err := openEngine(o.backend)
+	if err != nil {
+		return err
+	}
+	searcher, err := r.Searcher(ctx, backend, twotower.SearchOptions{Index: o.search.index, Effort: o.search.effort})
+	if err != nil {
+		return err
+	}
+	defer searcher.Close()
+	lists, err := searcher.Find(ctx, []string{o.text}, o.count)
+	if err != nil {
+		return err
+	}
+	answers := newAnswers(r.Table, "inner_product")
+	for _, item := range lists[0] {
+		answers.add(item.Item, item.Score)
+	}
+	return answers.show(ctx, s, o.dir, o.json)
+}

@@ -1,0 +1,141 @@
+package retrieval
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gomlx/compute"
+	"github.com/gomlx/gomlx/core/graph"
+
+	"github.com/gritvq/gritvq/config"
+	"github.com/gritvq/gritvq/eval"
+	"github.com/gritvq/gritvq/interactions"
+	"github.com/gritvq/gritvq/learn"
+	"github.com/gritvq/gritvq/nn"
+	"github.com/gritvq/gritvq/optim"
+	"github.com/gritvq/gritvq/task/twotower"
+	"github.com/gritvq/gritvq/weights"
+)
+
+// Config is a whole experiment.
+type Config struct {
+	Model twotower.Config `yaml:"model" doc:"The two networks."`
+	Train learn.Config    `yaml:"train" doc:"The training run."`
+}
+
+// Default is the paper's network and schedule, but for its 100,000 steps.
+func Default() Config {
+	model := twotower.Default()
+	model.Length = 16
+	return Config{Model: model, Train: learn.Config{
+		Seed: 1, Steps: 20000, Batch: 512, ClipNorm: 1, Evaluate: 1000, Patience: 5, Log: 100, Save: 500,
+		Optimizer: optim.Optimizer{Name: "adamw", Rate: 1e-3, Decay: 1e-4, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8},
+		Schedule:  optim.Schedule{Kind: "cosine", Warmup: 2000},
+	}}
+}
+
+// Validate reports the first setting that cannot work.
+func (c Config) Validate() error {
+	if err := c.Model.Validate(); err != nil {
+		return err
+	}
+	if c.Train.Batch < 2 {
+		return fmt.Errorf("train.batch: %d must be at least 2, for answers are told from the others of a batch", c.Train.Batch)
+	}
+	return c.Train.Validate()
+}
+
+// TrainOptions say where a training run happens.
+type TrainOptions struct {
+	Dir    string // holds the checkpoint and the log
+	Data   string // names the data: a checkpoint of other data is refused
+	Resume bool   // continues the directory's checkpoint if there is one
+	Watch  learn.Observer
+}
+
+// Train learns to find the answers of searches. Early stopping goes by NDCG@10
+// of the searches for validation.
+func Train(ctx context.Context, backend compute.Backend, d *Dataset, c Config, o TrainOptions) (*twotower.Model, weights.Set, error) {
+	if err := c.Validate(); err != nil {
+		return nil, nil, err
+	}
+	m, err := twotower.New(c.Model, twotower.Words, d.Table.Vocab())
+	if err != nil {
+		return nil, nil, err
+	}
+	batches, err := d.batches(m, c.Train.Batch, c.Train.Seed)
+	if err != nil {
+		return nil, nil, err
+	}
+	hash, err := config.Hash(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	problem := learn.Problem{
+		Identity: hash + " " + kind + " " + o.Data,
+		Init:     func() weights.Set { return m.Init(c.Train.Seed) },
+		Batch:    batches,
+		Loss: func(v weights.Vars, inputs []*graph.Node, random *graph.Node) *graph.Node {
+			return m.Loss(v, inputs, nn.NewRandom(random))
+		},
+		Evaluate: func(ctx context.Context, set weights.Set) (float64, map[string]float64, error) {
+			r := &Retriever{Model: m, Weights: set, Table: d.Table}
+			searcher, err := r.Searcher(ctx, backend, twotower.SearchOptions{})
+			if err != nil {
+				return 0, nil, err
+			}
+			defer searcher.Close()
+			ranking, err := Rank(ctx, searcher, d, interactions.ValidationPart, RankOptions{Depth: 10})
+			if err != nil {
+				return 0, nil, err
+			}
+			scores := ranking.Mean(10)
+			return scores.NDCG, map[string]float64{"recall@10": scores.Recall, "ndcg@10": scores.NDCG}, nil
+		},
+	}
+	set, err := learn.Run(ctx, backend, problem, c.Train, o.Dir, o.Resume, o.Watch)
+	return m, set, err
+}
+
+// RankOptions refine Rank.
+type RankOptions struct {
+	Depth    int                   // length of the lists
+	Progress func(done, total int) // may be nil
+}
+
+// rankBlock is the number of searches made between two reports of progress.
+const rankBlock = 1024
+
+// Rank makes the searches of a part and returns where their answers stand in the
+// lists that the searcher makes of the whole catalogue; 0 is nowhere.
+func Rank(ctx context.Context, searcher *Searcher, d *Dataset, part interactions.Part, o RankOptions) (*eval.Ranking, error) {
+	queries, ranking := d.Queries(part), eval.NewRanking()
+	for start := 0; start < len(queries); start += rankBlock {
+		block := queries[start:min(len(queries), start+rankBlock)]
+		texts := make([]string, len(block))
+		for i, query := range block {
+			texts[i] = query.Text
+		}
+		lists, err := searcher.Find(ctx, texts, o.Depth)
+		if err != nil {
+			return nil, err
+		}
+		for i, list := range lists {
+			places := map[int32]int{}
+			for place, found := range list {
+				places[found.Item] = place + 1
+			}
+			ranks := make([]int, len(block[i].Answers))
+			for j, answer := range block[i].Answers {
+				ranks[j] = places[answer]
+			}
+			if err := ranking.Add(block[i].ID, ranks...); err != nil {
+				return nil, err
+			}
+		}
+		if o.Progress != nil {
+			o.Progress(start+len(block), len(queries))
+		}
+	}
+	return ranking, nil
+}

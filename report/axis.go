@@ -22,9 +22,11 @@ type domain struct {
 	log    bool
 	empty  bool
 	whole  bool // all values are integers, and so should be the ticks
+	binary bool // all values are 2, 4, 8, ..., as numbers of codes are
+	blank  bool // there were no values: ticks would mean nothing
 }
 
-func newDomain(log bool) domain { return domain{log: log, empty: true, whole: true} }
+func newDomain(log bool) domain { return domain{log: log, empty: true, whole: true, binary: true} }
 
 // include widens the domain to hold v; values that cannot be drawn are ignored.
 func (d *domain) include(v float64) {
@@ -36,13 +38,15 @@ func (d *domain) include(v float64) {
 	}
 	d.lo, d.hi = math.Min(d.lo, v), math.Max(d.hi, v)
 	d.whole = d.whole && v == math.Trunc(v)
+	fraction, _ := math.Frexp(v)
+	d.binary = d.binary && v >= 2 && fraction == 0.5
 }
 
 // settle makes lo < hi with room for distinct ticks: an empty domain becomes
 // [0,1] ([1,10] when logarithmic), a constant one opens around its value.
 func (d *domain) settle() {
 	if d.empty {
-		d.lo, d.hi, d.empty, d.whole = 0, 1, false, false
+		d.lo, d.hi, d.empty, d.whole, d.binary, d.blank = 0, 1, false, false, false, true
 		if d.log {
 			d.lo, d.hi = 1, 10
 		}
@@ -50,6 +54,10 @@ func (d *domain) settle() {
 	}
 	if d.log {
 		if d.hi/d.lo < 1+1e-9 {
+			if d.whole && d.lo == 1 { // nothing is half of one
+				d.hi = 2
+				return
+			}
 			d.lo, d.hi = d.lo/2, d.hi*2
 		}
 		return
@@ -63,6 +71,24 @@ func (d *domain) settle() {
 		around = 1
 	}
 	d.lo, d.hi = d.lo-around, d.hi+around
+}
+
+// settleShare settles a domain of shares of a hundred: it stays between 0 and
+// 100 and shows at least one of them, so that noise in the last digit is not
+// drawn as large as a collapse.
+func (d *domain) settleShare() {
+	d.settle()
+	if d.log || d.lo >= 100 || d.hi <= 0 { // no shares
+		return
+	}
+	d.lo, d.hi = math.Max(d.lo, 0), math.Min(d.hi, 100)
+	switch {
+	case d.hi-d.lo >= 1:
+	case d.hi > 99:
+		d.lo, d.hi = 99, 100
+	default:
+		d.hi = d.lo + 1
+	}
 }
 
 // round widens a settled linear domain to whole tick steps, so that the
@@ -97,8 +123,13 @@ func (d domain) at(v float64) float64 {
 }
 
 func (d domain) ticks(target int) []tick {
-	if d.log {
-		return logTicks(d.lo, d.hi, target)
+	switch {
+	case d.blank:
+		return nil
+	case d.log && d.binary:
+		return binaryTicks(d.lo, d.hi, target)
+	case d.log:
+		return logTicks(d.lo, d.hi, target, d.whole)
 	}
 	return linearTicks(d.lo, d.hi, target, d.whole)
 }

@@ -15,8 +15,8 @@ type LineChart struct {
 	YLabel  string
 	LogX    bool
 	LogY    bool
-	// Percent says that values are shares of a hundred: a line that stays at 100
-	// is drawn at the top of its axis, not in the middle of one to 150.
+	// Percent says that values are shares of a hundred: the axis stays between 0
+	// and 100 and shows at least one of them.
 	Percent bool
 	Series  []Series
 	Marks   []Mark
@@ -147,9 +147,13 @@ func (c LineChart) draw(size chartSize) (*drawing, error) {
 		x.include(mark.X)
 	}
 	x.settle()
-	y.settle()
-	if c.Percent && y.hi > 100 {
-		y.hi = 100
+	if c.Percent {
+		y.settleShare()
+	} else {
+		y.settle()
+	}
+	if points == 0 {
+		x.blank, y.blank = true, true
 	}
 	if c.LogY {
 		y.pad(0.04)

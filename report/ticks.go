@@ -110,8 +110,8 @@ func shift(v float64, power int) float64 {
 
 // logTicks returns ticks in [lo, hi], 0 < lo < hi: powers of ten where the
 // range holds several, their multiples by 2 and 5 where it holds few, and
-// even steps where it is narrower than that.
-func logTicks(lo, hi float64, target int) []tick {
+// even steps where it is narrower than that, whole ones where asked for.
+func logTicks(lo, hi float64, target int, whole bool) []tick {
 	decades := math.Log10(hi) - math.Log10(lo)
 	first, last := int(math.Floor(math.Log10(lo))), int(math.Ceil(math.Log10(hi)))
 	var values []float64
@@ -135,11 +135,27 @@ func logTicks(lo, hi float64, target int) []tick {
 			}
 		}
 	default:
-		return linearTicks(lo, hi, target, false)
+		return linearTicks(lo, hi, target, whole)
 	}
 	ticks := make([]tick, len(values))
 	for i, v := range values {
 		ticks[i] = tick{v, Short(v, 1)}
+	}
+	return ticks
+}
+
+// binaryTicks returns powers of two in [lo, hi], 2 <= hi, in even steps.
+func binaryTicks(lo, hi float64, target int) []tick {
+	first, last := int(math.Ceil(math.Log2(lo)-1e-9)), int(math.Floor(math.Log2(hi)+1e-9))
+	stride := max(1, int(math.Ceil(float64(last-first+1)/float64(max(target, 2)))))
+	var ticks []tick
+	for e := first; e <= last; e += stride {
+		v := math.Ldexp(1, e)
+		label := Short(v, 3)
+		if v >= 1 && v < 1e6 {
+			label = Count(int(v))
+		}
+		ticks = append(ticks, tick{v, label})
 	}
 	return ticks
 }

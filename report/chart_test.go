@@ -52,6 +52,34 @@ func TestLinePassesThroughItsPoints(t *testing.T) {
 	t.Fatal("no line drawn")
 }
 
+// From zero, 90 of 100 stands at nine tenths of the height, and a logarithmic
+// axis, which has no zero, is left alone.
+func TestLinesFromZero(t *testing.T) {
+	heights := func(chart LineChart) (first, second float64) {
+		for _, e := range drawn(t, chart) {
+			if e.attributes["data-name"] == "s" {
+				fields := strings.Fields(strings.TrimPrefix(e.attributes["d"], "M"))
+				first, _ = strconv.ParseFloat(fields[1], 64)
+				second, _ = strconv.ParseFloat(fields[3], 64)
+				return first, second
+			}
+		}
+		t.Fatal("no line drawn")
+		return 0, 0
+	}
+	chart := LineChart{Percent: true, Series: []Series{{Name: "s", Y: []float64{90, 100}}}}
+	low, high := heights(chart)
+	chart.FromZero = true
+	raised, top := heights(chart)
+	if top != high || math.Abs((raised-top)/(low-top)-0.1) > 0.02 {
+		t.Errorf("90 stands at %g between %g and %g", raised, top, low)
+	}
+	chart.LogY = true
+	if _, err := chart.draw(halfRow); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestBarsAreProportionalToTheirValues(t *testing.T) {
 	values := []float64{3, 1, 0, 6}
 	var heights []float64

@@ -18,8 +18,11 @@ type LineChart struct {
 	// Percent says that values are shares of a hundred: the axis stays between 0
 	// and 100 and shows at least one of them.
 	Percent bool
-	Series  []Series
-	Marks   []Mark
+	// FromZero begins the y axis at 0, so that ripples on a high level look as
+	// small as they are.
+	FromZero bool
+	Series   []Series
+	Marks    []Mark
 }
 
 // Series is one line of a LineChart.
@@ -145,6 +148,9 @@ func (c LineChart) draw(size chartSize) (*drawing, error) {
 	}
 	for _, mark := range c.Marks {
 		x.include(mark.X)
+	}
+	if c.FromZero {
+		y.include(0)
 	}
 	x.settle()
 	if c.Percent {

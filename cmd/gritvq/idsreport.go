@@ -97,8 +97,8 @@ func usageParts(t *semid.Table, stats semid.Stats, records []fit.Record) []repor
 // none without steps that were watched.
 func courseCharts(records []fit.Record) []report.Part {
 	use := report.LineChart{Title: "Codes in use over training", Caption: "Share of each level's codes that recent batches chose; the rest is dead. A line that falls and stays down is a collapse.",
-		XLabel: "step", YLabel: "codes in use (%)", Percent: true}
-	even := report.LineChart{Title: "Perplexity over training", Caption: "The number of equally used codes with the same entropy.", XLabel: "step", YLabel: "codes"}
+		XLabel: "step", YLabel: "codes in use (%)", Percent: true, FromZero: true}
+	even := report.LineChart{Title: "Perplexity over training", Caption: "The number of equally used codes with the same entropy.", XLabel: "step", YLabel: "codes", FromZero: true}
 	for i, r := range records {
 		if i > 0 && records[i-1].Phase != r.Phase {
 			mark := report.Mark{X: float64(r.Step), Label: "codes placed"}

@@ -78,7 +78,7 @@ func newRetrieveTrain(s *streams, run func(context.Context, *streams, retrieveTr
 		Short: "Train a search engine on searches and their answers",
 		Long: `Learns to find the answers of searches in a catalogue. IDS is a directory made by gritvq
 ids. Of ten searches eight are learned from, one is for validation, by which training
-stops early, and one for testing; ESCI's own test searches stay such. ` + "\n\n" + queriesHelp,
+stops early, and one for testing; ESCI's own test searches stay such.` + "\n\n" + queriesHelp,
 		Example: `  gritvq retrieve train ids derived -o search
   gritvq retrieve train ids shopping_queries_dataset_examples.parquet shopping_queries_dataset_products.parquet -o search --steps 5000`,
 		Args: argumentsAndQueries("IDS"),
@@ -115,7 +115,7 @@ func newRetrieveEval(s *streams, run func(context.Context, *streams, retrieveEva
 		Short: "Score a search engine on searches it has not seen",
 		Long: `Makes the searches for testing and reports recall, NDCG and MRR over the whole
 catalogue, also for searches whose answers training hardly saw, and the time of an
-answer. --search ivf or hnsw looks at a part of the catalogue only. ` + "\n\n" + queriesHelp,
+answer. --search ivf or hnsw looks at a part of the catalogue only.` + "\n\n" + queriesHelp,
 		Example: `  gritvq retrieve eval search derived
   gritvq retrieve eval search derived --search hnsw --json
   gritvq retrieve eval search derived --per-query queries.parquet`,

@@ -120,7 +120,7 @@ func (d *Dataset) held(part Part, user int) (past []int32, target int32, ok bool
 func (d *Dataset) Queries(part Part, limit int) (queries []Query, targets []int32) {
 	step := 1
 	if limit > 0 {
-		step = max(1, d.log.Users()/limit)
+		step = (d.log.Users() + limit - 1) / limit
 	}
 	for u := 0; u < d.log.Users(); u += step {
 		if past, target, ok := d.held(part, u); ok {

@@ -101,6 +101,11 @@ func TestExamplesAreAllPrefixes(t *testing.T) {
 	}) {
 		t.Errorf("examples %v, want %v", got, want)
 	}
+	for limit, want := range map[int]int{0: 12, 1: 1, 5: 4, 12: 12, 99: 12} { // every third user is at most five
+		if queries, targets := d.Queries(Test, limit); len(queries) != want || len(targets) != want {
+			t.Errorf("at most %d users: %d questions, %d answers, want %d", limit, len(queries), len(targets), want)
+		}
+	}
 	if got := d.targets(); !slices.Equal(got, counts) {
 		t.Errorf("targets %v, want %v", got, counts)
 	}

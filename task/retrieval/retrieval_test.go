@@ -230,3 +230,19 @@ func TestDatasetRefuses(t *testing.T) {
 		t.Error("a batch of one has nothing to tell apart")
 	}
 }
+
+// Whatever follows "derived?", there are options or a sentence.
+func FuzzDerived(f *testing.F) {
+	for _, text := range []string{"count=10&seed=3", "answers=", "seed=99999999999", "a=1;b", "%", "count=1&count=2"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		o, err := parseDerived("derived?" + text)
+		if err == nil && (o.Count < 0 || o.MaxAnswers < 0) {
+			t.Errorf("%q gives %+v", text, o)
+		}
+		if err != nil && err.Error() == "" {
+			t.Errorf("%q gives an empty error", text)
+		}
+	})
+}

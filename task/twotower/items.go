@@ -1,6 +1,9 @@
 package twotower
 
-import "fmt"
+import (
+	"encoding/binary"
+	"fmt"
+)
 
 // Items is a catalogue as a model sees it: the tokens of every item. It is
 // immutable, so any number of goroutines may use it at once.
@@ -29,13 +32,18 @@ func (m *Model) Items(codes []uint32, vocab []int) (*Items, error) {
 		}
 		items.tokens[i] = int32(m.first[t]) + int32(code)
 	}
-	seen := map[string]int32{}
+	seen, key := map[string]int32{}, []byte{}
 	for i := range items.twin {
-		key := fmt.Sprint(items.of(int32(i)))
-		if _, known := seen[key]; !known {
-			seen[key] = int32(i)
+		key = key[:0]
+		for _, token := range items.of(int32(i)) {
+			key = binary.LittleEndian.AppendUint32(key, uint32(token))
 		}
-		items.twin[i] = seen[key]
+		first, known := seen[string(key)]
+		if !known {
+			first = int32(i)
+			seen[string(key)] = first
+		}
+		items.twin[i] = first
 	}
 	return items, nil
 }

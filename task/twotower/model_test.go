@@ -172,3 +172,25 @@ func TestWords(t *testing.T) {
 		t.Errorf("some buckets stay empty: %v", counts)
 	}
 }
+
+// Any text is words within the buckets.
+func FuzzWords(f *testing.F) {
+	for _, text := range []string{"coconut oil", "", "\xff\xfe", "日本 語", "a\x00b"} {
+		f.Add(text)
+	}
+	m, err := New(tiny(), Words, tinyVocab)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		query := m.Words(text)
+		if len(query) > len(text) {
+			t.Errorf("%q has %d words", text, len(query))
+		}
+		for _, word := range query {
+			if word < 0 || int(word) >= m.Config.WordBuckets {
+				t.Errorf("%q has word %d of %d", text, word, m.Config.WordBuckets)
+			}
+		}
+	})
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gritvq/gritvq/task/recommender"
+)
+
+// recommendSettings parses a recommend train command line and returns its
+// configuration.
+func recommendSettings(t *testing.T, args ...string) (recommender.Config, error) {
+	t.Helper()
+	s, _, _ := silent()
+	var c recommender.Config
+	cmd := newRecommendTrain(s, func(_ context.Context, _ *streams, o recommendTrainOptions) (err error) {
+		if c, err = recommender.Default(o.model); err != nil {
+			return err
+		}
+		return o.settings(c, c.Training(), c.Validate)
+	})
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.SetArgs(append([]string{"ids", "log.txt", "-o", "rec"}, args...))
+	err := cmd.Execute()
+	return c, err
+}
+
+// Defaults of the kind < file < flags < --set; a short run evaluates and warms
+// up in proportion, unless told otherwise.
+func TestRecommendSettings(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "my.yaml")
+	if err := os.WriteFile(file, []byte("model: {width: 64}\ntrain: {seed: 5, batch: 100, clip_norm: 3}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c, err := recommendSettings(t, "--model", "dual", "--config", file, "--batch", "200", "--steps", "400", "--set", "model.length=7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := c.(*recommender.Dual)
+	if d.Model.Width != 64 || d.Model.Length != 7 || d.Model.Layers != 2 || d.Train.Seed != 5 || d.Train.ClipNorm != 3 || d.Train.Batch != 200 ||
+		d.Train.Evaluate != 100 || d.Train.Schedule.Warmup != 40 {
+		t.Errorf("got %+v", d)
+	}
+	if c, err = recommendSettings(t); err != nil || c.Training().Batch != 256 || c.Training().Schedule.Warmup != 1000 {
+		t.Errorf("by default %+v, %v", c, err)
+	}
+	if c, err = recommendSettings(t, "--model", "dual", "--steps", "400", "--set", "train.schedule.warmup=3"); err != nil || c.Training().Schedule.Warmup != 3 {
+		t.Errorf("a warm-up that was asked for became %+v, %v", c.Training(), err)
+	}
+	for _, args := range [][]string{{"--set", "model.item_layers=1"}, {"--model", "dual", "--set", "beam=3"}, {"--model", "dual", "--batch", "1"}} {
+		_, err := recommendSettings(t, args...)
+		if _, usage := errors.AsType[usageError](err); !usage {
+			t.Errorf("%v gave %v", args, err)
+		}
+	}
+}
+
+func TestMedianTime(t *testing.T) {
+	pauses := []time.Duration{60, 1, 25, 1} // milliseconds; the first does not count
+	got, err := medianTime(len(pauses), func(i int) error { time.Sleep(pauses[i] * time.Millisecond); return nil })
+	if err != nil || got >= 20*time.Millisecond {
+		t.Errorf("%v, %v", got, err)
+	}
+	failure := errors.New("no")
+	if _, err := medianTime(3, func(int) error { return failure }); !errors.Is(err, failure) {
+		t.Errorf("got %v", err)
+	}
+	if got := cutoffsUpTo(20); !slices.Equal(got, []int{5, 10, 20}) {
+		t.Errorf("cutoffs %v", got)
+	}
+}

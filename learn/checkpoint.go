@@ -37,7 +37,7 @@ func (t *trainer) save() error {
 	if err != nil {
 		return err
 	}
-	set, err := weights.Read(t.store, "")
+	set, err := t.bank.Read("")
 	if err != nil {
 		return err
 	}
@@ -89,5 +89,5 @@ func (t *trainer) restore() (bool, error) {
 			t.best[name] = array
 		}
 	}
-	return true, weights.Install(t.store, variables)
+	return true, t.bank.Install(variables)
 }

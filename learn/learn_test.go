@@ -151,3 +151,48 @@ func TestConfigIsChecked(t *testing.T) {
 		}
 	}
 }
+
+// Variables that travel together learn as they do one by one, and a run may
+// change from one way to the other: checkpoints know nothing of it.
+func TestPackedVariablesLearnTheSame(t *testing.T) {
+	problem := regression(40)
+	first := problem.Init
+	problem.Init = func() weights.Set { return first().Merge("", weights.Set{"b": weights.New(1, 1)}) }
+	loss := problem.Loss
+	problem.Loss = func(v weights.Vars, in []*graph.Node, random *graph.Node) *graph.Node {
+		return graph.Add(loss(v, in, random), graph.ReduceAllSum(graph.Square(graph.AddScalar(v.Get("b"), -1))))
+	}
+	run := func(packs bool, dir string, stop int) (weights.Set, error) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		tr := &trainer{config: settings(), problem: problem, backend: gradtest.Engine(t), dir: dir, bank: weights.NewBank(), packs: packs,
+			observe: Observer{Step: func(r Record) {
+				if r.Step == stop {
+					cancel()
+				}
+			}}}
+		return tr.run(ctx, true)
+	}
+	want, err := run(false, t.TempDir(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if _, err := run(true, dir, 33); !errors.Is(err, ErrInterrupted) {
+		t.Fatalf("stopped with %v", err)
+	}
+	if _, err := run(false, dir, 61); !errors.Is(err, ErrInterrupted) {
+		t.Fatalf("stopped with %v", err)
+	}
+	got, err := run(true, dir, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for p, a := range want {
+		for i, x := range a.Data {
+			if math.Abs(float64(x-got[p].Data[i])) > 1e-5 {
+				t.Errorf("%s: %v packed in turns, %v alone", p, got[p].Data, a.Data)
+			}
+		}
+	}
+}

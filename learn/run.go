@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/gomlx/compute"
@@ -38,8 +39,9 @@ type trainer struct {
 	backend    compute.Backend
 	dir        string
 	observe    Observer
-	store      *model.Store
-	parameters []string
+	bank       *weights.Bank
+	packs      bool     // also for the embedded engine
+	parameters []string // paths they travel under
 	exec       *model.Exec
 	log        *os.File
 	state      state
@@ -69,8 +71,13 @@ func Run(ctx context.Context, backend compute.Backend, problem Problem, config C
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
-	t := &trainer{config: config, problem: problem, backend: backend, dir: dir, observe: observe, store: model.NewStore()}
-	defer t.store.Finalize()
+	t := &trainer{config: config, problem: problem, backend: backend, dir: dir, observe: observe, bank: weights.NewBank()}
+	return t.run(ctx, resume)
+}
+
+func (t *trainer) run(ctx context.Context, resume bool) (weights.Set, error) {
+	config := t.config
+	defer t.bank.Finalize()
 	if err := t.prepare(resume); err != nil {
 		return nil, err
 	}
@@ -78,7 +85,7 @@ func Run(ctx context.Context, backend compute.Backend, problem Problem, config C
 	if t.exec != nil {
 		defer t.exec.Finalize()
 	}
-	feed := data.NewPrefetcher(ctx, int64(t.state.Step), int64(config.Steps), 2, problem.Batch, func(x []*tensors.Tensor) { finalize(x) })
+	feed := data.NewPrefetcher(ctx, int64(t.state.Step), int64(config.Steps), 2, t.problem.Batch, func(x []*tensors.Tensor) { finalize(x) })
 	defer feed.Close()
 	for t.state.Step < config.Steps && !t.state.Stopped {
 		inputs, err := feed.Next(ctx)
@@ -110,6 +117,8 @@ func finalize(list []*tensors.Tensor) {
 // prepare restores a checkpoint or starts afresh.
 func (t *trainer) prepare(resume bool) error {
 	t.state = state{Best: math.Inf(-1), Identity: t.problem.Identity}
+	first := t.problem.Init()
+	t.pack(first)
 	restored := false
 	if resume {
 		var err error
@@ -117,7 +126,6 @@ func (t *trainer) prepare(resume bool) error {
 			return err
 		}
 	}
-	first := t.problem.Init()
 	if !restored {
 		all := weights.Set{}.Merge("", first)
 		trained := weights.Set{}
@@ -130,13 +138,13 @@ func (t *trainer) prepare(resume bool) error {
 				all[averagePrefix+"/"+p] = a.Clone()
 			}
 		}
-		if err := weights.Install(t.store, all.Merge("", t.config.Optimizer.Init(trained))); err != nil {
+		if err := t.bank.Install(all.Merge("", t.config.Optimizer.Init(trained))); err != nil {
 			return err
 		}
 	}
 	for _, p := range first.Paths() {
-		if weights.GroupOf(p) != weights.State {
-			t.parameters = append(t.parameters, p)
+		if carrier := t.bank.Carrier(p); weights.GroupOf(p) != weights.State && !slices.Contains(t.parameters, carrier) {
+			t.parameters = append(t.parameters, carrier)
 		}
 	}
 	file, err := os.OpenFile(filepath.Join(t.dir, LogFile), os.O_CREATE|os.O_RDWR, 0o644)
@@ -153,11 +161,31 @@ func (t *trainer) prepare(resume bool) error {
 	return t.compile()
 }
 
+// packedPath is where the trained variables travel together.
+const packedPath = "packed"
+
+// embeddedEngine is the name of the engine for which a variable more costs
+// nothing; others are handed all trained ones in one piece.
+const embeddedEngine = "Go Backend"
+
+func (t *trainer) pack(first weights.Set) {
+	if t.backend.Name() == embeddedEngine && !t.packs {
+		return
+	}
+	trained := weights.Set{}
+	for p, a := range first {
+		if weights.GroupOf(p) != weights.State {
+			trained[p] = a
+		}
+	}
+	t.bank.Pack(packedPath, trained, append(t.config.Optimizer.Slots(), averagePrefix)...)
+}
+
 func (t *trainer) compile() (err error) {
-	t.exec, err = model.NewExec(t.backend, t.store, func(_ *model.Scope, in []*graph.Node) *graph.Node {
-		v := weights.FromStore(t.store, in[0].Graph())
+	t.exec, err = model.NewExec(t.backend, t.bank.Store(), func(_ *model.Scope, in []*graph.Node) *graph.Node {
+		v := t.bank.Vars(in[0].Graph())
 		next, report := t.step(v, in[2:], in[0], in[1])
-		weights.Assign(t.store, next)
+		t.bank.Assign(next)
 		return report
 	})
 	if t.observe.Status != nil {
@@ -264,7 +292,7 @@ func (t *trainer) evaluate(ctx context.Context, r *Record) error {
 
 // current returns the variables as they would be exported now.
 func (t *trainer) current() (weights.Set, error) {
-	all, err := weights.Read(t.store, "")
+	all, err := t.bank.Read("")
 	if err != nil {
 		return nil, err
 	}

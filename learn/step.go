@@ -29,11 +29,7 @@ const (
 func (t *trainer) step(v weights.Vars, inputs []*Node, scalars, random *Node) (next map[string]*Node, report *Node) {
 	at := func(i int) *Node { return Reshape(Slice(scalars, AxisRange(i, i+1))) }
 	loss := t.problem.Loss(v, inputs, random)
-	nodes := make([]*Node, len(t.parameters))
-	for i, path := range t.parameters {
-		nodes[i] = v.Get(path)
-	}
-	gradients := Gradient(loss, nodes...)
+	gradients := t.bank.Gradients(loss, v, t.parameters)
 	total := ScalarZero(loss.Graph(), loss.DType())
 	for _, g := range gradients {
 		total = Add(total, ReduceAllSum(Square(g)))

@@ -1,0 +1,218 @@
+package weights
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/ml/model"
+)
+
+// Bank is a store of variables in which many may travel as one. A network has
+// hundreds of variables with their moments and averages, and a compiled engine
+// takes longer to be handed them one by one, each step, than to use them; packed
+// end to end they are a handful, and one update moves them all. On the host they
+// keep their own paths: Install packs and Read unpacks.
+type Bank struct {
+	store *model.Store
+	packs []pack
+	slots map[string]slot // where packed variables are, by path
+}
+
+// pack lays variables end to end.
+type pack struct {
+	block    string // path they travel under
+	members  []string
+	shapes   map[string][]int
+	families []string // prefixes of copies that are packed likewise
+}
+
+// slot is a variable's place in a block.
+type slot struct {
+	block    string
+	from, to int
+	shape    []int
+}
+
+// NewBank returns an empty bank that packs nothing.
+func NewBank() *Bank { return &Bank{store: model.NewStore(), slots: map[string]slot{}} }
+
+// Pack makes variables with the members' paths and shapes travel under the path
+// block, and copies of them below each family's prefix, such as their moments,
+// under block below that prefix. A set installed later has all or none of a
+// family.
+func (b *Bank) Pack(block string, members Set, families ...string) {
+	if len(members) == 0 {
+		return
+	}
+	p := pack{block: block, members: members.Paths(), shapes: map[string][]int{}, families: append([]string{""}, families...)}
+	for _, family := range p.families {
+		at := 0
+		for _, member := range p.members {
+			array := members[member]
+			p.shapes[member] = array.Shape
+			b.slots[path.Join(family, member)] = slot{path.Join(family, block), at, at + len(array.Data), array.Shape}
+			at += len(array.Data)
+		}
+	}
+	b.packs = append(b.packs, p)
+}
+
+// Store is what the engine sees, for compiling programs.
+func (b *Bank) Store() *model.Store { return b.store }
+
+// Finalize releases the engine's memory.
+func (b *Bank) Finalize() { b.store.Finalize() }
+
+// Carrier is the path a variable travels under: its own, or its block's.
+func (b *Bank) Carrier(variable string) string {
+	if s, ok := b.slots[variable]; ok {
+		return s.block
+	}
+	return variable
+}
+
+// Install writes every variable of the set, creating those the bank does not
+// have.
+func (b *Bank) Install(set Set) error {
+	plain := Set{}
+	for p, a := range set {
+		if _, packed := b.slots[p]; !packed {
+			plain[p] = a
+		}
+	}
+	for _, p := range b.packs {
+		for _, family := range p.families {
+			joined := New(0)
+			present := 0
+			for _, member := range p.members {
+				a, ok := set[path.Join(family, member)]
+				if !ok {
+					continue
+				}
+				if !slices.Equal(a.Shape, p.shapes[member]) {
+					return fmt.Errorf("variable %q has shape %v, the model needs %v", path.Join(family, member), a.Shape, p.shapes[member])
+				}
+				present++
+				joined.Data = append(joined.Data, a.Data...)
+			}
+			switch present {
+			case 0:
+			case len(p.members):
+				joined.Shape = []int{len(joined.Data)}
+				plain[path.Join(family, p.block)] = joined
+			default:
+				return fmt.Errorf("%d of the %d variables that travel as %q are given; all are needed", present, len(p.members), path.Join(family, p.block))
+			}
+		}
+	}
+	return Install(b.store, plain)
+}
+
+// Read copies the variables below prefix ("" for all) to the host, with the
+// prefix removed.
+func (b *Bank) Read(prefix string) (Set, error) {
+	direct := prefix
+	if b.unpacksBelow(prefix) {
+		direct = ""
+	}
+	all, err := Read(b.store, direct)
+	if err != nil || direct == prefix && prefix != "" {
+		return all, err
+	}
+	for variable, s := range b.slots {
+		if block, ok := all[s.block]; ok {
+			all[variable] = &Array{Shape: slices.Clone(s.shape), Data: slices.Clone(block.Data[s.from:s.to])}
+		}
+	}
+	for _, p := range b.packs {
+		for _, family := range p.families {
+			delete(all, path.Join(family, p.block))
+		}
+	}
+	if prefix == "" {
+		return all, nil
+	}
+	return all.Sub(prefix), nil
+}
+
+// unpacksBelow says whether a packed variable lies below prefix.
+func (b *Bank) unpacksBelow(prefix string) bool {
+	for variable := range b.slots {
+		if prefix == "" || strings.HasPrefix(variable, prefix+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// Vars resolves paths to the bank's variables in graph g: to the parts of
+// blocks, for packed ones.
+func (b *Bank) Vars(g *graph.Graph) Vars {
+	stored := FromStore(b.store, g)
+	parts := map[string]*graph.Node{}
+	return NewVars(func(p string) *graph.Node {
+		s, packed := b.slots[p]
+		if !packed {
+			return stored.Find(p)
+		}
+		if n, ok := parts[p]; ok {
+			return n
+		}
+		block := stored.Find(s.block)
+		if block == nil {
+			return nil
+		}
+		parts[p] = graph.Reshape(graph.Slice(block, graph.AxisRange(s.from, s.to)), s.shape...)
+		return parts[p]
+	})
+}
+
+// Assign sets new values at the end of a step, of blocks for packed variables.
+func (b *Bank) Assign(values map[string]*graph.Node) { Assign(b.store, values) }
+
+// Gradients returns the gradient of a loss with respect to each of the variables
+// or blocks that travel under the given paths, then to each of the other nodes.
+// v must be what Vars resolved the loss's variables with.
+func (b *Bank) Gradients(loss *graph.Node, v Vars, carriers []string, others ...*graph.Node) []*graph.Node {
+	var nodes []*graph.Node
+	counts := make([]int, len(carriers))
+	for i, carrier := range carriers {
+		parts := b.parts(carrier)
+		if parts == nil {
+			parts = []string{carrier}
+		}
+		counts[i] = len(parts)
+		for _, part := range parts {
+			nodes = append(nodes, v.Get(part))
+		}
+	}
+	all := graph.Gradient(loss, append(nodes, others...)...)
+	var result []*graph.Node
+	for i, count := range counts {
+		own := all[:count]
+		all = all[count:]
+		if b.parts(carriers[i]) == nil {
+			result = append(result, own[0])
+			continue
+		}
+		flat := make([]*graph.Node, count)
+		for j, g := range own {
+			flat[j] = graph.Reshape(g, g.Shape().Size())
+		}
+		result = append(result, graph.Concatenate(flat, 0))
+	}
+	return append(result, all...)
+}
+
+// parts lists the variables that travel as block, in their order there, or nil.
+func (b *Bank) parts(block string) []string {
+	for _, p := range b.packs {
+		if p.block == block {
+			return p.members
+		}
+	}
+	return nil
+}

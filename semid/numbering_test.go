@@ -110,3 +110,21 @@ func ExampleNumbering() {
 	fmt.Println(table.Stats().Before.Distinct, "distinct IDs of", table.Levels(), "codes")
 	// Output: 2 distinct IDs of 4 codes
 }
+
+func FuzzParseNumbering(f *testing.F) {
+	f.Add("numbering seed=1 stream=0/3")
+	f.Add("3f")
+	f.Add("numbering seed=1 stream=16/9000000000000000000")
+	f.Fuzz(func(t *testing.T, text string) {
+		s, ok := ParseNumbering(text)
+		if !ok {
+			return
+		}
+		if s.String() != text {
+			t.Errorf("%q is read as %q", text, s)
+		}
+		if _, err := s.Codes([]int{4, 4}, 0, 1); err != nil && s.Stream < 16 {
+			t.Error(err)
+		}
+	})
+}

@@ -61,3 +61,24 @@ func TestNamesOfCatalogues(t *testing.T) {
 		fails(t, CheckNames([]string{name}), "directory")
 	}
 }
+
+func FuzzUnion(f *testing.F) {
+	f.Add([]byte(`{"schema":1,"tokenizer":"ab","catalogues":["a","b"]}`))
+	f.Add([]byte(`{"schema":1,"catalogues":["../a"]}`))
+	f.Add([]byte(`{"schema":2}`))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, UnionFile), content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		u, err := LoadUnion(dir)
+		if err != nil {
+			return
+		}
+		for _, name := range u.Catalogues {
+			if filepath.Dir(filepath.Join(dir, name)) != dir {
+				t.Errorf("%q leads out of the directory", name)
+			}
+		}
+	})
+}

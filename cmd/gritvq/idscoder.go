@@ -36,6 +36,8 @@ type coder interface {
 	store(dir string) error
 	// course is the log of its training, if there was any.
 	course() ([]fit.Record, error)
+	// meaning says how the codes of an ID hang together.
+	meaning() string
 }
 
 // learned codes by a trained tokenizer.
@@ -138,6 +140,17 @@ func (l *learned) course() ([]fit.Record, error) {
 	return records, err
 }
 
+func (l *learned) meaning() string {
+	const alike = "Items that share codes should be alike. "
+	switch q := l.bundle.Config.Quantizer; {
+	case q.Method == "lsh":
+		return alike + "Each code tells on which sides of random planes an item lies; none is coarser than another."
+	case q.Parts > 1:
+		return alike + "Each code describes a slice of an item's latent; none is coarser than another."
+	}
+	return "Items whose IDs begin alike should be alike: the first code is the coarsest, each further one narrows it down."
+}
+
 // numbered codes by the numbers of items alone.
 type numbered struct {
 	numbering semid.Numbering
@@ -167,10 +180,18 @@ func (n numbered) store(dir string) error {
 	if state, err := bundle.StateOf(own); err != nil || state == bundle.Absent {
 		return err
 	}
-	return bundle.Clear(own)
+	if err := bundle.Clear(own); err != nil {
+		return err
+	}
+	os.Remove(own) // only if empty
+	return nil
 }
 
 func (n numbered) course() ([]fit.Record, error) { return nil, nil }
+
+func (n numbered) meaning() string {
+	return "Nothing: these IDs are numbers in random order, so items that share codes have nothing in common."
+}
 
 // coderOf finds what made the table in dir.
 func coderOf(dir string, table *semid.Table, backend string) (coder, error) {

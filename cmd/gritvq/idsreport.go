@@ -38,7 +38,7 @@ func writeIDsReport(dir string, t *semid.Table, items []interactions.Item, k cod
 	page.Section("Codes in use", "A level that uses all of its codes, evenly, tells most items apart.", usageParts(t, stats, records)...)
 	page.Section("Collisions", collisionNote(t, stats), collisionParts(t, stats, items)...)
 	if titled(items) {
-		page.Section("What codes mean", meaningNote(k), meaningParts(t, items)...)
+		page.Section("What codes mean", k.meaning()+" Typical words are more frequent below a code than in the whole catalogue.", meaningParts(t, items)...)
 	}
 	page.Section("Reproduce", "", report.Code{Caption: "Command", Text: command}, report.Paragraph(versionsText(t)))
 	page.Footer(fmt.Sprintf("gritvq %s. Tokenizer %.16s.", version(), t.Tokenizer()))
@@ -147,13 +147,6 @@ func collisionParts(t *semid.Table, stats semid.Stats, items []interactions.Item
 		largest.Rows = append(largest.Rows, report.Cells(codesText(t.Codes(rows[0])), report.Count(len(rows)), titlesText(items, rows, shownTitles)))
 	}
 	return []report.Part{largest, sizes}
-}
-
-func meaningNote(k coder) string {
-	if _, blind := k.(numbered); blind {
-		return "Nothing: these IDs are numbers in random order, so items that share codes have nothing in common."
-	}
-	return "Items whose IDs begin alike should be alike: the first code is the coarsest, each further one narrows it down. Typical words are more frequent below a code than in the whole catalogue."
 }
 
 // meaningParts show the items behind the most used first codes, one path down to

@@ -36,7 +36,7 @@ func (s Numbering) Codes(vocab []int, first, n int) ([]uint32, error) {
 		places *= uint64(size)
 	}
 	if n > 0 && (uint64(s.Stream) >= places || uint64(first+n-1) > (places-1-uint64(s.Stream))/uint64(streams)) {
-		return nil, fmt.Errorf("vocabularies of %v spell %d IDs, too few for %d items times %d; use more codes or levels", vocab, places, first+n, streams)
+		return nil, fmt.Errorf("vocabularies of %v spell %d IDs, too few for %d items; use more codes or levels", vocab, places, (first+n)*streams)
 	}
 	order := data.NewPermutation(int(places), s.Seed)
 	codes := make([]uint32, 0, n*len(vocab))

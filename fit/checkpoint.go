@@ -91,7 +91,7 @@ func (t *Trainer) save() error {
 	if err != nil {
 		return err
 	}
-	set, err := weights.Read(t.store, "")
+	set, err := t.bank.Read("")
 	if err != nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func (t *Trainer) load(path string, file *safetensors.File) error {
 			t.best[name] = array
 		}
 	}
-	return weights.Install(t.store, variables)
+	return t.bank.Install(variables)
 }
 
 // load restores one of the window's arrays.
@@ -222,7 +222,7 @@ func (w *window) load(name string, tensor safetensors.Tensor) error {
 // current returns the variables as they would be exported now: averaged where
 // averages are kept, without optimizer state and caches.
 func (t *Trainer) current() (weights.Set, error) {
-	all, err := weights.Read(t.store, "")
+	all, err := t.bank.Read("")
 	if err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ func (t *Trainer) fitClassical(ctx context.Context) (weights.Set, error) {
 	if err = errors.Join(err, lost); err != nil {
 		return nil, t.abandoned(ctx, fmt.Errorf("fitting the codes: %w", err))
 	}
-	set, err := weights.Read(t.store, "")
+	set, err := t.bank.Read("")
 	if err != nil {
 		return nil, err
 	}

@@ -89,10 +89,10 @@ func (t *Trainer) callPart(exec *model.Exec, x *tensors.Tensor, last, wantCodes 
 func (t *Trainer) trainExec() *model.Exec {
 	if t.train == nil {
 		t.compiling("the training step")
-		t.train = model.MustNewExec(t.backend, t.store, func(_ *model.Scope, in []*graph.Node) []*graph.Node {
-			v := weights.FromStore(t.store, in[0].Graph())
+		t.train = model.MustNewExec(t.backend, t.bank.Store(), func(_ *model.Scope, in []*graph.Node) []*graph.Node {
+			v := t.bank.Vars(in[0].Graph())
 			next, report, index := t.trainStep(v, t.model.Pass, t.parameters, in[0], in[1], in[2], in[3])
-			weights.Assign(t.store, next)
+			t.bank.Assign(next)
 			return []*graph.Node{report, index}
 		})
 	}
@@ -102,11 +102,11 @@ func (t *Trainer) trainExec() *model.Exec {
 func (t *Trainer) warmExec() *model.Exec {
 	if t.warm == nil {
 		t.compiling("the warm-up step")
-		t.warm = model.MustNewExec(t.backend, t.store, func(_ *model.Scope, in []*graph.Node) []*graph.Node {
-			v := weights.FromStore(t.store, in[0].Graph())
+		t.warm = model.MustNewExec(t.backend, t.bank.Store(), func(_ *model.Scope, in []*graph.Node) []*graph.Node {
+			v := t.bank.Vars(in[0].Graph())
 			unquantized := func(ctx *vq.Context, x *graph.Node) tokenizer.Pass { return t.model.Unquantized(ctx.Vars, x) }
 			next, report, _ := t.trainStep(v, unquantized, t.parameters, in[0], in[1], nil, nil)
-			weights.Assign(t.store, next)
+			t.bank.Assign(next)
 			return []*graph.Node{report}
 		})
 	}
@@ -153,9 +153,9 @@ func (t *Trainer) refreshCache(advance bool) error {
 		exec = &t.advance
 	}
 	if *exec == nil {
-		*exec = model.MustNewExec(t.backend, t.store, func(_ *model.Scope, scalars *graph.Node) *graph.Node {
-			v := weights.FromStore(t.store, scalars.Graph())
-			weights.Assign(t.store, t.refreshStep(v, scalars, advance))
+		*exec = model.MustNewExec(t.backend, t.bank.Store(), func(_ *model.Scope, scalars *graph.Node) *graph.Node {
+			v := t.bank.Vars(scalars.Graph())
+			t.bank.Assign(t.refreshStep(v, scalars, advance))
 			return graph.Slice(scalars, graph.AxisRange(0, 1))
 		})
 	}

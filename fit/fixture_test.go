@@ -94,7 +94,7 @@ func step(t testing.TB, trainer *Trainer, at int) error {
 
 func read(t testing.TB, trainer *Trainer) weights.Set {
 	t.Helper()
-	set, err := weights.Read(trainer.store, "")
+	set, err := trainer.bank.Read("")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -132,7 +132,7 @@ const featureLimit = 50
 
 // watchFeatures measures every W and scales a runaway back.
 func (t *Trainer) watchFeatures(r *Record) error {
-	set, err := weights.Read(t.store, "quantizer")
+	set, err := t.bank.Read("quantizer")
 	if err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func (t *Trainer) watchFeatures(r *Record) error {
 		r.FeatureLeast = 0
 	}
 	r.FeatureNorm, r.FeatureLeast = finite(r.FeatureNorm), finite(r.FeatureLeast)
-	return weights.Install(t.store, clipped)
+	return t.bank.Install(clipped)
 }
 
 // journal appends records to log.jsonl. A resumed run cuts off what was written

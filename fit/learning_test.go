@@ -78,7 +78,7 @@ func TestMethodsReachTheKnownOptimum(t *testing.T) {
 		if _, err := trainer.model.Quantizer.Place(set.Sub("quantizer"), 0, rows, targets, transform.Reset); err != nil {
 			continue // its codes are computed; the conformance suite bounds what it learns
 		}
-		if err := weights.Install(trainer.store, set); err != nil {
+		if err := trainer.bank.Install(set); err != nil {
 			t.Fatal(err)
 		}
 		before := score(t, trainer, set, source.Held).MSE / optimum

@@ -19,7 +19,7 @@ func (t *Trainer) installPerceptual() error {
 	if t.source.Perceptual == nil || t.source.Images == nil {
 		return fmt.Errorf("train.perceptual: %g needs pictures and a perceptual network; set it to 0 to train without", t.config.Train.Perceptual)
 	}
-	return weights.Install(t.store, weights.Set{}.Merge(perceptualPrefix, t.source.Perceptual.Variables()))
+	return t.bank.Install(weights.Set{}.Merge(perceptualPrefix, t.source.Perceptual.Variables()))
 }
 
 // perceptual is the mean absolute difference of features between the pictures

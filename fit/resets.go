@@ -32,7 +32,7 @@ func (t *Trainer) maybeReset(x *tensors.Tensor, r *Record) error {
 	if err != nil {
 		return fmt.Errorf("resetting dead codes: %w", err)
 	}
-	set, err := weights.Read(t.store, "quantizer")
+	set, err := t.bank.Read("quantizer")
 	if err != nil {
 		return err
 	}
@@ -96,8 +96,8 @@ func (t *Trainer) codebookPositions() [][]int {
 // currentResiduals returns what each code position sees of a batch [N,d'].
 func (t *Trainer) currentResiduals(x *tensors.Tensor) ([]*weights.Array, error) {
 	if t.residuals == nil {
-		t.residuals = model.MustNewExec(t.backend, t.store, func(_ *model.Scope, in []*graph.Node) []*graph.Node {
-			return t.model.Pass(&vq.Context{Vars: weights.FromStore(t.store, in[0].Graph())}, in[0]).Quantized.Residuals
+		t.residuals = model.MustNewExec(t.backend, t.bank.Store(), func(_ *model.Scope, in []*graph.Node) []*graph.Node {
+			return t.model.Pass(&vq.Context{Vars: t.bank.Vars(in[0].Graph())}, in[0]).Quantized.Residuals
 		})
 	}
 	return readAll(t.residuals.Call(x))
@@ -106,8 +106,8 @@ func (t *Trainer) currentResiduals(x *tensors.Tensor) ([]*weights.Array, error) 
 // currentBooks returns the usable codes of every position.
 func (t *Trainer) currentBooks() ([]*weights.Array, error) {
 	if t.books == nil {
-		t.books = model.MustNewExec(t.backend, t.store, func(_ *model.Scope, g *graph.Graph) []*graph.Node {
-			return t.model.Quantizer.Codebooks(&vq.Context{Vars: weights.FromStore(t.store, g).In("quantizer")})
+		t.books = model.MustNewExec(t.backend, t.bank.Store(), func(_ *model.Scope, g *graph.Graph) []*graph.Node {
+			return t.model.Quantizer.Codebooks(&vq.Context{Vars: t.bank.Vars(g).In("quantizer")})
 		})
 	}
 	return readAll(t.books.Call())
@@ -154,7 +154,7 @@ func (t *Trainer) replace(set weights.Set, touched []vq.Touched) error {
 			return err
 		}
 	}
-	if err := weights.Install(t.store, changed); err != nil {
+	if err := t.bank.Install(changed); err != nil {
 		return err
 	}
 	if t.config.Quantizer.Cache.Period > 1 {
@@ -166,7 +166,7 @@ func (t *Trainer) replace(set weights.Set, touched []vq.Touched) error {
 // overwriteRows edits the touched rows of the variables below prefix that
 // shadow quantizer variables, and adds them to changed.
 func (t *Trainer) overwriteRows(changed weights.Set, prefix string, touched []vq.Touched, edit func(row []float32, at vq.Touched)) error {
-	shadows, err := weights.Read(t.store, prefix+"/quantizer")
+	shadows, err := t.bank.Read(prefix + "/quantizer")
 	if err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ func (t *Trainer) solveAverages() error {
 	if !solve && !rewire {
 		return nil
 	}
-	set, err := weights.Read(t.store, "quantizer")
+	set, err := t.bank.Read("quantizer")
 	if err != nil {
 		return err
 	}
@@ -211,7 +211,7 @@ func (t *Trainer) solveAverages() error {
 			return fmt.Errorf("finding neighbours of codes: %w", err)
 		}
 	}
-	return weights.Install(t.store, weights.Set{}.Merge("quantizer", set))
+	return t.bank.Install(weights.Set{}.Merge("quantizer", set))
 }
 
 // rewireEvery is the least number of steps between neighbour searches: codes

@@ -40,7 +40,7 @@ func banish(t *testing.T, trainer *Trainer, position int, codes ...int) {
 			}
 		}
 	}
-	if err := weights.Install(trainer.store, moved); err != nil {
+	if err := trainer.bank.Install(moved); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -32,7 +32,7 @@ func (t *Trainer) start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("placing the first codes: %w", err)
 	}
-	all, err := weights.Read(t.store, "")
+	all, err := t.bank.Read("")
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (t *Trainer) sampleLatents(ctx context.Context, n int) ([]float32, int, err
 
 // encoder is a runtime over the current network, without codes.
 func (t *Trainer) encoder() (*tokenizer.Runtime, error) {
-	set, err := weights.Read(t.store, "")
+	set, err := t.bank.Read("")
 	if err != nil {
 		return nil, err
 	}

@@ -91,12 +91,7 @@ func (t *Trainer) trainStep(v weights.Vars, build forward, parameters []string, 
 		loss = Add(loss, auxiliary)
 	}
 
-	nodes := make([]*Node, len(parameters))
-	for i, path := range parameters {
-		nodes[i] = v.Get(path)
-	}
-	caches := t.accumulated(v)
-	gradients := Gradient(loss, append(nodes, caches...)...)
+	gradients := t.bank.Gradients(loss, v, parameters, t.accumulated(v)...)
 	next = map[string]*Node{}
 	if parts := t.config.Train.Accumulate; parts > 1 {
 		// What earlier parts of the batch collected joins in; a gradient that is
@@ -122,7 +117,7 @@ func (t *Trainer) trainStep(v weights.Vars, build forward, parameters []string, 
 		}
 		squares[group] = square
 	}
-	gradients, cacheGradients := gradients[:len(nodes)], gradients[len(nodes):]
+	gradients, cacheGradients := gradients[:len(parameters)], gradients[len(parameters):]
 	norm := Sqrt(total)
 	finite := And(IsFinite(loss), IsFinite(norm))
 	kept := ConvertDType(finite, precision)

@@ -6,6 +6,7 @@ import (
 	"math"
 	"path"
 	"path/filepath"
+	"slices"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/ml/model"
@@ -44,13 +45,13 @@ type Trainer struct {
 	dir     string
 	observe Observer
 
-	store   *model.Store
+	bank    *weights.Bank
 	sampler *data.Sampler
 	window  *window
 	journal *journal
 	state   state
 
-	parameters   []string // trained every step
+	parameters   []string // trained every step, by the paths they travel under
 	deferred     []string // trained once a refresh, when the cache accumulates
 	accumulators []string // cached codebooks whose gradient is collected
 	averaged     []string // with a shadow copy that follows them
@@ -81,6 +82,11 @@ type state struct {
 // New prepares a run in dir. fingerprint identifies the data. With resume, a
 // checkpoint in dir is continued if there is one.
 func New(backend compute.Backend, config Config, source Source, fingerprint, dir string, resume bool, observe Observer) (*Trainer, error) {
+	return newTrainer(backend, config, source, fingerprint, dir, resume, observe, backend.Name() != embeddedEngine)
+}
+
+// newTrainer is New; packs says whether the network's variables travel together.
+func newTrainer(backend compute.Backend, config Config, source Source, fingerprint, dir string, resume bool, observe Observer, packs bool) (*Trainer, error) {
 	heapguard.Ensure()
 	if err := config.Validate(); err != nil {
 		return nil, err
@@ -98,10 +104,14 @@ func New(backend compute.Backend, config Config, source Source, fingerprint, dir
 		return nil, err
 	}
 	t := &Trainer{config: config, backend: backend, model: m, source: source, dir: dir, observe: observe,
-		store: model.NewStore(), sampler: sampler, window: newWindow(m.Quantizer.Layout(), config.Quantizer.Resets.Window)}
+		bank: weights.NewBank(), sampler: sampler, window: newWindow(m.Quantizer.Layout(), config.Quantizer.Resets.Window)}
 	t.state.Best = math.Inf(1)
 	if err := t.identify(fingerprint); err != nil {
 		return nil, err
+	}
+	network := m.InitNetwork(config.Seed, source.Mean, source.Variance)
+	if packs {
+		t.pack(network)
 	}
 	restored := false
 	if resume {
@@ -110,7 +120,6 @@ func New(backend compute.Backend, config Config, source Source, fingerprint, dir
 		}
 	}
 	if !restored {
-		network := m.InitNetwork(config.Seed, source.Mean, source.Variance)
 		if err := t.install(network); err != nil {
 			return nil, err
 		}
@@ -135,7 +144,7 @@ func (t *Trainer) Step() int { return t.state.Step }
 // valid.
 func (t *Trainer) Close() error {
 	t.dropExecutors()
-	t.store.Finalize()
+	t.bank.Finalize()
 	return t.journal.close()
 }
 
@@ -160,7 +169,26 @@ func (t *Trainer) install(set weights.Set) error {
 			}
 		}
 	}
-	return weights.Install(t.store, all)
+	return t.bank.Install(all)
+}
+
+// packedPath is where the network's trained variables travel together, to
+// engines that are not the embedded one.
+const packedPath = "packed"
+
+// pack makes the network's variables travel as one, and those of the perceptual
+// network.
+func (t *Trainer) pack(network weights.Set) {
+	trained := weights.Set{}
+	for p, a := range network {
+		if weights.GroupOf(p) == weights.Network {
+			trained[p] = a
+		}
+	}
+	t.bank.Pack(packedPath, trained, append(t.config.Train.Optimizer.Slots(), averagePrefix, partialPrefix)...)
+	if t.config.Train.Perceptual > 0 && t.source.Perceptual != nil {
+		t.bank.Pack(perceptualPrefix+"/"+packedPath, weights.Set{}.Merge(perceptualPrefix, t.source.Perceptual.Variables()))
+	}
 }
 
 // trains says whether a variable is moved by the optimizer.
@@ -172,11 +200,12 @@ func (t *Trainer) trains(p string) bool {
 // listParameters sorts the store's variables into what is trained when.
 func (t *Trainer) listParameters() {
 	t.parameters, t.deferred, t.accumulators, t.averaged = nil, nil, nil, nil
-	set, _ := weights.Read(t.store, "")
+	set, _ := t.bank.Read("")
 	accumulate := t.config.Quantizer.Cache.Period > 1 && t.config.Quantizer.Cache.Gradient == "accumulate"
 	for _, p := range set.Paths() {
-		if _, ok := set[averagePrefix+"/"+p]; ok && (t.trains(p) || t.config.Quantizer.Learn == "ema") {
-			t.averaged = append(t.averaged, p)
+		carrier := t.bank.Carrier(p)
+		if _, ok := set[averagePrefix+"/"+p]; ok && (t.trains(p) || t.config.Quantizer.Learn == "ema") && !slices.Contains(t.averaged, carrier) {
+			t.averaged = append(t.averaged, carrier)
 		}
 		switch {
 		case hasPrefix(p, "optimizer") || hasPrefix(p, averagePrefix):
@@ -185,8 +214,8 @@ func (t *Trainer) listParameters() {
 		case !t.trains(p):
 		case accumulate && weights.GroupOf(p) != weights.Network && weights.GroupOf(p) != weights.Radius:
 			t.deferred = append(t.deferred, p)
-		default:
-			t.parameters = append(t.parameters, p)
+		case !slices.Contains(t.parameters, carrier):
+			t.parameters = append(t.parameters, carrier)
 		}
 	}
 	t.dropExecutors()

@@ -141,3 +141,42 @@ func TestUnionRoundTrip(t *testing.T) {
 	run(t, "recommend", "train", filepath.Join(ids, "b"), in("b", "sequences.txt"), "-o", in("rec"), "--steps", "2", "--batch", "4",
 		"--set", "model.layers=1", "--set", "model.width=8", "--set", "model.feed_forward=8", "--set", "model.heads=1", "--set", "model.head_dim=8", "--set", "model.history=3")
 }
+
+// The last code of an item is the nearest of those that --resolve reassign
+// chooses from, whether codes are levels or slices.
+func TestRankedCodesBeginWithTheItemsOwn(t *testing.T) {
+	dir := t.TempDir()
+	movieLens(t, dir)
+	for _, method := range []string{"grit", "kmeans-ste", "vqvae"} {
+		t.Run(method, func(t *testing.T) {
+			ids := filepath.Join(dir, method)
+			run(t, "ids", filepath.Join(dir, "emb.npy"), "-o", ids, "--method", method, "--codes", "4", "--levels", "3", "--hidden", "none", "--steps", "5")
+			table, err := semid.Load(ids)
+			if err != nil {
+				t.Fatal(err)
+			}
+			k, err := coderOf(ids, table, "go")
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := &catalogue{input: filepath.Join(dir, "emb.npy"), dir: ids}
+			if err := c.read(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			ranked, err := k.ranked(t.Context(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for row := range table.Len() {
+				own := table.Codes(row)
+				order := ranked(row, own[:2])
+				if order[0] != own[2] {
+					t.Errorf("item %d has codes %v, the nearest last ones are %v", row, own, order)
+				}
+				if !slices.Equal(slices.Sorted(slices.Values(order)), []uint32{0, 1, 2, 3}) {
+					t.Errorf("item %d can choose from %v", row, order)
+				}
+			}
+		})
+	}
+}

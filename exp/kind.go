@@ -113,11 +113,16 @@ func (d Decision) tied(difference, best float64) bool {
 // Brief is a finished cell in a few words, such as "error 0.358, 99.8% of codes
 // used".
 func (k *Kind) Brief(r Record) string {
-	unit := ""
+	return fmt.Sprintf("%s, %s of codes used", k.decided(Stat{r.Scores[k.Decide.Measure], math.NaN()}), report.Percent(r.Scores["utilization"], 1))
+}
+
+// decided words the score that ranks, such as "psnr 26.20 ± 0.05 dB".
+func (k *Kind) decided(s Stat) string {
+	text := k.deciding().Title + " " + spread(s, 4)
 	if k.Decide.Unit != "" {
-		unit = " " + k.Decide.Unit
+		text += " " + k.Decide.Unit
 	}
-	return fmt.Sprintf("%s %s%s, %s of codes used", k.deciding().Title, report.Number(r.Scores[k.Decide.Measure], 4), unit, report.Percent(r.Scores["utilization"], 1))
+	return text
 }
 
 // Ways to write a score over seeds.

@@ -82,7 +82,7 @@ func (r *Results) facts() []report.Fact {
 		if len(r.Settings.Points) > 1 {
 			name = "best at " + s.Point.String()
 		}
-		note := fmt.Sprintf("%s %s, held out", r.Kind.deciding().Title, spread(s.Score(r.Kind.Decide.Measure), 4))
+		note := r.Kind.decided(s.Score(r.Kind.Decide.Measure)) + ", held out"
 		if ties := tiedWith(r.Methods, s); len(ties) > 0 {
 			tied := ", tied with "
 			if len(r.Settings.Seeds) == 2 { // their intervals hide all but huge differences

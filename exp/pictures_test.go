@@ -18,6 +18,7 @@ import (
 
 	"github.com/gritvq/gritvq/fit"
 	"github.com/gritvq/gritvq/images"
+	"github.com/gritvq/gritvq/report"
 )
 
 // scenes opens built-in pictures of 16 x 16 pixels.
@@ -184,6 +185,21 @@ func TestUnmeasuredScoresHaveNoColumn(t *testing.T) {
 	content, err := json.Marshal(list[0])
 	if err != nil || !strings.Contains(string(content), `"lpips":{"mean":null,"std":null}`) || !strings.Contains(string(content), `"bits_per_pixel":0.5`) {
 		t.Errorf("as JSON: %s, %v", content, err)
+	}
+}
+
+// What all methods share does not stand out.
+func TestOnlyWinnersStandOut(t *testing.T) {
+	list, err := OfPictures.Summarize([]Record{judged("a", 1, 20), judged("b", 1, 19)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := OfPictures.Table(list, false)
+	for name, want := range map[string][]bool{"psnr": {true, false}, "ssim": {false, false}, "used": {false, false}} {
+		at := slices.IndexFunc(table.Columns, func(c report.Column) bool { return c.Name == name })
+		if table.Rows[0][at].Strong != want[0] || table.Rows[1][at].Strong != want[1] {
+			t.Errorf("%s: %+v and %+v", name, table.Rows[0][at], table.Rows[1][at])
+		}
 	}
 }
 

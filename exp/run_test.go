@@ -259,3 +259,37 @@ func TestScoresAreConsistent(t *testing.T) {
 		}
 	}
 }
+
+// A held-out file is scored in place of a split, and its rows come first in the
+// searched order.
+func TestHeldOutFilesAreScored(t *testing.T) {
+	c, cell := real(t, t.TempDir())
+	held, err := data.Open(t.Context(), "synthetic:mixture?rows=70&dim=8&seed=9", data.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	task := c.Task.(*VectorTask)
+	task.Held = held
+	records, err := c.Run(t.Context(), []Cell{cell("ste", 5)})
+	if err != nil || records[0].Error != "" {
+		t.Fatal(err, records[0].Error)
+	}
+	judged, rows := 0, uint64(0)
+	for _, n := range records[0].Errors {
+		judged += n
+	}
+	for _, n := range records[0].Usage[0] {
+		rows += n
+	}
+	if judged != 70 || rows != 670 {
+		t.Errorf("%d rows were judged and %d counted, want 70 and 670", judged, rows)
+	}
+	got, last, first := make([]float32, 16), make([]float32, 8), make([]float32, 8)
+	if err := errors.Join(gather(task.Source(cell("ste", 5)), 69, 2, got), held.Rows(69, 1, last), task.Vectors.Rows(0, 1, first)); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(got, append(last, first...)) {
+		t.Errorf("rows 69 and 70 are %v, want %v and %v", got, last, first)
+	}
+}

@@ -133,19 +133,25 @@ func Notes(summaries []Summary) []string {
 	return notes
 }
 
-// leads says whether no method of the point beats s in the measure.
+// leads says whether s stands out in the measure: no method of the point beats it,
+// and it beats one.
 func (m Measure) leads(s Summary, summaries []Summary) bool {
 	mine, measured := s.Scores[m.Name]
 	if m.Goal == Neither || !measured {
 		return false
 	}
+	beaten := false
 	for _, other := range summaries {
 		theirs, measured := other.Scores[m.Name]
-		if other.Point == s.Point && measured && m.Goal.beats(theirs.Mean, mine.Mean) {
+		if other.Point != s.Point || !measured {
+			continue
+		}
+		if m.Goal.beats(theirs.Mean, mine.Mean) {
 			return false
 		}
+		beaten = beaten || m.Goal.beats(mine.Mean, theirs.Mean)
 	}
-	return true
+	return beaten
 }
 
 // Sheet holds the summaries as plain numbers, for spreadsheets: means and

@@ -155,7 +155,11 @@ func (f *frame) drawGrouped(c GroupedBars, s BarSeries, number, g int) {
 		drawMarker(&f.markup, number, middle, end, 4.5)
 	}
 	f.close("g")
-	if label := Short(v, 3); written && textLength(label, tickFont) < width+6 {
+	digits := 3
+	if c.Points { // their differences are small beside their size
+		digits = 4
+	}
+	if label := Short(v, digits); written && textLength(label, tickFont) < width+6 {
 		f.element("text", label, "class", "value", "text-anchor", "middle", "x", px(middle), "y", px(top-5))
 	}
 }

@@ -1,8 +1,12 @@
 package eval
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
 )
 
 // Sample is the type of one channel of a pixel: an integer from 0 to 255, or a
@@ -61,22 +65,33 @@ func (s *ImageScores[T]) Add(x, xhat []T, shape ImageShape) error {
 	if len(x) != len(xhat) || len(x)%size != 0 {
 		return fmt.Errorf("%d samples and their reconstruction of %d are not whole pictures of %d x %d x %d", len(x), len(xhat), shape.Height, shape.Width, shape.Channels)
 	}
-	for start := 0; start < len(x); start += size {
-		a, b := x[start:start+size], xhat[start:start+size]
-		decibels, err := PSNR(a, b)
-		if err != nil {
-			return err
-		}
-		similarity, err := SSIM(a, b, shape)
-		if err != nil {
-			return err
-		}
+	// Pictures are scored side by side and summed in their order, so that the
+	// sums do not depend on the number of cores.
+	n := len(x) / size
+	decibels, similarity, failures := make([]float64, n), make([]float64, n), make([]error, n)
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		group.Go(func() {
+			for i := int(next.Add(1) - 1); i < n; i = int(next.Add(1) - 1) {
+				a, b := x[i*size:(i+1)*size], xhat[i*size:(i+1)*size]
+				if decibels[i], failures[i] = PSNR(a, b); failures[i] == nil {
+					similarity[i], failures[i] = SSIM(a, b, shape)
+				}
+			}
+		})
+	}
+	group.Wait()
+	if err := errors.Join(failures...); err != nil {
+		return err
+	}
+	for i := range n {
 		s.images++
-		s.ssim += similarity
-		if math.IsInf(decibels, 1) {
+		s.ssim += similarity[i]
+		if math.IsInf(decibels[i], 1) {
 			s.identical++
 		} else {
-			s.decibels += decibels
+			s.decibels += decibels[i]
 		}
 	}
 	return nil

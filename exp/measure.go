@@ -14,7 +14,6 @@ import (
 	"github.com/gritvq/gritvq/bundle"
 	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/fit"
-	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/vq"
 )
 
@@ -65,11 +64,7 @@ func (c *Comparison) train(ctx context.Context, cell Cell) (Record, error) {
 		return Record{}, err
 	}
 	seconds := clock.seconds()
-	books, err := tokenizer.Usable(backend, trainer.Model(), set)
-	if err != nil {
-		return Record{}, err
-	}
-	runtime, err := tokenizer.NewRuntime(backend, trainer.Model(), set, books)
+	runtime, err := trainer.Runtime(set)
 	if err != nil {
 		return Record{}, err
 	}

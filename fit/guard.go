@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -86,18 +85,12 @@ func (t *Trainer) evaluate(ctx context.Context, r *Record) error {
 
 // score evaluates variables on at most limit held-out rows (0: all).
 func (t *Trainer) score(ctx context.Context, set weights.Set, limit int) (HeldRecord, error) {
-	books, err := tokenizer.Usable(t.backend, t.model, set)
-	if err != nil {
-		return HeldRecord{}, err
-	}
-	runtime, err := tokenizer.NewRuntime(t.backend, t.model, set, books)
-	if err != nil {
+	if err := t.renew(set); err != nil {
 		return HeldRecord{}, fmt.Errorf("step %d: %w", t.state.Step, err)
 	}
-	defer runtime.Close()
 	held := t.source.Held
 	if limit > 0 && held.Len() > limit {
 		held = held.Head(limit)
 	}
-	return t.source.score(ctx, runtime, held)
+	return t.source.score(ctx, t.runtime, held)
 }

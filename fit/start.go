@@ -71,7 +71,6 @@ func (t *Trainer) sampleLatents(ctx context.Context, n int) ([]float32, int, err
 	if err != nil {
 		return nil, 0, err
 	}
-	defer encoder.Close()
 	latents := make([]float32, 0, examples*tokens*t.model.Dim())
 	rows := make([]int, 0, max(64, 4*tokenizer.BlockRows/tokens))
 	for start := 0; start < examples; start += cap(rows) {
@@ -86,13 +85,4 @@ func (t *Trainer) sampleLatents(ctx context.Context, n int) ([]float32, int, err
 		latents = append(latents, z...)
 	}
 	return latents, examples * tokens, nil
-}
-
-// encoder is a runtime over the current network, without codes.
-func (t *Trainer) encoder() (*tokenizer.Runtime, error) {
-	set, err := t.bank.Read("")
-	if err != nil {
-		return nil, err
-	}
-	return tokenizer.NewEncoder(t.backend, t.model, exportable(set))
 }

@@ -57,7 +57,8 @@ type Trainer struct {
 	averaged     []string // with a shadow copy that follows them
 
 	warm, train, residuals, books *model.Exec
-	refresh, advance              *model.Exec // of the cache, without and with a step
+	refresh, advance              *model.Exec        // of the cache, without and with a step
+	runtime                       *tokenizer.Runtime // for evaluations; nil before the first
 	best                          weights.Set
 }
 
@@ -82,10 +83,11 @@ type state struct {
 // New prepares a run in dir. fingerprint identifies the data. With resume, a
 // checkpoint in dir is continued if there is one.
 func New(backend compute.Backend, config Config, source Source, fingerprint, dir string, resume bool, observe Observer) (*Trainer, error) {
-	return newTrainer(backend, config, source, fingerprint, dir, resume, observe, backend.Name() != embeddedEngine)
+	return newTrainer(backend, config, source, fingerprint, dir, resume, observe, false)
 }
 
-// newTrainer is New; packs says whether the network's variables travel together.
+// newTrainer is New; with packs the network's variables travel together to the
+// embedded engine as well.
 func newTrainer(backend compute.Backend, config Config, source Source, fingerprint, dir string, resume bool, observe Observer, packs bool) (*Trainer, error) {
 	heapguard.Ensure()
 	if err := config.Validate(); err != nil {
@@ -110,7 +112,7 @@ func newTrainer(backend compute.Backend, config Config, source Source, fingerpri
 		return nil, err
 	}
 	network := m.InitNetwork(config.Seed, source.Mean, source.Variance)
-	if packs {
+	if packs || backend.Name() != embeddedEngine {
 		t.pack(network)
 	}
 	restored := false
@@ -144,6 +146,9 @@ func (t *Trainer) Step() int { return t.state.Step }
 // valid.
 func (t *Trainer) Close() error {
 	t.dropExecutors()
+	if t.runtime != nil {
+		t.runtime.Close()
+	}
 	t.bank.Finalize()
 	return t.journal.close()
 }

@@ -72,10 +72,30 @@ func Usable(backend compute.Backend, t *Tokenizer, set weights.Set) ([]*weights.
 // NewRuntime prepares a tokenizer with the given variables and usable codebooks
 // (see [Usable]).
 func NewRuntime(backend compute.Backend, t *Tokenizer, set weights.Set, codebooks []*weights.Array) (*Runtime, error) {
-	r := &Runtime{tokenizer: t, codebooks: codebooks}
-	layout := t.Quantizer.Layout()
+	r := &Runtime{tokenizer: t}
+	if err := r.setCodebooks(codebooks); err != nil {
+		return nil, err
+	}
+	return r, r.compile(backend, set)
+}
+
+// Update exchanges variables and usable codebooks for others of the same
+// tokenizer without compiling its programs again; without codebooks only the
+// networks can be used. Nothing else may use the runtime meanwhile.
+func (r *Runtime) Update(set weights.Set, codebooks []*weights.Array) error {
+	r.codebooks, r.search = nil, nil
+	if codebooks != nil {
+		if err := r.setCodebooks(codebooks); err != nil {
+			return err
+		}
+	}
+	return weights.Install(r.store, set)
+}
+
+func (r *Runtime) setCodebooks(codebooks []*weights.Array) error {
+	layout := r.tokenizer.Quantizer.Layout()
 	if len(codebooks) != layout.Positions() {
-		return nil, fmt.Errorf("%d codebooks for %d code positions", len(codebooks), layout.Positions())
+		return fmt.Errorf("%d codebooks for %d code positions", len(codebooks), layout.Positions())
 	}
 	parts := make([]*index.Residual, layout.Parts)
 	for p := range parts {
@@ -84,20 +104,21 @@ func NewRuntime(backend compute.Backend, t *Tokenizer, set weights.Set, codebook
 			book := codebooks[p*layout.Levels+l]
 			codes, err := index.NewCodes(book.Data, book.Shape[0], book.Shape[1])
 			if err != nil {
-				return nil, fmt.Errorf("codebook %d: %w", p*layout.Levels+l, err)
+				return fmt.Errorf("codebook %d: %w", p*layout.Levels+l, err)
 			}
 			levels[l] = codes
 		}
 		var err error
 		if parts[p], err = index.NewResidual(levels...); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	var err error
-	if r.search, err = index.NewProduct(parts...); err != nil {
-		return nil, err
+	search, err := index.NewProduct(parts...)
+	if err != nil {
+		return err
 	}
-	return r, r.compile(backend, set)
+	r.codebooks, r.search = codebooks, search
+	return nil
 }
 
 // NewEncoder prepares the networks alone, for latents before there are codes.

@@ -165,7 +165,7 @@ func (e *experiment) run(ctx context.Context, s *streams, watch fit.Observer) (*
 		return nil, err
 	}
 	result.duration = time.Since(begun)
-	if err := e.score(ctx, s, m, result); err != nil {
+	if err := e.score(ctx, s, trainer, result); err != nil {
 		if ctx.Err() != nil {
 			err = fmt.Errorf("%w while scoring; repeat the command with --resume to finish", fit.ErrInterrupted)
 		}
@@ -175,12 +175,8 @@ func (e *experiment) run(ctx context.Context, s *streams, watch fit.Observer) (*
 }
 
 // score evaluates the trained weights on held-out and training rows.
-func (e *experiment) score(ctx context.Context, s *streams, m *tokenizer.Tokenizer, result *outcome) error {
-	books, err := tokenizer.Usable(e.backend, m, result.weights)
-	if err != nil {
-		return err
-	}
-	if result.runtime, err = tokenizer.NewRuntime(e.backend, m, result.weights, books); err != nil {
+func (e *experiment) score(ctx context.Context, s *streams, trainer *fit.Trainer, result *outcome) (err error) {
+	if result.runtime, err = trainer.Runtime(result.weights); err != nil {
 		return err
 	}
 	if e.source.Images != nil {

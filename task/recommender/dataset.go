@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/gomlx/gomlx/core/tensors"
-
-	"github.com/gritvq/gritvq/data"
 	"github.com/gritvq/gritvq/interactions"
 	"github.com/gritvq/gritvq/semid"
 )
@@ -73,28 +70,6 @@ func (d *Dataset) query(user int, past []int32) Query {
 		q.History[i] = d.rows[item]
 	}
 	return q
-}
-
-// batches returns the inputs of training steps, a function of the step: every
-// epoch visits every example once.
-func (d *Dataset) batches(m Model, batch int, seed uint64) (func(step int64) ([]*tensors.Tensor, error), error) {
-	sampler, err := data.NewSampler(data.All(d.Examples()), batch, seed)
-	if err != nil {
-		return nil, err
-	}
-	inputs, err := m.Batches(d)
-	if err != nil {
-		return nil, err
-	}
-	return func(step int64) ([]*tensors.Tensor, error) {
-		rows := make([]int, batch)
-		sampler.Batch(step, rows)
-		examples := make([]Example, batch)
-		for i, row := range rows {
-			examples[i] = d.example(row, m.History())
-		}
-		return inputs(examples)
-	}, nil
 }
 
 // Part is what a user's last items are for.

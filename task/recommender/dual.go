@@ -82,13 +82,17 @@ func (t dual) Score() string { return "inner_product" }
 
 func (t dual) Depth() int { return 100 }
 
-func (t dual) Batches(d *Dataset) (func(examples []Example) ([]*tensors.Tensor, error), error) {
+// Rooms has one size: an item is told from the others of its batch, which must
+// not depend on how long their histories are.
+func (t dual) Rooms() []int { return []int{t.Config.Length} }
+
+func (t dual) Batches(d *Dataset) (func(examples []Example, room int) ([]*tensors.Tensor, error), error) {
 	items, err := t.Items(d.Table.IDs(), d.Table.Vocab())
 	if err != nil {
 		return nil, err
 	}
 	counts := d.targets()
-	return func(examples []Example) ([]*tensors.Tensor, error) {
+	return func(examples []Example, _ int) ([]*tensors.Tensor, error) {
 		own := make([]twotower.Example, len(examples))
 		for i, e := range examples {
 			share := float64(counts[e.Target]) / float64(d.Examples())

@@ -79,17 +79,17 @@ func (g generative) Score() string { return "log_probability" }
 // Depth leaves out the cutoff of 100: so many beams take twice the time of 50.
 func (g generative) Depth() int { return 50 }
 
-func (g generative) Batches(d *Dataset) (func(examples []Example) ([]*tensors.Tensor, error), error) {
+func (g generative) Batches(d *Dataset) (func(examples []Example, room int) ([]*tensors.Tensor, error), error) {
 	items, err := seqrec.NewItems(d.Table.IDs(), d.Table.Vocab())
 	if err != nil {
 		return nil, err
 	}
-	return func(examples []Example) ([]*tensors.Tensor, error) {
+	return func(examples []Example, room int) ([]*tensors.Tensor, error) {
 		own := make([]seqrec.Example, len(examples))
 		for i, e := range examples {
 			own[i] = seqrec.Example{Query: seqrec.Query(e.Query), Target: e.Target}
 		}
-		return g.Batch(items, own, seqrec.Shape{Rows: len(own), History: g.Config.History})
+		return g.Batch(items, own, seqrec.Shape{Rows: len(own), History: room})
 	}, nil
 }
 
@@ -110,6 +110,8 @@ func (g generative) Searcher(_ context.Context, backend compute.Backend, set wei
 
 // beams is seqrec's searcher as one of recommenders.
 type beams struct{ *seqrec.Searcher }
+
+func (b beams) Update(_ context.Context, set weights.Set) error { return b.Searcher.Update(set) }
 
 func (b beams) Recommend(ctx context.Context, queries []Query, k int) ([][]Scored, error) {
 	own := make([]seqrec.Query, len(queries))

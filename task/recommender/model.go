@@ -80,11 +80,14 @@ type Model interface {
 	String() string
 	// History is the number of items that it reads of a user: the last ones.
 	History() int
+	// Rooms are the numbers of items that a batch may have room for, ascending;
+	// the last is History.
+	Rooms() []int
 	// Init draws the initial variables, a function of the seed.
 	Init(seed uint64) weights.Set
 	// Batches prepares training on a dataset: the returned function makes the
-	// inputs of Loss from examples.
-	Batches(d *Dataset) (func(examples []Example) ([]*tensors.Tensor, error), error)
+	// inputs of Loss from examples, with room for so many items of history.
+	Batches(d *Dataset) (func(examples []Example, room int) ([]*tensors.Tensor, error), error)
 	// Loss builds the scalar to be made small. Graph code: it may panic.
 	Loss(v weights.Vars, inputs []*graph.Node, random *nn.Random) *graph.Node
 	// Searcher prepares answers with the given variables over the items of a
@@ -117,6 +120,9 @@ type Searcher interface {
 	// Recommend returns for each query the k best items, best first, without
 	// repetition; fewer if there are no more. k is at most the Depth.
 	Recommend(ctx context.Context, queries []Query, k int) ([][]Scored, error)
+	// Update exchanges the variables for others of the same model, without
+	// compiling anything again. Nothing else may use the searcher meanwhile.
+	Update(ctx context.Context, set weights.Set) error
 	// Close gives the engine's memory back.
 	Close()
 }

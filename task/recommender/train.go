@@ -39,6 +39,12 @@ func Train(ctx context.Context, backend compute.Backend, d *Dataset, c Config, o
 	if err != nil {
 		return nil, nil, err
 	}
+	var searcher Searcher // compiled once for all evaluations
+	defer func() {
+		if searcher != nil {
+			searcher.Close()
+		}
+	}()
 	problem := learn.Problem{
 		Identity: hash + " " + c.Kind() + " " + o.Data,
 		Init:     func() weights.Set { return m.Init(training.Seed) },
@@ -47,11 +53,15 @@ func Train(ctx context.Context, backend compute.Backend, d *Dataset, c Config, o
 			return m.Loss(v, inputs, nn.NewRandom(random))
 		},
 		Evaluate: func(ctx context.Context, set weights.Set) (float64, map[string]float64, error) {
-			searcher, err := m.Searcher(ctx, backend, set, d.Table, SearchOptions{Depth: c.Validation().Depth})
+			var err error
+			if searcher == nil {
+				searcher, err = m.Searcher(ctx, backend, set, d.Table, SearchOptions{Depth: c.Validation().Depth})
+			} else {
+				err = searcher.Update(ctx, set)
+			}
 			if err != nil {
 				return 0, nil, err
 			}
-			defer searcher.Close()
 			r, err := Rank(ctx, searcher, d, Validation, c.Validation())
 			if err != nil {
 				return 0, nil, err

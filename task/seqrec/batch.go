@@ -2,6 +2,7 @@ package seqrec
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gomlx/gomlx/core/tensors"
 )
@@ -56,16 +57,20 @@ func (m *Model) Batch(items *Items, examples []Example, shape Shape) ([]*tensors
 		tensors.FromFlatDataAndDimensions(inUse, shape.Rows)), nil
 }
 
-// HistoryFor returns the room for items that a batch should have whose longest
-// history is n: one of three sizes, so that short histories, which most are, do
-// not cost what long ones do.
+// Rooms are the numbers of items that a batch may have room for, ascending: few,
+// so that short histories, which most are, do not cost what long ones do, and
+// the engine has few programs to compile.
+func (m *Model) Rooms() []int {
+	n := m.Config.History
+	return slices.Compact([]int{(n + 3) / 4, (n + 1) / 2, n})
+}
+
+// HistoryFor returns the room that a batch should have whose longest history is
+// n.
 func (m *Model) HistoryFor(n int) int {
-	for _, part := range []int{4, 2} {
-		if room := (m.Config.History + part - 1) / part; n <= room {
-			return room
-		}
-	}
-	return m.Config.History
+	rooms := m.Rooms()
+	at, _ := slices.BinarySearch(rooms, min(n, m.Config.History))
+	return rooms[at]
 }
 
 // queryInputs makes the tokens [Rows, places] and lengths [Rows] of queries.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/gritvq/gritvq/index"
 	"github.com/gritvq/gritvq/nn"
-	"github.com/gritvq/gritvq/weights"
 )
 
 // decoding is a search under way: what the engine keeps between two positions.
@@ -25,8 +24,8 @@ type decoding struct {
 // codes, one for every further position predicts those.
 func (s *Searcher) compile(backend compute.Backend) (err error) {
 	m := s.model
-	if s.encode, err = model.NewExec(backend, s.store, func(_ *model.Scope, in []*graph.Node) []*graph.Node {
-		v := weights.FromStore(s.store, in[0].Graph())
+	if s.encode, err = model.NewExec(backend, s.bank.Store(), func(_ *model.Scope, in []*graph.Node) []*graph.Node {
+		v := s.bank.Vars(in[0].Graph())
 		users, lengths := in[0].Shape().Dim(0), in[1]
 		memory := m.decoder.Remember(v.In("decoder"), m.encoder.Build(v.In("encoder"), m.embed(v, in[0]), lengths, nil))
 		start := m.embed(v, m.start(in[0].Graph(), users))
@@ -36,8 +35,8 @@ func (s *Searcher) compile(backend compute.Backend) (err error) {
 		return err
 	}
 	for position := 1; position < len(m.vocab); position++ {
-		step, err := model.NewExec(backend, s.store, func(_ *model.Scope, in []*graph.Node) []*graph.Node {
-			v := weights.FromStore(s.store, in[0].Graph())
+		step, err := model.NewExec(backend, s.bank.Store(), func(_ *model.Scope, in []*graph.Node) []*graph.Node {
+			v := s.bank.Vars(in[0].Graph())
 			tokens, parents, lengths := in[0], in[1], in[2]
 			memory := pairs(in[3 : 3+2*m.Config.Layers])
 			past := pairs(in[3+2*m.Config.Layers:])

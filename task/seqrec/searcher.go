@@ -2,7 +2,10 @@ package seqrec
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/ml/model"
@@ -18,7 +21,8 @@ type SearchOptions struct {
 	Beam int
 	// ExcludeSeen leaves out items of the query's history, all of it.
 	ExcludeSeen bool
-	// Users is the number of queries the engine works on at a time; 0 is 32.
+	// Users is the number of queries the engine works on at a time; 0 is 32, and
+	// 512 for engines with hundreds of cores.
 	Users int
 }
 
@@ -33,13 +37,13 @@ type Scored struct {
 // exactly; a beam that holds the whole catalogue finds exactly the best items.
 // It is safe for concurrent use.
 type Searcher struct {
-	model   *Model
-	items   *Items
-	options SearchOptions
-	singly  bool // a block of few users is cheaper one user at a time
-	store   *model.Store
-	encode  *model.Exec
-	steps   []*model.Exec // of the positions after the first
+	model    *Model
+	items    *Items
+	options  SearchOptions
+	embedded bool // the engine compiles nothing
+	bank     *weights.Bank
+	encode   *model.Exec
+	steps    []*model.Exec // of the positions after the first
 }
 
 // NewSearcher prepares a model with the given variables for a catalogue.
@@ -56,15 +60,31 @@ func NewSearcher(backend compute.Backend, m *Model, set weights.Set, items *Item
 	if o.Beam == 0 {
 		o.Beam = 20
 	}
+	embedded := backend.Name() == embeddedEngine
 	if o.Users == 0 {
-		o.Users = 32
+		o.Users = 512
+		if embedded {
+			o.Users = 32
+		}
 	}
 	heapguard.Ensure()
-	s := &Searcher{model: m, items: items, options: o, singly: backend.Name() == embeddedEngine, store: model.NewStore()}
-	if err := weights.Install(s.store, set); err != nil {
+	s := &Searcher{model: m, items: items, options: o, embedded: embedded, bank: weights.NewBank()}
+	if !embedded {
+		s.bank.Pack("packed", set)
+	}
+	if err := s.bank.Install(set); err != nil {
 		return nil, err
 	}
 	return s, s.compile(backend)
+}
+
+// Update exchanges the variables for others of the same model without compiling
+// its programs again. Nothing else may use the searcher meanwhile.
+func (s *Searcher) Update(set weights.Set) error {
+	if err := s.model.Init(0).Check(set); err != nil {
+		return fmt.Errorf("the variables do not fit the recommender: %w", err)
+	}
+	return s.bank.Install(set)
 }
 
 // embeddedEngine is the name of the engine that compiles nothing, so that it
@@ -77,7 +97,7 @@ func (s *Searcher) Close() {
 	for _, step := range s.steps {
 		step.Finalize()
 	}
-	s.store.Finalize()
+	s.bank.Finalize()
 }
 
 // Recommend returns for each query the k most probable items that the beam
@@ -88,24 +108,51 @@ func (s *Searcher) Recommend(ctx context.Context, queries []Query, k int) ([][]S
 		return nil, fmt.Errorf("%d items were asked for, a beam of %d finds 1 to %d; use a wider one for more", k, s.options.Beam, s.options.Beam)
 	}
 	results := make([][]Scored, len(queries))
-	for _, block := range s.blocks(queries) {
+	blocks := s.blocks(queries)
+	answer := func(b block) error {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return err
 		}
-		own := make([]Query, len(block.queries))
-		for i, at := range block.queries {
+		own := make([]Query, len(b.queries))
+		for i, at := range b.queries {
 			own[i] = queries[at]
 		}
-		found, err := s.search(ctx, own, Shape{Rows: block.users, History: block.history}, k)
-		if err != nil {
-			return nil, err
+		found, err := s.search(ctx, own, Shape{Rows: b.users, History: b.history}, k)
+		for i, list := range found {
+			results[b.queries[i]] = list
 		}
-		for i, at := range block.queries {
-			results[at] = found[i]
+		return err
+	}
+	if s.embedded {
+		for _, b := range blocks {
+			if err := answer(b); err != nil {
+				return nil, err
+			}
 		}
+		return results, nil
+	}
+	// While the engine predicts for one block, the host walks the trie for
+	// others.
+	failures := make([]error, len(blocks))
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range min(len(blocks), blocksAtOnce) {
+		group.Go(func() {
+			for i := int(next.Add(1) - 1); i < len(blocks); i = int(next.Add(1) - 1) {
+				failures[i] = answer(blocks[i])
+			}
+		})
+	}
+	group.Wait()
+	if err := errors.Join(failures...); err != nil {
+		return nil, err
 	}
 	return results, nil
 }
+
+// blocksAtOnce is how many blocks are under way at a time with an engine beside
+// the host.
+const blocksAtOnce = 3
 
 // block is a number of queries whose histories need the same room.
 type block struct {
@@ -120,7 +167,10 @@ func (s *Searcher) blocks(queries []Query) []block {
 	var all []block
 	open := map[int]int{} // block under way, by room
 	for i, q := range queries {
-		room := s.model.HistoryFor(len(q.History))
+		room := s.model.Config.History // one size is one program to compile
+		if s.embedded {
+			room = s.model.HistoryFor(len(q.History))
+		}
 		at, started := open[room]
 		if !started || len(all[at].queries) == s.options.Users {
 			at = len(all)
@@ -128,7 +178,7 @@ func (s *Searcher) blocks(queries []Query) []block {
 		}
 		all[at].queries = append(all[at].queries, i)
 	}
-	if !s.singly {
+	if !s.embedded {
 		return all
 	}
 	var result []block

@@ -175,7 +175,7 @@ func TestBlocks(t *testing.T) {
 	one := recommend(t, newSearcher(t, m, set, items, SearchOptions{Users: 1}), queries, 5)
 	for _, users := range []int{3, 8, 64} {
 		s := newSearcher(t, m, set, items, SearchOptions{Users: users})
-		for _, s.singly = range []bool{true, false} {
+		for _, s.embedded = range []bool{true, false} {
 			for i, found := range recommend(t, s, queries, 5) {
 				same(t, "blocks", found, one[i])
 			}

@@ -45,15 +45,13 @@ type Searcher struct {
 	items   *Items
 	options SearchOptions
 	store   *model.Store
-	encode  *model.Exec
+	encode  *model.Exec // queries
+	embed   *model.Exec // items
 	index   index.Searcher
 }
 
 // NewSearcher makes the vectors of all items and their index.
 func NewSearcher(ctx context.Context, backend compute.Backend, m *Model, set weights.Set, items *Items, o SearchOptions) (*Searcher, error) {
-	if err := m.Init(0).Check(set); err != nil {
-		return nil, fmt.Errorf("the variables do not fit the dual encoder: %w", err)
-	}
 	if o.Effort < 0 || o.Queries < 0 {
 		return nil, fmt.Errorf("an effort of %d for %d queries at a time: neither can be negative", o.Effort, o.Queries)
 	}
@@ -62,24 +60,41 @@ func NewSearcher(ctx context.Context, backend compute.Backend, m *Model, set wei
 	}
 	heapguard.Ensure()
 	s := &Searcher{model: m, items: items, options: o, store: model.NewStore()}
-	if err := s.prepare(ctx, backend, set); err != nil {
+	err := s.compile(backend)
+	if err == nil {
+		err = s.Update(ctx, set)
+	}
+	if err != nil {
 		s.Close()
 		return nil, err
 	}
 	return s, nil
 }
 
-func (s *Searcher) prepare(ctx context.Context, backend compute.Backend, set weights.Set) (err error) {
-	if err := weights.Install(s.store, set); err != nil {
-		return err
-	}
+func (s *Searcher) compile(backend compute.Backend) (err error) {
 	s.encode, err = model.NewExec(backend, s.store, func(_ *model.Scope, in []*graph.Node) *graph.Node {
 		return s.model.queryVectors(weights.FromStore(s.store, in[0].Graph()), in[0], in[1], nil)
 	})
 	if err != nil {
 		return err
 	}
-	rows, err := s.itemVectors(ctx, backend)
+	s.embed, err = model.NewExec(backend, s.store, func(_ *model.Scope, in []*graph.Node) *graph.Node {
+		return s.model.itemVectors(weights.FromStore(s.store, in[0].Graph()), in[0], nil)
+	})
+	return err
+}
+
+// Update exchanges the variables for others of the same model without compiling
+// its programs again, and makes the vectors of all items and their index anew.
+// Nothing else may use the searcher meanwhile.
+func (s *Searcher) Update(ctx context.Context, set weights.Set) error {
+	if err := s.model.Init(0).Check(set); err != nil {
+		return fmt.Errorf("the variables do not fit the dual encoder: %w", err)
+	}
+	if err := weights.Install(s.store, set); err != nil {
+		return err
+	}
+	rows, err := s.itemVectors(ctx)
 	if err != nil {
 		return err
 	}
@@ -101,14 +116,7 @@ func newIndex(ctx context.Context, kind string, rows []float32, n, d int) (index
 }
 
 // itemVectors makes the vectors [n, Width] of all items.
-func (s *Searcher) itemVectors(ctx context.Context, backend compute.Backend) ([]float32, error) {
-	exec, err := model.NewExec(backend, s.store, func(_ *model.Scope, in []*graph.Node) *graph.Node {
-		return s.model.itemVectors(weights.FromStore(s.store, in[0].Graph()), in[0], nil)
-	})
-	if err != nil {
-		return nil, err
-	}
-	defer exec.Finalize()
+func (s *Searcher) itemVectors(ctx context.Context) ([]float32, error) {
 	n, length, width := s.items.Len(), s.items.length, s.model.Config.Width
 	block := min(itemBlock, n)
 	var rows []float32
@@ -118,7 +126,7 @@ func (s *Searcher) itemVectors(ctx context.Context, backend compute.Backend) ([]
 		}
 		tokens := make([]int32, block*length) // the last block is filled up
 		count := copy(tokens, s.items.tokens[start*length:]) / length
-		values, err := call(exec, tensors.FromFlatDataAndDimensions(tokens, block, length))
+		values, err := call(s.embed, tensors.FromFlatDataAndDimensions(tokens, block, length))
 		if err != nil {
 			return nil, fmt.Errorf("encoding items: %w", err)
 		}
@@ -134,8 +142,10 @@ func (s *Searcher) itemVectors(ctx context.Context, backend compute.Backend) ([]
 
 // Close releases the engine's copy of the variables and the compiled programs.
 func (s *Searcher) Close() {
-	if s.encode != nil {
-		s.encode.Finalize()
+	for _, exec := range []*model.Exec{s.encode, s.embed} {
+		if exec != nil {
+			exec.Finalize()
+		}
 	}
 	s.store.Finalize()
 }

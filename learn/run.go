@@ -161,7 +161,7 @@ func (t *trainer) prepare(resume bool) error {
 	return t.compile()
 }
 
-// packedPath is where the trained variables travel together.
+// packedPath is where the trained variables travel, many together.
 const packedPath = "packed"
 
 // embeddedEngine is the name of the engine for which a variable more costs

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gomlx/gomlx/core/graph"
@@ -39,14 +40,26 @@ type slot struct {
 // NewBank returns an empty bank that packs nothing.
 func NewBank() *Bank { return &Bank{store: model.NewStore(), slots: map[string]slot{}} }
 
-// Pack makes variables with the members' paths and shapes travel under the path
-// block, and copies of them below each family's prefix, such as their moments,
-// under block below that prefix. A set installed later has all or none of a
-// family.
-func (b *Bank) Pack(block string, members Set, families ...string) {
-	if len(members) == 0 {
-		return
+// packedTogether bounds the variables of a block: an engine that melts the steps
+// of a block's parts into one program takes long to compile very many.
+const packedTogether = 16
+
+// Pack makes variables with the members' paths and shapes travel in blocks, whose
+// paths are name and a number, and copies of them below each family's prefix,
+// such as their moments, in blocks below that prefix. A set installed later has
+// all or none of a family.
+func (b *Bank) Pack(name string, members Set, families ...string) {
+	paths := members.Paths()
+	for i := 0; i < len(paths); i += packedTogether {
+		own := Set{}
+		for _, p := range paths[i:min(i+packedTogether, len(paths))] {
+			own[p] = members[p]
+		}
+		b.pack(path.Join(name, strconv.Itoa(i/packedTogether)), own, families)
 	}
+}
+
+func (b *Bank) pack(block string, members Set, families []string) {
 	p := pack{block: block, members: members.Paths(), shapes: map[string][]int{}, families: append([]string{""}, families...)}
 	for _, family := range p.families {
 		at := 0

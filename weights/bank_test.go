@@ -1,6 +1,7 @@
 package weights_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -49,7 +50,7 @@ func TestBankKeepsPathsOnTheHost(t *testing.T) {
 	if err != nil || !slices.Equal(moments.Paths(), []string{"net/a", "net/b"}) || moments["net/a"].Data[1] != 7 {
 		t.Errorf("below a prefix: %v, %v", moments.Paths(), err)
 	}
-	for variable, want := range map[string]string{"net/a": "packed", "moment/net/b": "moment/packed", "gain": "gain"} {
+	for variable, want := range map[string]string{"net/a": "packed/0", "moment/net/b": "moment/packed/0", "gain": "gain"} {
 		if got := b.Carrier(variable); got != want {
 			t.Errorf("%s travels as %s, want %s", variable, got, want)
 		}
@@ -62,6 +63,36 @@ func TestBankKeepsPathsOnTheHost(t *testing.T) {
 	}
 	if err := b.Install(weights.Set{"net/a": weights.New(3, 1), "net/b": weights.New(1, 1)}); err == nil {
 		t.Error("a shape that does not fit was installed")
+	}
+}
+
+// Many variables travel in several blocks.
+func TestBankPacksInBlocks(t *testing.T) {
+	many := weights.Set{}
+	for i := range 40 {
+		many[fmt.Sprintf("w%02d", i)] = weights.Full(float32(i), 1+i%3)
+	}
+	b := weights.NewBank()
+	defer b.Finalize()
+	b.Pack("packed", many)
+	if err := b.Install(many); err != nil {
+		t.Fatal(err)
+	}
+	blocks := map[string]bool{}
+	for p := range many {
+		blocks[b.Carrier(p)] = true
+	}
+	if len(blocks) != 3 || !blocks["packed/2"] {
+		t.Errorf("40 variables travel as %v", blocks)
+	}
+	all, err := b.Read("")
+	if err != nil || len(all) != 40 {
+		t.Fatalf("read %d variables, %v", len(all), err)
+	}
+	for p, a := range many {
+		if !slices.Equal(all[p].Data, a.Data) {
+			t.Errorf("%s: %v, want %v", p, all[p].Data, a.Data)
+		}
 	}
 }
 
@@ -95,7 +126,7 @@ func TestBankSteps(t *testing.T) {
 	if err := plain.Install(line()); err != nil {
 		t.Fatal(err)
 	}
-	got, sum := step(packed, []string{"packed", "gain"})
+	got, sum := step(packed, []string{"packed/0", "gain"})
 	want, wantSum := step(plain, []string{"net/a", "net/b", "gain"})
 	for p, a := range want {
 		if !slices.Equal(got[p].Data, a.Data) {

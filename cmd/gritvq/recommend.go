@@ -12,8 +12,9 @@ import (
 // recommendTrainOptions is the command line of recommend train.
 type recommendTrainOptions struct {
 	modelTraining
-	ids, log string
-	model    string
+	ids   string
+	log   logOptions
+	model string
 }
 
 // recommendCommands are what the subcommands of recommend run.
@@ -59,13 +60,14 @@ func newRecommendTrain(s *streams, run func(context.Context, *streams, recommend
 		Long: `Learns to continue the sequences of a log: sequences.txt (a user a line: user item item
 ...), .csv, .tsv or .parquet of (user, item, time), or synthetic:shop. Of every user
 the last item is kept for testing and the one before for validation, by which training
-stops early. IDS is a directory made by gritvq ids.`,
+stops early. IDS is a directory made by gritvq ids. --core 5 keeps to users and items
+of at least five interactions; give eval the same.`,
 		Example: `  gritvq recommend train ids sequences.txt -o rec
   gritvq recommend train ids sequences.txt -o dual --model dual --steps 5000
-  gritvq recommend train ids log.csv -o rec --steps 5000 --set model.layers=2`,
+  gritvq recommend train ids log.csv -o rec --core 5 --steps 5000 --set model.layers=2`,
 		Args: arguments("IDS", "LOG"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.ids, o.log = args[0], args[1]
+			o.ids, o.log.path = args[0], args[1]
 			if err := requireOutput(o.output, "rec"); err != nil {
 				return err
 			}
@@ -73,20 +75,22 @@ stops early. IDS is a directory made by gritvq ids.`,
 		},
 	}
 	o.addFlags(cmd, "recommender")
+	o.log.add(cmd)
 	cmd.Flags().StringVar(&o.model, "model", recommender.Kinds()[0], "kind of model: "+strings.Join(recommender.Kinds(), " or "))
 	return cmd
 }
 
 // recommendEvalOptions is the command line of recommend eval.
 type recommendEvalOptions struct {
-	dir, log string
-	beam     int
-	search   searchFlags
-	perUser  string
-	cold     int
-	backend  string
-	workers  int
-	json     bool
+	dir     string
+	log     logOptions
+	beam    int
+	search  searchFlags
+	perUser string
+	cold    int
+	backend string
+	workers int
+	json    bool
 }
 
 func newRecommendEval(s *streams, run func(context.Context, *streams, recommendEvalOptions) error) *cobra.Command {
@@ -102,11 +106,12 @@ every user's rank, for gritvq recommend significance.`,
   gritvq recommend eval dual sequences.txt --beam 100 --search hnsw`,
 		Args: arguments("DIR", "LOG"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.dir, o.log = args[0], args[1]
+			o.dir, o.log.path = args[0], args[1]
 			return run(cmd.Context(), s, o)
 		},
 	}
 	f := cmd.Flags()
+	o.log.add(cmd)
 	f.IntVar(&o.beam, "beam", 0, "length of the lists, and beams of a generative model; metrics beyond it are not reported\n(default 50 beams, lists of 100 of a dual encoder)")
 	o.search.add(cmd)
 	f.StringVar(&o.perUser, "per-user", "", "file of every user's rank and scores: .parquet or .csv")

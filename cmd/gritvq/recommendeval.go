@@ -69,6 +69,9 @@ func runRecommendEval(ctx context.Context, s *streams, o recommendEvalOptions) e
 	if err := o.search.check(); err != nil {
 		return err
 	}
+	if err := o.log.check(); err != nil {
+		return err
+	}
 	if err := useWorkers(o.workers); err != nil {
 		return err
 	}
@@ -79,7 +82,7 @@ func runRecommendEval(ctx context.Context, s *streams, o recommendEvalOptions) e
 	if o.beam == 0 {
 		o.beam = r.Model.Depth()
 	}
-	log, err := openLog(ctx, s, o.log)
+	log, err := o.log.open(ctx, s)
 	if err != nil {
 		return err
 	}

@@ -7,23 +7,11 @@ import (
 	"time"
 
 	"github.com/gritvq/gritvq/eval"
-	"github.com/gritvq/gritvq/interactions"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/semid"
 	"github.com/gritvq/gritvq/task/modeldir"
 	"github.com/gritvq/gritvq/task/recommender"
 )
-
-// openLog reads a log and says what it holds.
-func openLog(ctx context.Context, s *streams, path string) (*interactions.Log, error) {
-	log, err := interactions.Open(ctx, path, interactions.Options{})
-	if err != nil {
-		return nil, err
-	}
-	stats := log.Stats()
-	s.remark("%s: %s users, %s items, %s interactions, %s a user", path, report.Count(stats.Users), report.Count(stats.Items), report.Count(stats.Interactions), report.Number(stats.MeanLength, 3))
-	return log, nil
-}
 
 func runRecommendTrain(ctx context.Context, s *streams, o recommendTrainOptions) error {
 	c, err := recommender.Default(o.model)
@@ -36,6 +24,9 @@ func runRecommendTrain(ctx context.Context, s *streams, o recommendTrainOptions)
 	if err := useWorkers(o.workers); err != nil {
 		return err
 	}
+	if err := o.log.check(); err != nil {
+		return err
+	}
 	if err := o.check("recommender"); err != nil {
 		return err
 	}
@@ -43,7 +34,7 @@ func runRecommendTrain(ctx context.Context, s *streams, o recommendTrainOptions)
 	if err != nil {
 		return err
 	}
-	log, err := openLog(ctx, s, o.log)
+	log, err := o.log.open(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -67,7 +58,7 @@ func runRecommendTrain(ctx context.Context, s *streams, o recommendTrainOptions)
 	watch := newLearnProgress(s, c.Training().Steps)
 	stats := log.Stats()
 	m, set, err := recommender.Train(ctx, backend, d, c, recommender.TrainOptions{Dir: o.output, Resume: o.resumes(), Watch: watch.observer(),
-		Data: fmt.Sprintf("%s %d %d %d ids %s %d", filepath.Base(o.log), stats.Users, stats.Items, stats.Interactions, table.Tokenizer(), table.Version())})
+		Data: fmt.Sprintf("%s %d %d %d ids %s %d", filepath.Base(o.log.path), stats.Users, stats.Items, stats.Interactions, table.Tokenizer(), table.Version())})
 	watch.done()
 	if err != nil {
 		return stopped(err)
@@ -82,7 +73,7 @@ func runRecommendTrain(ctx context.Context, s *streams, o recommendTrainOptions)
 		return err
 	}
 	r := &recommender.Recommender{Config: c, Model: m, Weights: set, Table: table, Manifest: modeldir.Manifest{
-		CreatedBy: "gritvq " + version(), Created: time.Now().UTC().Truncate(time.Second), Command: s.command, Data: baseName(o.log),
+		CreatedBy: "gritvq " + version(), Created: time.Now().UTC().Truncate(time.Second), Command: s.command, Data: baseName(o.log.path),
 		Users: stats.Users, Steps: c.Training().Steps, Seconds: time.Since(begun).Seconds(), Validation: validation.Means(5, 10, 20)}}
 	if err := copyItems(o.ids, o.output); err != nil {
 		return err

@@ -1,30 +1,25 @@
 package learn
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
-	"strings"
 
-	"github.com/gritvq/gritvq/safetensors"
-	"github.com/gritvq/gritvq/weights"
+	"github.com/gritvq/gritvq/internal/checkpoint"
 )
 
 // The files of a run.
 const (
-	CheckpointFile = "checkpoint.safetensors"
+	CheckpointFile = checkpoint.Newest
 	LogFile        = "log.jsonl"
 )
 
-const (
-	variablesPrefix = "variables/"
-	bestPrefix      = "best/"
-)
+// checkpointsKept are the newest and, in case it is damaged, the one before.
+const checkpointsKept = 2
 
-// save writes the checkpoint whole or not at all.
+// RemoveCheckpoints deletes the checkpoints of a run in dir.
+func RemoveCheckpoints(dir string) error { return checkpoint.Remove(dir) }
+
+// save writes a checkpoint.
 func (t *trainer) save() error {
 	if err := t.log.Sync(); err != nil {
 		return fmt.Errorf("saving the training log: %w", err)
@@ -33,38 +28,20 @@ func (t *trainer) save() error {
 	if math.IsInf(s.Best, 0) {
 		s.Best = -math.MaxFloat64 // JSON has no infinity
 	}
-	host, err := json.Marshal(s)
-	if err != nil {
-		return err
-	}
 	set, err := t.bank.Read("")
 	if err != nil {
 		return err
 	}
-	var list []safetensors.Tensor
-	for _, p := range set.Paths() {
-		list = append(list, safetensors.FromFloat32(variablesPrefix+p, set[p].Shape, set[p].Data))
-	}
-	for _, p := range t.best.Paths() {
-		list = append(list, safetensors.FromFloat32(bestPrefix+p, t.best[p].Shape, t.best[p].Data))
-	}
-	return safetensors.Write(filepath.Join(t.dir, CheckpointFile), list, map[string]string{"state": string(host)})
+	return checkpoint.Save(t.dir, checkpointsKept, checkpoint.Content{State: s, Variables: set, Best: t.best})
 }
 
-// restore continues from the directory's checkpoint; it reports whether there
-// was one.
+// restore continues from the directory's newest checkpoint that can be read; it
+// reports whether there was one.
 func (t *trainer) restore() (bool, error) {
-	path := filepath.Join(t.dir, CheckpointFile)
-	file, err := safetensors.Read(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("the checkpoint cannot be resumed: %w", err)
-	}
 	var s state
-	if err := json.Unmarshal([]byte(file.Metadata["state"]), &s); err != nil {
-		return false, fmt.Errorf("the checkpoint %s cannot be resumed: its state is damaged: %w", path, err)
+	c, path, damaged, err := checkpoint.Load(t.dir, checkpointsKept, &s)
+	if err != nil || c == nil {
+		return false, err
 	}
 	if s.Identity != t.problem.Identity {
 		return false, fmt.Errorf("the checkpoint %s was made with other settings or data; repeat the command as it was, or start afresh in another directory", path)
@@ -72,22 +49,9 @@ func (t *trainer) restore() (bool, error) {
 	if s.Best == -math.MaxFloat64 {
 		s.Best = math.Inf(-1)
 	}
-	t.state = s
-	variables := weights.Set{}
-	for _, tensor := range file.Tensors {
-		values, err := tensor.Float32()
-		if err != nil {
-			return false, fmt.Errorf("the checkpoint %s cannot be resumed: %w", path, err)
-		}
-		array := &weights.Array{Shape: tensor.Shape, Data: values}
-		if name, ok := strings.CutPrefix(tensor.Name, variablesPrefix); ok {
-			variables[name] = array
-		} else if name, ok := strings.CutPrefix(tensor.Name, bestPrefix); ok {
-			if t.best == nil {
-				t.best = weights.Set{}
-			}
-			t.best[name] = array
-		}
+	if damaged != nil && t.observe.Status != nil {
+		t.observe.Status(fmt.Sprintf("%v; continuing from the one before it", damaged))
 	}
-	return true, t.bank.Install(variables)
+	t.state, t.best = s, c.Best
+	return true, t.bank.Install(c.Variables)
 }

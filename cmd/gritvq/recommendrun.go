@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gritvq/gritvq/eval"
+	"github.com/gritvq/gritvq/learn"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/semid"
 	"github.com/gritvq/gritvq/task/modeldir"
@@ -81,7 +82,7 @@ func runRecommendTrain(ctx context.Context, s *streams, o recommendTrainOptions)
 	if err := r.Save(o.output); err != nil {
 		return err
 	}
-	if err := removeIfPresent(o.checkpoint()); err != nil {
+	if err := learn.RemoveCheckpoints(o.output); err != nil {
 		return err
 	}
 	return o.showModel(s, "recommender", r.Manifest, time.Since(begun))

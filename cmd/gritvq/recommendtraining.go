@@ -109,7 +109,7 @@ func (o modelTraining) claim() error {
 	if err := removeIfPresent(filepath.Join(o.output, modeldir.ManifestFile)); err != nil {
 		return err
 	}
-	return removeIfPresent(o.checkpoint())
+	return learn.RemoveCheckpoints(o.output)
 }
 
 func (o modelTraining) checkpoint() string { return filepath.Join(o.output, learn.CheckpointFile) }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/interactions"
+	"github.com/gritvq/gritvq/learn"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/semid"
 	"github.com/gritvq/gritvq/task/modeldir"
@@ -92,7 +93,7 @@ func runRetrieveTrain(ctx context.Context, s *streams, o retrieveTrainOptions) e
 	if err := r.Save(o.output); err != nil {
 		return err
 	}
-	if err := removeIfPresent(o.checkpoint()); err != nil {
+	if err := learn.RemoveCheckpoints(o.output); err != nil {
 		return err
 	}
 	return o.showModel(s, "engine", r.Manifest, time.Since(begun))

@@ -3,49 +3,28 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/gritvq/gritvq/internal/atomicfile"
 	"github.com/gritvq/gritvq/report"
 )
 
-// The files of the picture results.
-const (
-	pictureRunsFile   = "pictures.jsonl"
-	pictureTablesFile = "pictures.md"
-)
-
-// generatedMark is where the generated part of the page begins; what people
-// wrote above it is kept.
-const generatedMark = "<!-- made by bench -tables: what follows is replaced -->"
-
-const defaultHead = "# Tokenizers of pictures\n\n"
+// pictureResults names the files of the picture results.
+const pictureResults = "pictures"
 
 // pictureTables adds the runs of files to those in dir and writes the tables and
 // figures of all of them there. Runs that are not there yet are empty cells.
 func pictureTables(files []string, dir string) error {
-	store := filepath.Join(dir, pictureRunsFile)
-	runs, err := readRunFiles(store, files)
+	page, err := openPage(dir, pictureResults, "-tables", "Tokenizers of pictures")
 	if err != nil {
 		return err
 	}
-	page := filepath.Join(dir, pictureTablesFile)
-	before, err := os.ReadFile(page)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	runs, err := readRunFiles[pictureRun](page.path(".jsonl"), files)
+	if err != nil {
 		return err
-	}
-	head, _, marked := strings.Cut(string(before), generatedMark)
-	if len(before) == 0 {
-		head = defaultHead
-	} else if !marked {
-		return fmt.Errorf("%s was not made by -tables; put the line %q where the tables are to be, or choose another -out", page, generatedMark)
 	}
 	if err := checkDistinct(runs); err != nil {
 		return err
@@ -56,7 +35,7 @@ func pictureTables(files []string, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	drawn, err := writeFigures(dir, runs)
+	drawn, err := page.draw(pictureCharts(runs))
 	if err != nil {
 		return err
 	}
@@ -64,19 +43,10 @@ func pictureTables(files []string, dir string) error {
 	if err := writePictureTables(&text, runs, drawn); err != nil {
 		return err
 	}
-	if err := storeRuns(store, runs); err != nil {
+	if err := storeLines(page.path(".jsonl"), runs); err != nil {
 		return err
 	}
-	return atomicfile.Write(page, func(w io.Writer) error {
-		_, err := io.WriteString(w, head+generatedMark+"\n\n"+text.String())
-		return err
-	})
-}
-
-// contestant is a row of a table: a method and the seeds it is to have.
-type contestant struct {
-	method string
-	seeds  int
+	return page.write(text.String())
 }
 
 // methodNames are those of the literature.
@@ -84,15 +54,6 @@ var methodNames = map[string]string{"ste": "STE", "ema": "EMA-VQ", "nsvq": "NSVQ
 	"rotation": "rotation trick", "grit": "GRIT-VQ"}
 
 func displayName(method string) string { return cmp.Or(methodNames[method], method) }
-
-// once lists methods of which one seed is planned.
-func once(methods ...string) []contestant {
-	var rows []contestant
-	for _, m := range methods {
-		rows = append(rows, contestant{m, 1})
-	}
-	return rows
-}
 
 // Who takes part.
 var (
@@ -187,103 +148,44 @@ func writePictureTables(w io.Writer, runs []pictureRun, drawn map[string]bool) e
 	out.text(legend)
 	faces := faceRuns(runs)
 	out.text("## (a) Faces at 128 px, 4,096 codes\n")
-	out.table(scoreTable(faces, faceContestants))
-	out.settings(faces)
+	out.table(scoreTable(faces, withOthers(faceContestants, faces), pictureMeasures, displayName))
+	out.settings(pictureSettings(faces))
 	for _, set := range largeSets {
 		chosen := largeRuns(runs, set.data)
 		out.text(fmt.Sprintf("## (b) %s at 256 px, 16,384 codes\n", set.title))
-		out.table(scoreTable(chosen, largeContestants))
-		out.settings(chosen)
+		out.table(scoreTable(chosen, withOthers(largeContestants, chosen), pictureMeasures, displayName))
+		out.settings(pictureSettings(chosen))
 	}
 	scaling := scalingRuns(runs)
 	out.text("## (c) Number of codes, faces at 128 px\n")
 	for _, m := range []pictureMeasure{psnr, lpips, usedTraining} {
 		out.text("### " + strings.ToUpper(m.title[:1]) + m.title[1:] + "\n")
-		out.table(scalingTable(scaling, m))
+		out.table(scalingSweep(m).table(scaling))
 		out.figure(scalingFile(m), m.title+" against the number of codes")
 	}
-	out.settings(scaling)
+	out.settings(pictureSettings(scaling))
 	levels := levelRuns(runs)
 	out.text(fmt.Sprintf("## (d) Residual levels of %s codes, faces at 128 px\n", report.Count(levelCodes)))
 	out.table(levelTable(levels))
-	out.settings(levels)
+	out.settings(pictureSettings(levels))
 	out.text("## (e) Codes in use over training, faces at 128 px\n\nSeed 1; of recent batches, as training counts them.\n")
 	for _, f := range courseFigures {
 		out.figure(f.file, f.title)
 	}
-	out.failures(runs)
+	writeFailures(out, runs)
 	return out.err
 }
 
 const legend = "Means over seeds ± standard deviations; **best**, and = what is tied with it: no further away than the larger of the two deviations (for a single seed, the\n" +
 	"typical one of the table's other methods). PSNR, SSIM, LPIPS, Frechet distance and KID are of held-out pictures. *Used* is the share of the codes that some token chooses, of\n" +
 	"training and of held-out pictures, with the tokens there are for each code; *dead* is the rest of the former. An empty cell was not measured yet.\n" +
-	"Raw figures: [" + pictureRunsFile + "](" + pictureRunsFile + ").\n"
+	"Raw figures: [" + pictureResults + ".jsonl](" + pictureResults + ".jsonl).\n"
 
-// tableWriter writes the parts of the page and keeps the first error.
-type tableWriter struct {
-	to    io.Writer
-	drawn map[string]bool
-	err   error
-}
-
-func (w *tableWriter) text(s string) {
-	if w.err == nil {
-		_, w.err = io.WriteString(w.to, s+"\n")
-	}
-}
-
-func (w *tableWriter) table(t report.Table) {
-	if w.err == nil {
-		w.err = t.Markdown(w.to)
-	}
-	w.text("")
-}
-
-func (w *tableWriter) figure(file, title string) {
-	if w.drawn[file] {
-		w.text(fmt.Sprintf("![%s](%s)\n", title, file))
-	} else {
-		w.text(title + ": not measured yet.\n")
-	}
-}
-
-// settings says with which flags the runs of a table were trained.
-func (w *tableWriter) settings(runs []pictureRun) {
-	methods := map[string][]string{}
-	var order []string
+// pictureSettings says with which flags runs were trained.
+func pictureSettings(runs []pictureRun) []setting {
+	var list []setting
 	for _, r := range runs {
-		key := r.settings()
-		if methods[key] == nil {
-			order = append(order, key)
-		}
-		if name := displayName(r.Method); !slices.Contains(methods[key], name) {
-			methods[key] = append(methods[key], name)
-		}
+		list = append(list, setting{displayName(r.Method), "gritvq train " + r.settings()})
 	}
-	for _, key := range order {
-		who := "all methods"
-		if len(order) > 1 {
-			who = strings.Join(methods[key], ", ")
-		}
-		w.text(fmt.Sprintf("* `gritvq train %s` (%s)", key, who))
-	}
-	if len(order) > 0 {
-		w.text("")
-	}
-}
-
-// failures lists the runs that have not succeeded.
-func (w *tableWriter) failures(runs []pictureRun) {
-	heading := false
-	for _, r := range runs {
-		if r.Failed == "" {
-			continue
-		}
-		if !heading {
-			w.text("## Runs that failed\n")
-			heading = true
-		}
-		w.text(fmt.Sprintf("* %s after %s: %s", r.ID, seconds(r.Seconds), r.Failed))
-	}
+	return list
 }

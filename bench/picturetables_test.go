@@ -53,7 +53,7 @@ func written(t *testing.T, dir string, files ...string) string {
 	if err := pictureTables(files, dir); err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile(filepath.Join(dir, pictureTablesFile))
+	page, err := os.ReadFile(filepath.Join(dir, pictureResults+".md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestPictureTablesHoldTheRuns(t *testing.T) {
 			t.Errorf("the page has %q", no)
 		}
 	}
-	store, err := os.ReadFile(filepath.Join(dir, pictureRunsFile))
+	store, err := os.ReadFile(filepath.Join(dir, pictureResults+".jsonl"))
 	if err != nil || bytes.Contains(store, []byte("/somewhere")) || bytes.Count(store, []byte("\n")) != 16 {
 		t.Errorf("the store has %d lines, or paths of the machine: %v", bytes.Count(store, []byte("\n")), err)
 	}
@@ -140,7 +140,7 @@ func TestMoreRunsFillTheTables(t *testing.T) {
 	if err := os.WriteFile(more, line, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	page := filepath.Join(dir, pictureTablesFile)
+	page := filepath.Join(dir, pictureResults+".md")
 	if err := os.WriteFile(page, []byte(strings.Replace(first, "# Tokenizers of pictures\n", "# Mine\n\nCommit 123.\n", 1)), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestMoreRunsFillTheTables(t *testing.T) {
 	if got := rowOf(t, second, "## (a) Faces at 128 px, 4,096 codes", "NSVQ")["PSNR (dB)"]; got != "26.00 =" {
 		t.Errorf("the new run is %q", got)
 	}
-	if !strings.HasPrefix(second, "# Mine\n\nCommit 123.\n") || strings.Count(second, generatedMark) != 1 {
+	if !strings.HasPrefix(second, "# Mine\n\nCommit 123.\n") || strings.Count(second, "<!-- made by bench -tables") != 1 {
 		t.Error("what was written above the tables is gone")
 	}
 }
@@ -173,7 +173,7 @@ func TestTablesRefuseWhatTheyCannotShow(t *testing.T) {
 	if err := pictureTables([]string{filepath.Join(dir, "missing")}, dir); err == nil {
 		t.Error("a missing file is no error")
 	}
-	if err := os.WriteFile(filepath.Join(dir, pictureTablesFile), []byte("by hand"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, pictureResults+".md"), []byte("by hand"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if err := pictureTables([]string{fixture}, dir); err == nil || !strings.Contains(err.Error(), "not made by -tables") {
@@ -187,7 +187,7 @@ func TestFiguresDrawTheRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	runs, err := readRuns(fixture, file)
+	runs, err := readRuns[pictureRun](fixture, file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +218,7 @@ func FuzzReadRuns(f *testing.F) {
 	f.Add(content)
 	f.Add([]byte(`{"id":"a-x","data":"celeba-128","method":"m","flags":"--codes","course":[[null,1,1,1,1]]}`))
 	f.Fuzz(func(t *testing.T, lines []byte) {
-		runs, err := readRuns("lines", bytes.NewReader(lines))
+		runs, err := readRuns[pictureRun]("lines", bytes.NewReader(lines))
 		if err != nil {
 			return
 		}

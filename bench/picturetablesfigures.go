@@ -1,12 +1,8 @@
 package main
 
 import (
-	"io"
-	"path/filepath"
-	"slices"
 	"strings"
 
-	"github.com/gritvq/gritvq/internal/atomicfile"
 	"github.com/gritvq/gritvq/report"
 )
 
@@ -43,12 +39,7 @@ func (f courseFigure) chart(runs []pictureRun) report.LineChart {
 	chosen := f.runs(runs)
 	for _, c := range withOthers(faceContestants, chosen) {
 		for _, r := range of(chosen, c.method, func(r pictureRun) bool { return r.Seed == courseSeed }) {
-			line := report.Series{Name: displayName(r.Method)}
-			for _, moment := range r.Course {
-				if value := moment[f.column]; value != nil {
-					line.X, line.Y = append(line.X, *moment[courseStep]), append(line.Y, scale**value)
-				}
-			}
+			line := courseLine(displayName(r.Method), r.Course, f.column, scale)
 			if len(line.X) > 0 {
 				chart.Series = append(chart.Series, line)
 			}
@@ -68,27 +59,15 @@ func scalingFile(m pictureMeasure) string {
 
 func scalingChart(runs []pictureRun, m pictureMeasure) report.LineChart {
 	chart := report.LineChart{Title: strings.ToUpper(m.title[:1]) + m.title[1:] + ", and the number of codes", XLabel: "codes", YLabel: m.title, LogX: true, Percent: m.percent}
-	scale := 1.0
 	if m.percent {
-		scale, chart.YLabel = 100, m.title+" (%)"
+		chart.YLabel = m.title + " (%)"
 	}
-	columns, _ := scalingSamples(runs, m)
-	for i, c := range scalingContestants {
-		line := report.Series{Name: displayName(c.method)}
-		for j, rivals := range columns {
-			if s := rivals[i]; s.n > 0 {
-				line.X, line.Y = append(line.X, float64(scalingCodes[j])), append(line.Y, scale*s.mean)
-			}
-		}
-		if len(line.X) > 0 {
-			chart.Series = append(chart.Series, line)
-		}
-	}
+	chart.Series = scalingSweep(m).series(runs)
 	return chart
 }
 
-// writeFigures draws what there are runs for and says what was drawn.
-func writeFigures(dir string, runs []pictureRun) (map[string]bool, error) {
+// pictureCharts are the figures by the names of their files.
+func pictureCharts(runs []pictureRun) map[string]report.LineChart {
 	charts := map[string]report.LineChart{}
 	for _, m := range []pictureMeasure{psnr, lpips, usedTraining} {
 		charts[scalingFile(m)] = scalingChart(scalingRuns(runs), m)
@@ -96,15 +75,5 @@ func writeFigures(dir string, runs []pictureRun) (map[string]bool, error) {
 	for _, f := range courseFigures {
 		charts[f.file] = f.chart(runs)
 	}
-	drawn := map[string]bool{}
-	for file, chart := range charts {
-		if !slices.ContainsFunc(chart.Series, func(s report.Series) bool { return len(s.X) > 0 }) {
-			continue
-		}
-		if err := atomicfile.Write(filepath.Join(dir, file), func(w io.Writer) error { return report.WriteSVG(w, chart) }); err != nil {
-			return nil, err
-		}
-		drawn[file] = true
-	}
-	return drawn, nil
+	return charts
 }

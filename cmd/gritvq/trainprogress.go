@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/gritvq/gritvq/fit"
@@ -15,18 +16,16 @@ const logEvery = 10 * time.Second
 // trainProgress shows how far a run is: one line in place on a terminal, a line
 // every few seconds elsewhere.
 type trainProgress struct {
-	s           *streams
-	line        *progress.Line
-	steps       int
-	first       int // first step seen, for the speed
-	at          int // last step seen
-	begun, last time.Time
-	fields      string // usage, from the latest record that carries it
+	s      *streams
+	line   *progress.Line
+	steps  int
+	at     int       // last step seen
+	last   time.Time // of the last line of a log
+	fields string    // usage, from the latest record that carries it
 }
 
 func newTrainProgress(s *streams, steps int) *trainProgress {
-	now := time.Now()
-	return &trainProgress{s: s, line: s.line(steps), steps: steps, begun: now, last: now}
+	return &trainProgress{s: s, line: s.line(steps), steps: steps, last: time.Now()}
 }
 
 func (p *trainProgress) observer() fit.Observer {
@@ -34,21 +33,39 @@ func (p *trainProgress) observer() fit.Observer {
 }
 
 // status says what happens before the next step.
-func (p *trainProgress) status(text string) {
-	if p.s.terminal {
-		p.line.Update(int64(p.at), text+" …")
-	} else if text != placing {
-		p.s.remark("%s", text)
+func (p *trainProgress) status(text string) { showStatus(p.s, p.line, p.at, text) }
+
+// showStatus shows what a run does between its steps. A terminal shows it until
+// the next step; a log holds what takes long. Anything else is news, such as a
+// damaged checkpoint, and stays in both.
+func showStatus(s *streams, line *progress.Line, at int, text string) {
+	compiling := strings.HasPrefix(text, "compiling ")
+	switch {
+	case !compiling && text != placing && text != evaluating:
+		notice(s, line, text)
+	case s.terminal:
+		line.Update(int64(at), text+" …")
+	case compiling:
+		s.remark("%s", text)
 	}
 }
 
-// placing is a status too short to mention where it stays on the screen.
-const placing = "placing the codes"
+// Statuses too short to mention where they stay on the screen.
+const (
+	placing    = "placing the codes"
+	evaluating = "evaluating"
+)
+
+// notice prints a line that stays, above the progress.
+func notice(s *streams, line *progress.Line, text string) {
+	if s.terminal {
+		line.Println(text)
+		return
+	}
+	s.remark("%s", text)
+}
 
 func (p *trainProgress) step(r fit.Record) {
-	if p.first == 0 {
-		p.first, p.begun = r.Step, time.Now()
-	}
 	p.at = r.Step
 	if r.Levels != nil {
 		p.fields = fmt.Sprintf("  utilization %s  perplexity %s", report.Percent(r.Utilization, 1), report.Number(r.Perplexity, 4))
@@ -58,27 +75,24 @@ func (p *trainProgress) step(r fit.Record) {
 		fields = r.Phase + "  " + fields
 	}
 	if r.Event != "" {
-		p.event(r.Step, r.Event)
+		notice(p.s, p.line, fmt.Sprintf("step %d: %s", r.Step, r.Event))
 	}
-	if p.s.terminal {
-		p.line.Update(int64(r.Step), fields)
-		return
-	}
-	if now := time.Now(); now.Sub(p.last) >= logEvery {
-		p.last = now
-		done := r.Step - p.first
-		left := now.Sub(p.begun) / time.Duration(max(1, done)) * time.Duration(p.steps-r.Step)
-		p.s.remark("step %d/%d  %s  ETA %s", r.Step, p.steps, fields, report.Duration(left))
-	}
+	p.line.Update(int64(r.Step), fields)
+	logStep(p.s, p.line, &p.last, r.Step, p.steps, fields)
 }
 
-// event reports a safeguard that acted.
-func (p *trainProgress) event(step int, text string) {
-	if p.s.terminal {
-		p.line.Println(fmt.Sprintf("step %d: %s", step, text))
+// logStep prints how far a run is where stderr is no terminal and the last such
+// line is some seconds old.
+func logStep(s *streams, line *progress.Line, last *time.Time, step, steps int, fields string) {
+	now := time.Now()
+	if s.terminal || now.Sub(*last) < logEvery {
 		return
 	}
-	p.s.remark("step %d: %s", step, text)
+	*last = now
+	if left, ok := line.Left(); ok {
+		fields += "  ETA " + report.Duration(left.Round(time.Second))
+	}
+	s.remark("step %d/%d  %s", step, steps, fields)
 }
 
 func (p *trainProgress) done() { p.line.Done() }

@@ -16,7 +16,8 @@ const (
 // state is what one drawing of the line shows.
 type state struct {
 	done, total int64
-	rate        float64 // steps a second, 0 when unknown
+	rate        float64 // steps a second now, 0 when unknown
+	pace        float64 // steps a second to reckon with, 0 when unknown
 	elapsed     time.Duration
 	fields      string
 	finished    bool
@@ -68,10 +69,10 @@ func bar(fraction float64, width int) string {
 }
 
 func (s state) remaining() (time.Duration, bool) {
-	if s.finished || s.total <= 0 || s.rate <= 0 {
+	if s.finished || s.total <= 0 || s.pace <= 0 {
 		return 0, false
 	}
-	seconds := float64(max(0, s.total-s.done)) / s.rate
+	seconds := float64(max(0, s.total-s.done)) / s.pace
 	if seconds > 1000*24*3600 { // beyond any plan, and towards overflow
 		return 0, false
 	}

@@ -32,12 +32,13 @@ type Line struct {
 	done     int64
 	fields   string
 	speed    speedometer
+	pace     pace
 	finished bool
 }
 
 // New returns a line on w for a run of total steps; total <= 0 means that the
-// number of steps is not known. When enabled is false nothing is ever written:
-// pass whether w is a terminal (see IsTerminal).
+// number of steps is not known. When enabled is false nothing is ever written,
+// and Left answers all the same: pass whether w is a terminal (see IsTerminal).
 func New(w io.Writer, total int64, enabled bool) *Line {
 	return newLine(w, total, enabled, time.Now, func() int { return columnsOf(w) })
 }
@@ -51,20 +52,30 @@ func newLine(w io.Writer, total int64, enabled bool, now func() time.Time, colum
 // point from which the speed is measured, so a resumed run and a slow first
 // step do not distort it.
 func (l *Line) Update(done int64, fields string) {
-	if !l.enabled {
-		return
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.finished {
 		return
 	}
 	now := l.now()
+	l.pace.observe(now, done)
+	if !l.enabled {
+		l.done = done
+		return
+	}
 	l.done, l.fields, l.updated = done, textwidth.OneLine(fields), true
 	l.speed.observe(now, done)
 	if l.drawn.IsZero() || now.Sub(l.drawn) >= redrawEvery {
 		l.draw(now)
 	}
+}
+
+// Left estimates the time that the remaining steps take; ok is false while too
+// few are behind to tell.
+func (l *Line) Left() (left time.Duration, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return state{done: l.done, total: l.total, pace: l.pace.rate(), finished: l.finished}.remaining()
 }
 
 // Println prints msg and a line break above the line. Nothing is printed when
@@ -107,7 +118,7 @@ func (l *Line) Done() {
 func (l *Line) draw(now time.Time) {
 	state := state{
 		done: l.done, total: l.total, fields: l.fields,
-		rate: l.speed.rate(), elapsed: now.Sub(l.started), finished: l.finished,
+		rate: l.speed.rate(), pace: l.pace.rate(), elapsed: now.Sub(l.started), finished: l.finished,
 	}
 	text := state.format(l.columns() - 1)
 	width := textwidth.Of(text)

@@ -100,6 +100,54 @@ func TestSpeedFollowsAChangeSmoothly(t *testing.T) {
 	}
 }
 
+// A slow start, with or without a terminal, is soon no part of the time left;
+// evaluations, which come again, are.
+func TestTimeLeftForgetsASlowStartAndKeepsEvaluations(t *testing.T) {
+	for _, enabled := range []bool{true, false} {
+		b := newBench(1000, enabled)
+		b.Update(0, "compiling")
+		b.wait(time.Minute)
+		b.Update(1, "")
+		if left, ok := b.Left(); ok {
+			t.Errorf("after one step %v are left", left)
+		}
+		for step := int64(2); step <= 10; step++ {
+			b.wait(time.Second)
+			b.Update(step, "")
+		}
+		if left, ok := b.Left(); !ok || left != 990*time.Second {
+			t.Errorf("after a slow start %v are left, want 990 s", left)
+		}
+		for step := int64(11); step <= 500; step++ {
+			b.wait(time.Second)
+			if step%10 == 0 {
+				b.Update(step, "evaluating")
+				b.wait(10 * time.Second)
+			}
+			b.Update(step, "")
+		}
+		if left, _ := b.Left(); left < 950*time.Second || left > 1050*time.Second {
+			t.Errorf("with evaluations %v are left, want about 1000 s", left)
+		}
+	}
+}
+
+func TestPaceThinsWhatItRemembers(t *testing.T) {
+	var p pace
+	at := time.Unix(0, 0)
+	for step := range int64(10000) {
+		p.observe(at, step)
+		at = at.Add(time.Second / 4)
+	}
+	if r := p.rate(); r != 4 || len(p.points) > mostPoints {
+		t.Errorf("rate %v of %d points, want 4 of at most %d", r, len(p.points), mostPoints)
+	}
+	p.observe(at, 5)
+	if r := p.rate(); r != 0 {
+		t.Errorf("after a step back the rate is %v, want unknown", r)
+	}
+}
+
 func TestRedrawsAtMostTenTimesASecond(t *testing.T) {
 	b := newBench(100000, true)
 	for step := int64(0); step < 3000; step++ {
@@ -113,7 +161,7 @@ func TestRedrawsAtMostTenTimesASecond(t *testing.T) {
 
 func TestNeverWiderThanTheTerminal(t *testing.T) {
 	for columns := 1; columns <= 130; columns++ {
-		s := state{done: 37, total: 1000, rate: 3, elapsed: time.Hour, fields: "loss 0.5 損失 e\u0301 utilization 99.2%"}
+		s := state{done: 37, total: 1000, rate: 3, pace: 3, elapsed: time.Hour, fields: "loss 0.5 損失 e\u0301 utilization 99.2%"}
 		if got := s.format(columns); textwidth.Of(got) > columns {
 			t.Fatalf("%d columns: %q takes %d", columns, got, textwidth.Of(got))
 		}
@@ -179,10 +227,10 @@ func TestUnknownTotalAndOverrun(t *testing.T) {
 	if got := (state{done: 7, elapsed: time.Second}).format(80); got != "7 steps  0:01 elapsed" {
 		t.Errorf("unknown total: %q", got)
 	}
-	if got := (state{done: 12, total: 10, rate: 1}).format(80); !strings.HasPrefix(got, "100% [====") || !strings.Contains(got, "ETA 0:00") {
+	if got := (state{done: 12, total: 10, pace: 1}).format(80); !strings.HasPrefix(got, "100% [====") || !strings.Contains(got, "ETA 0:00") {
 		t.Errorf("overrun: %q", got)
 	}
-	if got := (state{done: 1, total: 1 << 62, rate: 1e-9}).format(80); strings.Contains(got, "ETA") {
+	if got := (state{done: 1, total: 1 << 62, pace: 1e-9}).format(80); strings.Contains(got, "ETA") {
 		t.Errorf("absurd ETA: %q", got)
 	}
 }

@@ -7,6 +7,7 @@
 //	go run ./bench -json           # for results/
 //	go run ./bench -rate kodak/ -out rate tok-a tok-b   # rate and distortion of picture files beside JPEG and WebP
 //	go run ./bench -tables lines.jsonl -out results     # tables and figures of picture runs, added to those in results/
+//	go run ./bench -recommendation lines.jsonl -users users -out results   # the same of recommendation runs, tested user by user
 //	go run -tags xla ./bench -child pictures-grit-linear -backend xla:PLUGIN   # a step at 256 px on a GPU
 package main
 
@@ -49,17 +50,26 @@ func main() {
 	flag.Func("set", "one setting of a picture scenario (repeatable)", func(s string) error { settings = append(settings, s); return nil })
 	folder := flag.String("rate", "", "measure rate and distortion on the pictures of this `folder`, with the tokenizers given as arguments, beside JPEG and WebP")
 	lines := flag.String("tables", "", "write the tables and figures of the picture runs in this `file` of JSON lines, and in those given as arguments")
+	recommendation := flag.String("recommendation", "", "write the tables and figures of the recommendation runs in this `file` of JSON lines, and in those given as arguments")
+	users := flag.String("users", "", "`directory` of the ranks of every user or query, ID.parquet of recommendation run ID, to test differences")
 	out := flag.String("out", "rate", "`directory` of the rate-distortion figures or of the tables")
-	flag.Parse()
+	arguments := parseFlags(flag.CommandLine, os.Args[1:])
 	if *lines != "" {
-		if err := pictureTables(append([]string{*lines}, flag.Args()...), *out); err != nil {
+		if err := pictureTables(append([]string{*lines}, arguments...), *out); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	if *recommendation != "" {
+		if err := recommendationTables(append([]string{*recommendation}, arguments...), *users, *out); err != nil {
 			fmt.Fprintln(os.Stderr, "bench:", err)
 			os.Exit(1)
 		}
 		return
 	}
 	if *folder != "" {
-		if err := rateDistortion(context.Background(), *folder, flag.Args(), *backend, *out); err != nil {
+		if err := rateDistortion(context.Background(), *folder, arguments, *backend, *out); err != nil {
 			fmt.Fprintln(os.Stderr, "bench:", err)
 			os.Exit(1)
 		}
@@ -127,6 +137,19 @@ func main() {
 	if err := table.Text(os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
+	}
+}
+
+// parseFlags parses flags that stand before, between or behind arguments, and
+// returns these.
+func parseFlags(flags *flag.FlagSet, line []string) []string {
+	var arguments []string
+	for {
+		flags.Parse(line) // exits on an error
+		if flags.NArg() == 0 {
+			return arguments
+		}
+		arguments, line = append(arguments, flags.Arg(0)), flags.Args()[1:]
 	}
 }
 

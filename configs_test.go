@@ -1,6 +1,7 @@
 package gritvq_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,6 +9,8 @@ import (
 
 	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/fit"
+	"github.com/gritvq/gritvq/task/recommender"
+	"github.com/gritvq/gritvq/task/retrieval"
 )
 
 // Every published configuration is complete and valid for this version, and its
@@ -22,27 +25,56 @@ func TestConfigsAreValid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		head, _, _ := strings.Cut(string(document), "\nseed:")
-		for _, want := range []string{"gritvq train ", "--config " + filepath.ToSlash(file), "results/"} {
+		// Nothing is filled in: the file must say it all.
+		command, check := "gritvq train ", validTokenizer
+		switch name := filepath.Base(file); {
+		case strings.HasPrefix(name, "ids-"):
+			command = "gritvq ids "
+		case name == "recommend-generative.yaml":
+			command, check = "gritvq recommend train ", validRecommender(new(recommender.Generative))
+		case name == "recommend-dual.yaml":
+			command, check = "gritvq recommend train ", validRecommender(new(recommender.Dual))
+		case name == "recommend-search.yaml":
+			command, check = "gritvq retrieve train ", validSearch
+		}
+		head, _, _ := strings.Cut(strings.ReplaceAll(string(document), "\nmodel:", "\nseed:"), "\nseed:")
+		for _, want := range []string{command, "--config " + filepath.ToSlash(file), "results/"} {
 			if !strings.Contains(head, want) {
 				t.Errorf("the head of %s does not say %q", file, want)
 			}
 		}
-		var c fit.Config // nothing is filled in: the file must say it all
-		if err := config.Decode(document, &c); err != nil {
+		if err := check(document); err != nil {
 			t.Errorf("%s: %v", file, err)
-			continue
-		}
-		if err := c.Validate(); err != nil {
-			t.Errorf("%s: %v", file, err)
-		}
-		if err := c.Quantizer.Validate(max(1, c.Model.Dim)); err != nil {
-			t.Errorf("%s: %v", file, err)
-		}
-		if c.Model.Pictures() {
-			if _, err := c.Tokenizer(c.Model.Image.Input()); err != nil {
-				t.Errorf("%s: %v", file, err)
-			}
 		}
 	}
+}
+
+func validTokenizer(document []byte) error {
+	var c fit.Config
+	if err := config.Decode(document, &c); err != nil {
+		return err
+	}
+	var pictures error
+	if c.Model.Pictures() {
+		_, pictures = c.Tokenizer(c.Model.Image.Input())
+	}
+	return errors.Join(c.Validate(), c.Quantizer.Validate(max(1, c.Model.Dim)), pictures)
+}
+
+func validRecommender(c recommender.Config) func([]byte) error {
+	return func(document []byte) error {
+		if err := config.Decode(document, c); err != nil {
+			return err
+		}
+		_, err := c.New([]int{256, 256, 256, 256})
+		return errors.Join(c.Validate(), err)
+	}
+}
+
+func validSearch(document []byte) error {
+	var c retrieval.Config
+	if err := config.Decode(document, &c); err != nil {
+		return err
+	}
+	return c.Validate()
 }

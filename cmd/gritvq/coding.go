@@ -2,7 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"strings"
 
 	"github.com/gritvq/gritvq/bundle"
 	"github.com/gritvq/gritvq/data"
@@ -51,6 +55,9 @@ func (o codingOptions) load() (*bundle.Bundle, *tokenizer.Runtime, error) {
 	}
 	switch pictures := isPictures(o.input); {
 	case b.Tokenizer.Config.Pictures() && !pictures:
+		if _, err := os.Stat(o.input); errors.Is(err, fs.ErrNotExist) && !strings.HasPrefix(o.input, "synthetic:") {
+			return nil, nil, fmt.Errorf("cannot read %s: %w; check the path", o.input, fs.ErrNotExist)
+		}
 		return nil, nil, fmt.Errorf("%s is a tokenizer of pictures, and %s is none: give a folder, an archive or a picture", o.bundle, o.input)
 	case !b.Tokenizer.Config.Pictures() && pictures:
 		return nil, nil, fmt.Errorf("%s is a tokenizer of vectors, and %s holds pictures", o.bundle, o.input)

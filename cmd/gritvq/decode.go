@@ -91,7 +91,7 @@ func runDecode(ctx context.Context, s *streams, o decodeOptions) error {
 		return err
 	}
 	defer w.Abort()
-	line := s.line(codes.Len())
+	line := s.count(codes.Len(), "rows")
 	defer line.Done()
 	block := make([]uint32, streamRows*codes.Levels())
 	vocab := b.Tokenizer.Quantizer.Layout().VocabOf(codes.Levels() / layout.Parts)
@@ -110,7 +110,7 @@ func runDecode(ctx context.Context, s *streams, o decodeOptions) error {
 		if err := w.WriteRows(x); err != nil {
 			return err
 		}
-		line.Update(int64(start+n), "rows decoded")
+		line.Update(int64(start+n), "decoded")
 	}
 	if err := w.Commit(); err != nil {
 		return err

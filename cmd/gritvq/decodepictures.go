@@ -15,6 +15,7 @@ import (
 	"github.com/gritvq/gritvq/bundle"
 	"github.com/gritvq/gritvq/images"
 	"github.com/gritvq/gritvq/internal/atomicfile"
+	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/tokenizer"
 )
 
@@ -42,7 +43,7 @@ func decodePictures(ctx context.Context, s *streams, o decodeOptions, b *bundle.
 	}
 	defer out.abort()
 	size := b.Config.Model.Image.Size
-	line := s.line(codes.Len())
+	line := s.count(codes.Len(), "pictures")
 	defer line.Done()
 	vocab := b.Tokenizer.Quantizer.Layout().VocabOf(positions / layout.Parts)
 	for start := 0; start < codes.Len(); start += pictureBlock {
@@ -64,13 +65,18 @@ func decodePictures(ctx context.Context, s *streams, o decodeOptions, b *bundle.
 				return err
 			}
 		}
-		line.Update(int64(start+n), "pictures decoded")
+		line.Update(int64(start+n), "decoded")
 	}
 	if err := out.commit(); err != nil {
 		return err
 	}
 	line.Done()
-	return showWritten(s, o.json, written{Output: o.output, Rows: codes.Len(), Columns: b.Manifest.Input}, "numbers")
+	w := written{Output: o.output, Rows: codes.Len(), Columns: b.Manifest.Input, Bytes: out.bytes()}
+	if o.json {
+		return s.writeJSON(w)
+	}
+	_, err = fmt.Fprintf(s.out, "%s: %s of %d x %d pixels, %sB\n", o.output, counted(w.Rows, "picture"), size, size, report.Short(float64(w.Bytes), 3))
+	return err
 }
 
 // pictureNames are the keys beside a file of codes, or numbers.
@@ -101,6 +107,7 @@ type pictureSink interface {
 	add(name string, p *images.RGB) error
 	commit() error
 	abort()
+	bytes() int64 // of the pictures so far, as PNG
 }
 
 // createPictures opens the output by its name: a .tar, a .png for a single
@@ -131,6 +138,7 @@ func createPictures(output string, n int) (pictureSink, error) {
 type folderSink struct {
 	dir    string
 	single string // the one file, in place of a folder
+	size   int64
 }
 
 func (f *folderSink) add(name string, p *images.RGB) error {
@@ -141,16 +149,26 @@ func (f *folderSink) add(name string, p *images.RGB) error {
 			return err
 		}
 	}
-	return atomicfile.Write(file, func(w io.Writer) error { return png.Encode(w, p) })
+	return atomicfile.Write(file, func(w io.Writer) error {
+		var content bytes.Buffer
+		if err := png.Encode(&content, p); err != nil {
+			return err
+		}
+		n, err := w.Write(content.Bytes())
+		f.size += int64(n)
+		return err
+	})
 }
 
 func (f *folderSink) commit() error { return nil }
 func (f *folderSink) abort()        {}
+func (f *folderSink) bytes() int64  { return f.size }
 
 // tarSink writes a tar of PNGs.
 type tarSink struct {
 	file   *atomicfile.File
 	writer *tar.Writer
+	size   int64
 }
 
 func (t *tarSink) add(name string, p *images.RGB) error {
@@ -161,7 +179,8 @@ func (t *tarSink) add(name string, p *images.RGB) error {
 	if err := t.writer.WriteHeader(&tar.Header{Name: name + ".png", Mode: 0o644, Size: int64(content.Len())}); err != nil {
 		return err
 	}
-	_, err := t.writer.Write(content.Bytes())
+	n, err := t.writer.Write(content.Bytes())
+	t.size += int64(n)
 	return err
 }
 
@@ -172,4 +191,5 @@ func (t *tarSink) commit() error {
 	return t.file.Commit()
 }
 
-func (t *tarSink) abort() { t.file.Abort() }
+func (t *tarSink) abort()       { t.file.Abort() }
+func (t *tarSink) bytes() int64 { return t.size }

@@ -111,7 +111,7 @@ func runEncode(ctx context.Context, s *streams, o encodeOptions) error {
 		return err
 	}
 	defer w.Abort()
-	line := s.line(v.Len())
+	line := s.count(v.Len(), "rows")
 	defer line.Done()
 	buffer := make([]float32, streamRows*v.Dim())
 	for start := 0; start < v.Len(); start += streamRows {
@@ -130,7 +130,7 @@ func runEncode(ctx context.Context, s *streams, o encodeOptions) error {
 		if err := w.WriteRows(codes); err != nil {
 			return err
 		}
-		line.Update(int64(start+n), "rows encoded")
+		line.Update(int64(start+n), "encoded")
 	}
 	if err := w.Commit(); err != nil {
 		return err

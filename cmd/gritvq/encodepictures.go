@@ -41,13 +41,13 @@ func encodePictures(ctx context.Context, s *streams, o encodeOptions, b *bundle.
 	if part.next > 0 {
 		s.remark("continuing after picture %d of %d", part.next, set.Len())
 	}
-	line := s.line(set.Len())
+	line := s.count(set.Len(), "pictures")
 	defer line.Done()
 	for start := part.next; start < set.Len(); start += pictureBlock {
 		if err := encodeBlock(ctx, r, set, start, min(set.Len(), start+pictureBlock), options, part); err != nil {
 			return err
 		}
-		line.Update(int64(min(set.Len(), start+pictureBlock)), "pictures encoded")
+		line.Update(int64(min(set.Len(), start+pictureBlock)), "encoded")
 	}
 	line.Done()
 	if part.rows() == 0 {

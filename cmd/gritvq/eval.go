@@ -61,9 +61,9 @@ func runEval(ctx context.Context, s *streams, o evalOptions) error {
 	if _, err := scan(ctx, s, v); err != nil {
 		return err
 	}
-	line := s.line(v.Len())
+	line := s.count(v.Len(), "rows")
 	scores, _, err := r.Evaluate(ctx, v, data.All(v.Len()), c.options, func(done, _ int) {
-		line.Update(int64(done), "rows scored")
+		line.Update(int64(done), "scored")
 	})
 	line.Done()
 	if err != nil {

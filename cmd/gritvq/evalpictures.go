@@ -30,11 +30,11 @@ func evalPictures(ctx context.Context, s *streams, o evalOptions, b *bundle.Bund
 	if err != nil {
 		return err
 	}
-	line := s.line(set.Len())
+	line := s.count(set.Len(), "pictures")
 	defer line.Done()
 	scores, _, err := recon.Evaluate(ctx, r, set, data.All(set.Len()), networks, recon.Options{
 		Options: tokenizer.Options{Levels: o.levels, Beam: o.beam}, Backend: engine, Entropy: b.Entropy,
-		Progress: func(done, _ int) { line.Update(int64(done), "pictures scored") },
+		Progress: func(done, _ int) { line.Update(int64(done), "scored") },
 	})
 	if err != nil {
 		return err

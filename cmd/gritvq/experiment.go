@@ -183,10 +183,10 @@ func (e *experiment) score(ctx context.Context, s *streams, trainer *fit.Trainer
 		return e.scorePictures(ctx, s, result)
 	}
 	rows := e.source.Train.Head(scoredRows)
-	line := s.line(rows.Len() + e.source.Held.Len())
+	line := s.count(rows.Len()+e.source.Held.Len(), "rows")
 	defer line.Done()
 	scores, usage, err := result.runtime.Evaluate(ctx, e.source.Vectors, rows, tokenizer.Options{}, func(done, _ int) {
-		line.Update(int64(done), "rows scored")
+		line.Update(int64(done), "scored")
 	})
 	if err != nil {
 		return err
@@ -196,7 +196,7 @@ func (e *experiment) score(ctx context.Context, s *streams, trainer *fit.Trainer
 		return nil
 	}
 	held, _, err := result.runtime.Evaluate(ctx, e.source.HeldVectors, e.source.Held, tokenizer.Options{}, func(done, _ int) {
-		line.Update(int64(rows.Len()+done), "rows scored")
+		line.Update(int64(rows.Len()+done), "scored")
 	})
 	result.held = &held
 	return err

@@ -36,11 +36,16 @@ func isPictures(path string) bool {
 
 // openPictures opens a set of pictures as squares; damaged ones are named once.
 func openPictures(ctx context.Context, s *streams, path string, size, workers int) (*images.Set, error) {
-	line := s.line(0)
+	line := s.count(0, "files")
 	defer line.Done()
 	return images.Open(ctx, path, images.Options{Size: size, Workers: workers,
-		Progress: func(done, _ int64) { line.Update(done, "of "+path+" read") },
-		Warn:     func(d images.Damage) { s.remark("%v; it is left out", &d) },
+		Progress: func(done, total int64) {
+			if total > 0 {
+				line.Of(total, "") // bytes, or members of an archive
+			}
+			line.Update(done, "of "+path+" read")
+		},
+		Warn: func(d images.Damage) { s.remark("%v; it is left out", &d) },
 	})
 }
 
@@ -121,12 +126,12 @@ func perceptual(s *streams, o trainOptions, c *fit.Config) (*feature.LPIPS, erro
 // scorePictures evaluates the trained weights on held-out and training pictures.
 func (e *experiment) scorePictures(ctx context.Context, s *streams, result *outcome) error {
 	rows := e.source.Train.Head(scoredPictures)
-	line := s.line(rows.Len() + e.source.Held.Len())
+	line := s.count(rows.Len()+e.source.Held.Len(), "pictures")
 	defer line.Done()
 	done := 0
 	count := func(p tokenizer.Pair) error {
 		done += len(p.Rows)
-		line.Update(int64(done), "pictures scored")
+		line.Update(int64(done), "scored")
 		return nil
 	}
 	train, usage, err := result.runtime.EvaluatePictures(ctx, e.source.Images, rows, tokenizer.Options{}, count)

@@ -45,6 +45,13 @@ func (s *streams) line(total int) *progress.Line {
 	return progress.New(s.err, int64(total), s.terminal)
 }
 
+// count starts a progress line for total units, such as "rows".
+func (s *streams) count(total int, units string) *progress.Line {
+	line := s.line(total)
+	line.Of(int64(total), units)
+	return line
+}
+
 // writeJSON prints v as one indented JSON object to out.
 func (s *streams) writeJSON(v any) error {
 	encoder := json.NewEncoder(s.out)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gritvq/gritvq/data"
+	"github.com/gritvq/gritvq/report"
 )
 
 // openVectors opens a file of vectors. Files that need a converted copy show its
@@ -14,7 +15,8 @@ import (
 func openVectors(ctx context.Context, s *streams, path string, drop bool) (v *data.Vectors, dropped int, err error) {
 	line := s.line(0)
 	v, err = data.Open(ctx, path, data.Options{Progress: func(done, total int) {
-		line.Update(int64(done), fmt.Sprintf("of %d rows converted", total))
+		line.Of(int64(total), "rows")
+		line.Update(int64(done), "converted")
 	}})
 	line.Done()
 	if err != nil || !drop {
@@ -55,7 +57,7 @@ func counted(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return report.Count(n) + " " + noun + "s"
 }
 
 // baseName is a data set's name without its directory.
@@ -68,7 +70,7 @@ func baseName(path string) string {
 
 // scan summarises vectors with a progress line.
 func scan(ctx context.Context, s *streams, v *data.Vectors) (data.Stats, error) {
-	line := s.line(v.Len())
+	line := s.count(v.Len(), "rows")
 	defer line.Done()
-	return v.Scan(ctx, func(done, _ int) { line.Update(int64(done), "rows read") })
+	return v.Scan(ctx, func(done, _ int) { line.Update(int64(done), "read") })
 }

@@ -16,6 +16,7 @@ const (
 // state is what one drawing of the line shows.
 type state struct {
 	done, total int64
+	units       string  // what is counted; empty: nothing worth a number, such as bytes
 	rate        float64 // steps a second now, 0 when unknown
 	pace        float64 // steps a second to reckon with, 0 when unknown
 	elapsed     time.Duration
@@ -27,12 +28,14 @@ type state struct {
 // first, then the end of the line.
 func (s state) format(columns int) string {
 	var parts []string
-	if s.total > 0 {
+	switch {
+	case s.units == "":
+	case s.total > 0:
 		parts = append(parts, fmt.Sprintf("%d/%d", s.done, s.total))
-	} else {
-		parts = append(parts, fmt.Sprintf("%d steps", s.done))
+	default:
+		parts = append(parts, fmt.Sprintf("%d %s", s.done, s.units))
 	}
-	if rate := formatRate(s.rate); rate != "" {
+	if rate := formatRate(s.rate, s.units); rate != "" {
 		parts = append(parts, rate)
 	}
 	parts = append(parts, clock(s.elapsed)+" elapsed")
@@ -79,14 +82,16 @@ func (s state) remaining() (time.Duration, bool) {
 	return time.Duration(seconds * float64(time.Second)), true
 }
 
-func formatRate(rate float64) string {
+func formatRate(rate float64, units string) string {
 	switch {
-	case rate <= 0:
+	case rate <= 0 || units == "":
 		return ""
 	case rate >= 100:
-		return fmt.Sprintf("%.0f steps/s", rate)
+		return fmt.Sprintf("%.0f %s/s", rate, units)
 	case rate >= 1:
-		return fmt.Sprintf("%.1f steps/s", rate)
+		return fmt.Sprintf("%.1f %s/s", rate, units)
+	case units != steps:
+		return fmt.Sprintf("%.2g %s/s", rate, units)
 	}
 	return fmt.Sprintf("%.1f s/step", 1/rate)
 }

@@ -21,6 +21,7 @@ type Line struct {
 	mu      sync.Mutex
 	w       io.Writer
 	total   int64
+	units   string
 	enabled bool
 	now     func() time.Time
 	columns func() int
@@ -44,7 +45,18 @@ func New(w io.Writer, total int64, enabled bool) *Line {
 }
 
 func newLine(w io.Writer, total int64, enabled bool, now func() time.Time, columns func() int) *Line {
-	return &Line{w: w, total: total, enabled: enabled, now: now, columns: columns, started: now()}
+	return &Line{w: w, total: total, units: steps, enabled: enabled, now: now, columns: columns, started: now()}
+}
+
+// steps is what a line counts unless Of says otherwise.
+const steps = "steps"
+
+// Of says that a run counts up to total units, such as "pictures", instead of
+// steps. Without units the line shows the share alone, as suits bytes.
+func (l *Line) Of(total int64, units string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.total, l.units = total, units
 }
 
 // Update tells that done steps of the total are behind, and shows fields
@@ -117,7 +129,7 @@ func (l *Line) Done() {
 // character in the last one makes some terminals wrap.
 func (l *Line) draw(now time.Time) {
 	state := state{
-		done: l.done, total: l.total, fields: l.fields,
+		done: l.done, total: l.total, units: l.units, fields: l.fields,
 		rate: l.speed.rate(), pace: l.pace.rate(), elapsed: now.Sub(l.started), finished: l.finished,
 	}
 	text := state.format(l.columns() - 1)

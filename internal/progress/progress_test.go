@@ -161,12 +161,12 @@ func TestRedrawsAtMostTenTimesASecond(t *testing.T) {
 
 func TestNeverWiderThanTheTerminal(t *testing.T) {
 	for columns := 1; columns <= 130; columns++ {
-		s := state{done: 37, total: 1000, rate: 3, pace: 3, elapsed: time.Hour, fields: "loss 0.5 損失 e\u0301 utilization 99.2%"}
+		s := state{done: 37, total: 1000, units: steps, rate: 3, pace: 3, elapsed: time.Hour, fields: "loss 0.5 損失 e\u0301 utilization 99.2%"}
 		if got := s.format(columns); textwidth.Of(got) > columns {
 			t.Fatalf("%d columns: %q takes %d", columns, got, textwidth.Of(got))
 		}
 	}
-	narrow := state{done: 37, total: 1000, rate: 3}.format(30)
+	narrow := state{done: 37, total: 1000, units: steps, rate: 3}.format(30)
 	if !strings.HasPrefix(narrow, "  3% 37/1000  3.0 steps/s") || !strings.HasSuffix(narrow, "…") {
 		t.Errorf("narrow line %q keeps the wrong things", narrow)
 	}
@@ -224,7 +224,7 @@ func TestDisabledWritesNothing(t *testing.T) {
 }
 
 func TestUnknownTotalAndOverrun(t *testing.T) {
-	if got := (state{done: 7, elapsed: time.Second}).format(80); got != "7 steps  0:01 elapsed" {
+	if got := (state{done: 7, units: steps, elapsed: time.Second}).format(80); got != "7 steps  0:01 elapsed" {
 		t.Errorf("unknown total: %q", got)
 	}
 	if got := (state{done: 12, total: 10, pace: 1}).format(80); !strings.HasPrefix(got, "100% [====") || !strings.Contains(got, "ETA 0:00") {
@@ -245,9 +245,33 @@ func TestClockAndRate(t *testing.T) {
 		}
 	}
 	for rate, want := range map[float64]string{0: "", 1234.4: "1234 steps/s", 12.34: "12.3 steps/s", 0.25: "4.0 s/step"} {
-		if got := formatRate(rate); got != want {
+		if got := formatRate(rate, steps); got != want {
 			t.Errorf("formatRate(%v) = %q, want %q", rate, got, want)
 		}
+	}
+}
+
+// Lines say what they count, or the share alone.
+func TestLineCountsOtherThings(t *testing.T) {
+	b := newBench(0, true)
+	b.Of(4000, "users")
+	for i := range int64(5) {
+		b.Update(1000*i, "scored")
+		b.wait(2 * time.Second)
+	}
+	if got, want := b.screen()[0], "100% [============================] 4000/4000  500 users/s  0:08 elapsed  ETA 0:00  scored"; got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	if got := formatRate(0.25, "pictures"); got != "0.25 pictures/s" {
+		t.Errorf("a slow rate of pictures is %q", got)
+	}
+	bytes := newBench(0, true)
+	bytes.Of(3<<20, "")
+	bytes.Update(0, "")
+	bytes.wait(time.Second)
+	bytes.Update(1<<20, "of photos.tar read")
+	if got, want := bytes.screen()[0], " 33% [========>                   ] 0:01 elapsed  ETA 0:02  of photos.tar read"; got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }
 

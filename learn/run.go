@@ -188,7 +188,7 @@ func (t *trainer) compile() (err error) {
 		t.bank.Assign(next)
 		return report
 	})
-	if t.observe.Status != nil {
+	if t.observe.Status != nil && t.backend.Name() != embeddedEngine { // which compiles nothing
 		t.observe.Status("compiling the training step")
 	}
 	return err

@@ -76,12 +76,19 @@ func CheckNames(names []string) error {
 	return nil
 }
 
+// errAbsent is fs.ErrNotExist without words: the sentence around it says what is
+// not there.
+type errAbsent struct{}
+
+func (errAbsent) Error() string        { return "" }
+func (errAbsent) Is(target error) bool { return target == fs.ErrNotExist }
+
 // noTable explains that dir has no manifest: it may be a union.
 func noTable(dir string) error {
 	if u, err := LoadUnion(dir); err == nil {
-		return fmt.Errorf("%s holds the tables of %s; name one of them, such as %s: %w", dir, strings.Join(u.Catalogues, ", "), filepath.Join(dir, u.Catalogues[0]), fs.ErrNotExist)
+		return fmt.Errorf("%s holds the tables of %s; name one of them, such as %s%w", dir, strings.Join(u.Catalogues, ", "), filepath.Join(dir, u.Catalogues[0]), errAbsent{})
 	}
-	return fmt.Errorf("%s is no table of IDs: it has no %s; check the path: %w", dir, ManifestFile, fs.ErrNotExist)
+	return fmt.Errorf("%s is no table of IDs: it has no %s; check the path%w", dir, ManifestFile, errAbsent{})
 }
 
 // Clear removes a table, and the list of a union, from dir. Tables below stay.

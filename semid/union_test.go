@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -24,6 +25,9 @@ func TestUnionRoundTrip(t *testing.T) {
 	}
 	_, err = Load(dir)
 	fails(t, err, "holds the tables of beauty, toys; name one of them, such as "+filepath.Join(dir, "beauty"))
+	if !errors.Is(err, fs.ErrNotExist) || !strings.HasSuffix(err.Error(), "beauty") {
+		t.Errorf("%v: want an absent table, and nothing after the advice", err)
+	}
 	if err := Clear(dir); err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/gritvq/gritvq/fit"
 	"github.com/gritvq/gritvq/internal/progress"
 	"github.com/gritvq/gritvq/learn"
 	"github.com/gritvq/gritvq/report"
@@ -28,6 +30,9 @@ func (p *learnProgress) observer() learn.Observer {
 }
 
 func (p *learnProgress) step(r learn.Record) {
+	if p.at == 0 && r.Step > 1 {
+		notice(p.s, p.line, fmt.Sprintf("continuing after step %d of %d", r.Step-1, p.steps))
+	}
 	p.at = r.Step
 	if r.Scores != nil {
 		p.scores = fmt.Sprintf("  validation recall@10 %s NDCG@10 %s", report.Number(r.Scores["recall@10"], 4), report.Number(r.Scores["ndcg@10"], 4))
@@ -41,6 +46,18 @@ func (p *learnProgress) step(r learn.Record) {
 	fields := "loss " + report.Number(r.Loss, 4) + p.scores
 	p.line.Update(int64(r.Step), fields)
 	logStep(p.s, p.line, &p.last, r.Step, p.steps, fields)
+}
+
+// stopped explains the error of a run that was interrupted.
+func (p *learnProgress) stopped(err error) error {
+	if !errors.Is(err, learn.ErrInterrupted) {
+		return err
+	}
+	at := ""
+	if p.at > 0 {
+		at = fmt.Sprintf(" at step %d of %d", p.at, p.steps)
+	}
+	return fmt.Errorf("%w%s; repeat the command with --resume to continue", fit.ErrInterrupted, at)
 }
 
 func (p *learnProgress) done() { p.line.Done() }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/gritvq/gritvq/interactions"
 	"github.com/gritvq/gritvq/report"
@@ -41,21 +42,30 @@ func runRecommendAsk(ctx context.Context, s *streams, o recommendAskOptions) err
 		return err
 	}
 	defer searcher.Close()
-	lists, err := searcher.Recommend(ctx, []recommender.Query{query}, o.count)
+	var lists [][]recommender.Scored
+	took, err := medianTime(timedAsks, func(int) (err error) {
+		lists, err = searcher.Recommend(ctx, []recommender.Query{query}, o.count)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	answers := newAnswers(r.Table, r.Model.Score())
+	answers := newAnswers(r.Table, r.Model.Score(), took)
 	for _, item := range lists[0] {
 		answers.add(item.Item, item.Score)
 	}
 	return answers.show(ctx, s, o.dir, o.json)
 }
 
+// timedAsks is how often a question is asked: once to warm up, then to tell the
+// time that an answer takes a program which keeps the model loaded.
+const timedAsks = 4
+
 // answers are items that were found, as ask --json prints them.
 type answers struct {
 	Score string   `json:"score_is"`
 	Items []answer `json:"items"`
+	Time  float64  `json:"ms_per_answer"` // once the model is loaded
 
 	table *semid.Table
 }
@@ -67,8 +77,8 @@ type answer struct {
 	Score float64  `json:"score"`
 }
 
-func newAnswers(table *semid.Table, score string) *answers {
-	return &answers{Score: score, Items: []answer{}, table: table}
+func newAnswers(table *semid.Table, score string, took time.Duration) *answers {
+	return &answers{Score: score, Items: []answer{}, Time: 1000 * took.Seconds(), table: table}
 }
 
 func (a *answers) add(row int32, score float64) {
@@ -92,5 +102,9 @@ func (a *answers) show(ctx context.Context, s *streams, dir string, asJSON bool)
 	if asJSON {
 		return s.writeJSON(a)
 	}
-	return t.Text(s.out)
+	if err := t.Text(s.out); err != nil {
+		return err
+	}
+	s.remark("%s ms for an answer, once loaded", report.Number(a.Time, 3))
+	return nil
 }

@@ -62,7 +62,7 @@ func runRecommendTrain(ctx context.Context, s *streams, o recommendTrainOptions)
 		Data: fmt.Sprintf("%s %d %d %d ids %s %d", filepath.Base(o.log.path), stats.Users, stats.Items, stats.Interactions, table.Tokenizer(), table.Version())})
 	watch.done()
 	if err != nil {
-		return stopped(err)
+		return watch.stopped(err)
 	}
 	searcher, err := m.Searcher(ctx, backend, set, table, recommender.SearchOptions{Depth: 20})
 	if err != nil {
@@ -93,7 +93,8 @@ func rankUsers(ctx context.Context, s *streams, searcher recommender.Searcher, d
 	line := s.line(0)
 	defer line.Done()
 	return recommender.Rank(ctx, searcher, d, part, recommender.RankOptions{Depth: depth, Progress: func(done, total int) {
-		line.Update(int64(done), fmt.Sprintf("of %d users scored", total))
+		line.Of(int64(total), "users")
+		line.Update(int64(done), "scored")
 	}})
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gritvq/gritvq/config"
-	"github.com/gritvq/gritvq/fit"
 	"github.com/gritvq/gritvq/internal/atomicfile"
 	"github.com/gritvq/gritvq/learn"
 	"github.com/gritvq/gritvq/task/modeldir"
@@ -116,14 +115,6 @@ func (o modelTraining) checkpoint() string { return filepath.Join(o.output, lear
 
 // resumes says whether a checkpoint is to be continued.
 func (o modelTraining) resumes() bool { return o.resume && !o.force }
-
-// stopped explains the error of a run that was interrupted.
-func stopped(err error) error {
-	if errors.Is(err, learn.ErrInterrupted) {
-		return fmt.Errorf("%w; repeat the command with --resume to continue", fit.ErrInterrupted)
-	}
-	return err
-}
 
 // present says whether there is a file.
 func present(path string) bool {

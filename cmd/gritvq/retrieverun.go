@@ -72,7 +72,7 @@ func runRetrieveTrain(ctx context.Context, s *streams, o retrieveTrainOptions) e
 		Data: fmt.Sprintf("%s %+v %d ids %s %d", o.source, o.source.ESCI, d.Pairs(), table.Tokenizer(), table.Version())})
 	watch.done()
 	if err != nil {
-		return stopped(err)
+		return watch.stopped(err)
 	}
 	r := &retrieval.Retriever{Config: c, Model: m, Weights: set, Table: table}
 	searcher, err := r.Searcher(ctx, backend, twotower.SearchOptions{})
@@ -104,7 +104,8 @@ func rankSearches(ctx context.Context, s *streams, searcher *retrieval.Searcher,
 	line := s.line(0)
 	defer line.Done()
 	return retrieval.Rank(ctx, searcher, d, part, retrieval.RankOptions{Depth: depth, Progress: func(done, total int) {
-		line.Update(int64(done), fmt.Sprintf("of %d searches scored", total))
+		line.Of(int64(total), "searches")
+		line.Update(int64(done), "scored")
 	}})
 }
 
@@ -170,7 +171,11 @@ func runRetrieveEval(ctx context.Context, s *streams, o retrieveEvalOptions) err
 	if o.json {
 		return s.writeJSON(out)
 	}
-	return out.show(s, fmt.Sprintf("searches whose answers occur at most %d times in training, %d of them:", o.cold, cold.Len()))
+	seen := "do not occur in training"
+	if o.cold > 0 {
+		seen = fmt.Sprintf("occur at most %s in training", counted(o.cold, "time"))
+	}
+	return out.show(s, fmt.Sprintf("searches whose answers %s: %s", seen, report.Count(cold.Len())))
 }
 
 func runRetrieveAsk(ctx context.Context, s *streams, o retrieveAskOptions) error {
@@ -196,11 +201,15 @@ func runRetrieveAsk(ctx context.Context, s *streams, o retrieveAskOptions) error
 		return err
 	}
 	defer searcher.Close()
-	lists, err := searcher.Find(ctx, []string{o.text}, o.count)
+	var lists [][]twotower.Scored
+	took, err := medianTime(timedAsks, func(int) (err error) {
+		lists, err = searcher.Find(ctx, []string{o.text}, o.count)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	answers := newAnswers(r.Table, "inner_product")
+	answers := newAnswers(r.Table, "inner_product", took)
 	for _, item := range lists[0] {
 		answers.add(item.Item, item.Score)
 	}

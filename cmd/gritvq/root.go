@@ -198,12 +198,20 @@ func arguments(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) < len(names):
-			return usagef("%s needs %s: gritvq %s", cmd.Name(), strings.Join(names[len(args):], " and "), cmd.Use)
+			return usagef("%s needs %s: %s", cmd.Name(), strings.Join(names[len(args):], " and "), synopsis(cmd))
 		case len(args) > len(names):
-			return usagef("%s does not take %q: gritvq %s", cmd.Name(), args[len(names)], cmd.Use)
+			return usagef("%s does not take %q: %s", cmd.Name(), args[len(names)], synopsis(cmd))
 		}
 		return nil
 	}
+}
+
+// synopsis is how a command is called, with those above it.
+func synopsis(cmd *cobra.Command) string {
+	if cmd.HasParent() {
+		return cmd.Parent().CommandPath() + " " + cmd.Use
+	}
+	return cmd.Use
 }
 
 // commandLine is the command that does the same again, quoted for a shell.

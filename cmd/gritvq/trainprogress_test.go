@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/gritvq/gritvq/fit"
 	"github.com/gritvq/gritvq/learn"
 )
 
@@ -40,5 +42,21 @@ func TestStatusOfARun(t *testing.T) {
 	}
 	if got, want := text.String(), "compiling the training step\nthe checkpoint x is damaged; continuing from the one before it\n"; got != want {
 		t.Errorf("the log is %q, want %q", got, want)
+	}
+}
+
+// A recommender's run says where it stopped and where it goes on.
+func TestInterruptedRunTellsItsSteps(t *testing.T) {
+	s, _, text := silent()
+	p := newLearnProgress(s, 100)
+	p.step(learn.Record{Step: 41, Loss: 2})
+	if got := text.String(); got != "continuing after step 40 of 100\n" {
+		t.Errorf("the log of a resumed run is %q", got)
+	}
+	if got := p.stopped(learn.ErrInterrupted); got.Error() != "interrupted at step 41 of 100; repeat the command with --resume to continue" || !errors.Is(got, fit.ErrInterrupted) {
+		t.Errorf("an interrupted run ends with %v", got)
+	}
+	if other := errors.New("disk full"); p.stopped(other) != other {
+		t.Error("another error is explained as an interruption")
 	}
 }

@@ -104,8 +104,16 @@ func Paper(method string) (Config, error) {
 
 // ForPictures turns a preset for vectors into one for pictures: the paper's
 // network (256 px to a grid of 16 x 16 latents of 256 dimensions) and its
-// optimizer (Adam, 3e-4, cosine to zero, weight average).
+// optimizer (Adam, 3e-4, cosine to zero, weight average). Its rate is low for
+// codes that the loss alone moves, as GRIT's; theirs is three times that, dead
+// ones go where codes are in demand, and k falls as gaps close
+// (results/pictures-tuning.md).
 func ForPictures(c *Config) {
+	if c.Quantizer.Method == "grit" && c.Quantizer.Learn == "gradient" {
+		c.Quantizer.Radius.Kind, c.Quantizer.Radius.Mode = "huber", "unit-hard"
+		c.Quantizer.Resets.Donor = "used"
+		c.Train.Rates.Codes, c.Train.Rates.Mixer, c.Train.Rates.Feature = 3, 3, 3
+	}
 	c.Model.Dim, c.Model.Hidden = 256, nil
 	c.Model.Image = tokenizer.Image{Size: 256, Widths: []int{64, 128, 128, 256, 256}, Blocks: 1, Up: "transposed", Precision: "f32"}
 	c.Quantizer.Codes, c.Quantizer.Levels = 16384, 1

@@ -67,12 +67,12 @@ func SpectralNorm(m []float32, d int) float64 {
 	return singularValues("SpectralNorm", m, d)[0] // descending
 }
 
-// SmallestSingular returns the smallest singular value of the matrix m
-// [d, d], row-major, under the conditions of SpectralNorm. It is 0 for a
-// matrix without an inverse, up to rounding.
-func SmallestSingular(m []float32, d int) float64 {
-	values := singularValues("SmallestSingular", m, d)
-	return values[len(values)-1]
+// SingularRange returns the largest and the smallest singular value of the
+// matrix m [d, d] from one decomposition, under the conditions of SpectralNorm.
+// The smallest is 0 for a matrix without an inverse, up to rounding.
+func SingularRange(m []float32, d int) (largest, smallest float64) {
+	values := singularValues("SingularRange", m, d)
+	return values[0], values[len(values)-1]
 }
 
 func singularValues(caller string, m []float32, d int) []float64 {

@@ -19,13 +19,17 @@ func rotated(s0, s1 float64) []float32 {
 func TestSingularValuesOfARotatedDiagonal(t *testing.T) {
 	m := rotated(3, 1)
 	near(t, "spectral norm", SpectralNorm(m, 2), 3, 1e-6)
-	near(t, "smallest", SmallestSingular(m, 2), 1, 1e-6)
+	largest, smallest := SingularRange(m, 2)
+	near(t, "largest", largest, SpectralNorm(m, 2), 0)
+	near(t, "smallest", smallest, 1, 1e-6)
 	// Singular values 3 and 1 have the shares 3/4 and 1/4.
 	want := math.Exp(-0.75*math.Log(0.75) - 0.25*math.Log(0.25))
 	near(t, "effective rank", EffectiveRank(m, 2, 2), want, 1e-6)
-	near(t, "smallest of a singular matrix", SmallestSingular([]float32{1, 2, 2, 4}, 2), 0, 1e-12)
+	_, smallest = SingularRange([]float32{1, 2, 2, 4}, 2)
+	near(t, "smallest of a singular matrix", smallest, 0, 1e-12)
 	nan := float32(math.NaN())
-	if !math.IsNaN(SpectralNorm([]float32{1, nan, 0, 1}, 2)) || !math.IsNaN(SmallestSingular([]float32{1, 0, nan, 1}, 2)) {
+	largest, smallest = SingularRange([]float32{1, 0, nan, 1}, 2)
+	if !math.IsNaN(SpectralNorm([]float32{1, nan, 0, 1}, 2)) || !math.IsNaN(largest) || !math.IsNaN(smallest) {
 		t.Error("a matrix with NaN has a norm")
 	}
 }
@@ -53,7 +57,7 @@ func TestWrongShapePanics(t *testing.T) {
 	for name, call := range map[string]func(){
 		"EffectiveRank":       func() { EffectiveRank(make([]float32, 5), 2, 3) },
 		"SpectralNorm":        func() { SpectralNorm(make([]float32, 5), 2) },
-		"SmallestSingular":    func() { SmallestSingular(make([]float32, 3), 2) },
+		"SingularRange":       func() { SingularRange(make([]float32, 3), 2) },
 		"MinPairwiseDistance": func() { MinPairwiseDistance(make([]float32, 3), 2, 2) },
 	} {
 		func() {

@@ -143,9 +143,9 @@ func (t *Trainer) watchFeatures(r *Record) error {
 		if weights.GroupOf(p) != weights.Feature || len(w.Shape) != 2 {
 			continue
 		}
-		norm := eval.SpectralNorm(w.Data, w.Shape[0])
+		norm, least := eval.SingularRange(w.Data, w.Shape[0])
 		r.FeatureNorm = math.Max(r.FeatureNorm, norm)
-		r.FeatureLeast = math.Min(r.FeatureLeast, eval.SmallestSingular(w.Data, w.Shape[0]))
+		r.FeatureLeast = math.Min(r.FeatureLeast, least)
 		if norm > featureLimit {
 			for i := range w.Data {
 				w.Data[i] *= float32(featureLimit / norm)

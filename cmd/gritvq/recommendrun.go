@@ -58,24 +58,20 @@ func runRecommendTrain(ctx context.Context, s *streams, o recommendTrainOptions)
 	begun := time.Now()
 	watch := newLearnProgress(s, c.Training().Steps)
 	stats := log.Stats()
-	m, set, err := recommender.Train(ctx, backend, d, c, recommender.TrainOptions{Dir: o.output, Resume: o.resumes(), Watch: watch.observer(),
+	trained, err := recommender.Train(ctx, backend, d, c, recommender.TrainOptions{Dir: o.output, Resume: o.resumes(), Watch: watch.observer(),
 		Data: fmt.Sprintf("%s %d %d %d ids %s %d", filepath.Base(o.log.path), stats.Users, stats.Items, stats.Interactions, table.Tokenizer(), table.Version())})
 	watch.done()
 	if err != nil {
 		return watch.stopped(err)
 	}
-	searcher, err := m.Searcher(ctx, backend, set, table, recommender.SearchOptions{Depth: 20})
+	defer trained.Searcher.Close()
+	validation, err := rankUsers(ctx, s, trained.Searcher, d, recommender.Validation, c.Validation().Depth)
 	if err != nil {
 		return err
 	}
-	defer searcher.Close()
-	validation, err := rankUsers(ctx, s, searcher, d, recommender.Validation, 20)
-	if err != nil {
-		return err
-	}
-	r := &recommender.Recommender{Config: c, Model: m, Weights: set, Table: table, Manifest: modeldir.Manifest{
+	r := &recommender.Recommender{Config: c, Model: trained.Model, Weights: trained.Weights, Table: table, Manifest: modeldir.Manifest{
 		CreatedBy: "gritvq " + version(), Created: time.Now().UTC().Truncate(time.Second), Command: s.command, Data: baseName(o.log.path),
-		Users: stats.Users, Steps: c.Training().Steps, Seconds: time.Since(begun).Seconds(), Validation: validation.Means(5, 10, 20)}}
+		Users: stats.Users, Steps: c.Training().Steps, Seconds: time.Since(begun).Seconds(), Validation: validation.Means(cutoffsUpTo(min(20, c.Validation().Depth))...)}}
 	if err := copyItems(o.ids, o.output); err != nil {
 		return err
 	}

@@ -20,31 +20,40 @@ type TrainOptions struct {
 	Watch  learn.Observer
 }
 
+// Trained is what training came to.
+type Trained struct {
+	Model    Model
+	Weights  weights.Set
+	Searcher Searcher // with these weights, for lists as long as at validation; the caller closes it
+}
+
 // Train learns to continue the sequences of a dataset. Early stopping goes by
 // NDCG@10 of the validation items.
-func Train(ctx context.Context, backend compute.Backend, d *Dataset, c Config, o TrainOptions) (Model, weights.Set, error) {
+func Train(ctx context.Context, backend compute.Backend, d *Dataset, c Config, o TrainOptions) (*Trained, error) {
 	if err := c.Validate(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	m, err := c.New(d.Table.Vocab())
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	training := *c.Training()
 	batches, err := d.batches(m, training.Batch, training.Seed)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	hash, err := config.Hash(c)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	var searcher Searcher // compiled once for all evaluations
-	defer func() {
+	use := func(ctx context.Context, set weights.Set) (err error) {
 		if searcher != nil {
-			searcher.Close()
+			return searcher.Update(ctx, set)
 		}
-	}()
+		searcher, err = m.Searcher(ctx, backend, set, d.Table, SearchOptions{Depth: c.Validation().Depth})
+		return err
+	}
 	problem := learn.Problem{
 		Identity: hash + " " + c.Kind() + " " + o.Data,
 		Init:     func() weights.Set { return m.Init(training.Seed) },
@@ -53,13 +62,7 @@ func Train(ctx context.Context, backend compute.Backend, d *Dataset, c Config, o
 			return m.Loss(v, inputs, nn.NewRandom(random))
 		},
 		Evaluate: func(ctx context.Context, set weights.Set) (float64, map[string]float64, error) {
-			var err error
-			if searcher == nil {
-				searcher, err = m.Searcher(ctx, backend, set, d.Table, SearchOptions{Depth: c.Validation().Depth})
-			} else {
-				err = searcher.Update(ctx, set)
-			}
-			if err != nil {
+			if err := use(ctx, set); err != nil {
 				return 0, nil, err
 			}
 			r, err := Rank(ctx, searcher, d, Validation, c.Validation())
@@ -71,5 +74,14 @@ func Train(ctx context.Context, backend compute.Backend, d *Dataset, c Config, o
 		},
 	}
 	set, err := learn.Run(ctx, backend, problem, training, o.Dir, o.Resume, o.Watch)
-	return m, set, err
+	if err == nil {
+		err = use(ctx, set)
+	}
+	if err != nil {
+		if searcher != nil {
+			searcher.Close()
+		}
+		return nil, err
+	}
+	return &Trained{Model: m, Weights: set, Searcher: searcher}, nil
 }

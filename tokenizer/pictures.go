@@ -13,6 +13,7 @@ import (
 // Image describes the convolutional network of a tokenizer of pictures.
 type Image struct {
 	Size      int    `yaml:"size" doc:"Side of the square pictures in pixels (0: a tokenizer of vectors)."`
+	Short     int    `yaml:"short" doc:"What short sides are reduced to before squares are cut from them (0: 286 for squares of 256, and in proportion)."`
 	Widths    []int  `yaml:"widths" doc:"Channels at every resolution, from the picture down; each but the first halves the side."`
 	Blocks    int    `yaml:"blocks" doc:"Residual blocks at every resolution."`
 	Up        string `yaml:"up" enum:"transposed|nearest" doc:"The decoder's way up: transposed convolutions, or nearest neighbours and a convolution."`
@@ -39,6 +40,8 @@ func (c Image) validate() error {
 		return fmt.Errorf("model.image.size: %d is not a multiple of %d, by which %d widths divide it; use a multiple, or other widths", c.Size, c.Down(), len(c.Widths))
 	case c.Size > 1<<12:
 		return fmt.Errorf("model.image.size: %d is more than 4096; larger pictures are coded in windows of a smaller size", c.Size)
+	case c.Short != 0 && c.Short < c.Size:
+		return fmt.Errorf("model.image.short: %d is less than the %d pixels of a square; use %d or more, or 0 for the usual", c.Short, c.Size, c.Size)
 	case c.Blocks < 0:
 		return fmt.Errorf("model.image.blocks: %d must not be negative", c.Blocks)
 	case c.Up != "transposed" && c.Up != "nearest":

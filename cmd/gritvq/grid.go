@@ -77,7 +77,7 @@ func runGrid(ctx context.Context, s *streams, o gridOptions) error {
 	if err := checkLevels(b, o.levels, 0); err != nil {
 		return err
 	}
-	set, err := openPictures(ctx, s, o.input, b.Config.Model.Image.Size, o.workers)
+	set, err := openPictures(ctx, s, o.input, b.Config.Model.Image, o.workers)
 	if err != nil {
 		return err
 	}

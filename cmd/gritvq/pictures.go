@@ -35,10 +35,10 @@ func isPictures(path string) bool {
 }
 
 // openPictures opens a set of pictures as squares; damaged ones are named once.
-func openPictures(ctx context.Context, s *streams, path string, size, workers int) (*images.Set, error) {
+func openPictures(ctx context.Context, s *streams, path string, c tokenizer.Image, workers int) (*images.Set, error) {
 	line := s.count(0, "files")
 	defer line.Done()
-	return images.Open(ctx, path, images.Options{Size: size, Workers: workers,
+	return images.Open(ctx, path, images.Options{Size: c.Size, Short: c.Short, Workers: workers,
 		Progress: func(done, total int64) {
 			if total > 0 {
 				line.Of(total, "") // bytes, or members of an archive
@@ -51,14 +51,14 @@ func openPictures(ctx context.Context, s *streams, path string, size, workers in
 
 // openPictureSource opens the pictures of a run and returns what identifies them.
 func openPictureSource(ctx context.Context, s *streams, o trainOptions, c fit.Config) (fit.Source, string, error) {
-	set, err := openPictures(ctx, s, o.input, c.Model.Image.Size, o.workers)
+	set, err := openPictures(ctx, s, o.input, c.Model.Image, o.workers)
 	if err != nil {
 		return fit.Source{}, "", err
 	}
 	source := fit.Source{Images: set, HeldImages: set}
 	source.Train, source.Held = data.Split(set.Len(), 1-c.Train.Split, c.Seed)
 	if o.held != "" {
-		if source.HeldImages, err = openPictures(ctx, s, o.held, c.Model.Image.Size, o.workers); err != nil {
+		if source.HeldImages, err = openPictures(ctx, s, o.held, c.Model.Image, o.workers); err != nil {
 			set.Close()
 			return fit.Source{}, "", err
 		}
@@ -150,17 +150,20 @@ func (e *experiment) scorePictures(ctx context.Context, s *streams, result *outc
 // pictureFlags are those of train and config for tokenizers of pictures.
 type pictureFlags struct {
 	size      int
+	short     int
 	down      int
 	widths    string
 	precision string
 	weight    float64 // of the perceptual loss
 }
 
-var pictureFlagNames = []string{"size", "down", "width", "precision", "perceptual"}
+var pictureFlagNames = []string{"size", "short", "down", "width", "precision", "perceptual"}
 
 func (o *settings) addPictureFlags() {
 	f := o.flags
 	f.IntVar(&o.picture.size, "size", 256, "pictures: side of the squares the network sees")
+	f.IntVar(&o.picture.short, "short", 0, "pictures: what short sides are reduced to before squares are cut: more shows the network the\n"+
+		"detail of large photos (default 286 for --size 256, and in proportion)")
 	f.IntVar(&o.picture.down, "down", 16, "pictures: pixels on the side of a code's cell, a power of two")
 	f.StringVar(&o.picture.widths, "width", "64,128,128,256,256", "pictures: channels at every resolution")
 	f.StringVar(&o.picture.precision, "precision", "f32", "pictures: arithmetic of the convolutions, f32 or bf16 (bf16 with XLA)")
@@ -193,6 +196,9 @@ func (o *settings) applyPictureFlags(c *fit.Config) error {
 	image := &c.Model.Image
 	if given("size") {
 		image.Size = o.picture.size
+	}
+	if given("short") {
+		image.Short = o.picture.short
 	}
 	if given("precision") {
 		image.Precision = o.picture.precision

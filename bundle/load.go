@@ -108,6 +108,9 @@ func Load(dir string) (*Bundle, error) {
 		newer.Path = path
 		return nil, newer
 	}
+	if other, ok := errors.AsType[*otherKindError](err); ok {
+		return nil, other.in(dir)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s is damaged: %w; copy the bundle again or train anew", path, err)
 	}

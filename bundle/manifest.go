@@ -19,6 +19,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -173,7 +175,7 @@ func parseManifest(content []byte) (*Manifest, fit.Config, error) {
 		return nil, fit.Config{}, err
 	}
 	if m.Kind != KindVectors && m.Kind != KindPictures {
-		return nil, fit.Config{}, fmt.Errorf("its kind %q is unknown", m.Kind)
+		return nil, fit.Config{}, &otherKindError{m.Kind}
 	}
 	for _, f := range m.Files {
 		sum, err := hex.DecodeString(f.SHA256)
@@ -192,6 +194,29 @@ func parseManifest(content []byte) (*Manifest, fit.Config, error) {
 		return nil, fit.Config{}, fmt.Errorf("its kind %q is not that of its config", m.Kind)
 	}
 	return &m, c, nil
+}
+
+// otherKindError reports the manifest of something else than a tokenizer, such
+// as a table of IDs.
+type otherKindError struct{ kind string }
+
+func (e *otherKindError) Error() string { return fmt.Sprintf("its kind %q is unknown", e.kind) }
+
+// in names what is in dir, and the tokenizer below it if there is one.
+func (e *otherKindError) in(dir string) error {
+	kind, advice := "of something else", "name a directory that gritvq train made"
+	if e.kind != "" {
+		kind = fmt.Sprintf("of kind %q", e.kind)
+	}
+	if below := filepath.Join(dir, "tokenizer"); present(filepath.Join(below, ManifestFile)) {
+		advice = "there is one in " + below
+	}
+	return fmt.Errorf("%s is no tokenizer: its %s is %s; %s", dir, ManifestFile, kind, advice)
+}
+
+func present(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 func kindOf(c fit.Config) string {

@@ -47,6 +47,9 @@ func showIDs(s *streams, asJSON bool, dir string, k coder, t *semid.Table, added
 	}
 	fmt.Fprintf(s.out, "\n%s: %s, version %d\ncollision rate: %s before, %s after; %s of the items share their codes, at most %d the same\nreport: %s\n",
 		dir, counted(t.Len(), "item"), t.Version(), report.Percent(r.Before, 2), report.Percent(r.After, 2), report.Percent(r.Stats.Before.Sharing, 2), r.Largest, r.Report)
+	if r.After > 0 {
+		s.remark("%s of the items share an ID: no last code was free; --resolve token tells them apart, more codes or levels keep them so", report.Percent(r.Stats.After.Sharing, 2))
+	}
 	return nil
 }
 

@@ -164,6 +164,9 @@ func (o idsOptions) coder(ctx context.Context, s *streams, dir, vectors string) 
 	if err != nil {
 		return nil, err
 	}
+	if state != bundle.Absent && !o.resume && !o.force {
+		return nil, fmt.Errorf("%s holds an unfinished run; --resume continues it, --force starts over", dir)
+	}
 	if state != bundle.Finished || o.force || !o.resume {
 		train := trainOptions{settings: o.settings, input: vectors, output: own, backend: o.backend, workers: o.workers, resume: o.resume, force: !o.resume}
 		quiet := *s

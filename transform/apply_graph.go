@@ -52,13 +52,10 @@ func (c Config) trainable(codes *Node) *Node {
 	return codes
 }
 
-// finish applies W, the shift and the row normalisation to mixed rows [N,d].
+// finish applies W and the row normalisation to mixed rows [N,d].
 func (c Config) finish(v weights.Vars, x *Node) *Node {
 	if c.hasFeature() {
 		x = nn.Product(x, v.Get("feature/w"))
-	}
-	if c.hasShift() {
-		x = Add(x, InsertAxes(v.Get("feature/shift"), 0))
 	}
 	switch c.RowNorm {
 	case RowNormLatent:

@@ -35,13 +35,6 @@ func everyConfig() map[string]Config {
 			}
 		}
 	}
-	for _, kind := range allKinds {
-		for _, norm := range []string{RowNormNone, RowNormGain} {
-			c := smallConfig(kind)
-			c.RowNorm, c.Shift = norm, true
-			all[fmt.Sprintf("%s/%s/shift", kind, norm)] = c
-		}
-	}
 	noFeature := smallConfig(KindLinear)
 	noFeature.FeatureMap = false
 	all["linear/no feature map"] = noFeature

@@ -11,7 +11,7 @@ import (
 // codes themselves. gain is the initial row length when RowNorm is gain (the
 // mean length of the latents); rng draws what is random.
 //
-// Every kind with FeatureMap starts at W = I, and with Shift at zero. identity, linear, full and grouped
+// Every kind with FeatureMap starts at W = I. identity, linear, full and grouped
 // start at C' = E exactly; lowrank at the projection of E on its Rank principal
 // directions (E itself for Rank >= d); the attention kinds give a code the
 // weight Diagonal and the rest to others. Row normalisation then applies.
@@ -32,9 +32,6 @@ func (c Config) Init(codes *weights.Array, gain float64, rng *rand.Rand) (weight
 		if c.SpectralClip > 0 {
 			set["state/feature_u"] = weights.Normal(rng, 1, d)
 		}
-	}
-	if c.hasShift() {
-		set["feature/shift"] = weights.New(d)
 	}
 	if c.RowNorm == RowNormGain {
 		if !(gain > 0) {

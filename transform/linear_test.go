@@ -21,20 +21,6 @@ func TestDefaultStartsAtTheRawCodes(t *testing.T) {
 	}
 }
 
-// A shift gets the sum of all rows of G, and no other gradient changes.
-func TestShiftGradientInClosedForm(t *testing.T) {
-	c := smallConfig(KindLinear)
-	c.Shift = true
-	set, codes := trained(t, c, testCodes, testDim)
-	in, up := inputs(set, codes), upstream(testCodes, testDim)
-	g := mat.NewDense(testCodes, testDim, up)
-	ones := mat.NewDense(1, testCodes, nil)
-	for i := range testCodes {
-		ones.Set(0, i, 1)
-	}
-	checkGradients(t, c, in, up, map[string]*mat.Dense{"feature/shift": chain(ones, g), "codes": chain(g, matrix(in, "feature/w").T())})
-}
-
 // dA = G Wᵀ E0ᵀ B, dB = E0 W Gᵀ A, dW = (E + A Bᵀ E0)ᵀ G, dE = G Wᵀ.
 func TestLinearGradientsInClosedForm(t *testing.T) {
 	for _, joint := range []bool{true, false} {

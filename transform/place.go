@@ -76,12 +76,6 @@ func (c Config) Place(set weights.Set, codes *weights.Array, rows []int, targets
 			return nil, fmt.Errorf("the target of code %d is not finite: skip the batch it came from", rows[i/d])
 		}
 	}
-	if c.hasShift() {
-		shift := toFloat64(set["feature/shift"].Data)
-		for i := range rows {
-			addScaled(y[i*d:(i+1)*d], -1, shift)
-		}
-	}
 	if c.hasFeature() {
 		var err error
 		if y, err = solveRows(toFloat64(set["feature/w"].Data), d, d, y); err != nil {

@@ -1,7 +1,6 @@
 // Package transform turns the raw codebook E [K,d] into the usable codes
 // C' [K,d], the integrated transform E' = M E W of the paper: M mixes codes,
-// W acts on features, a shift optionally moves all codes alike, and rows are
-// optionally normalised.
+// W acts on features, and rows are optionally normalised.
 //
 // A [Config] names the transform. [Config.Init] gives its variables, [Config.Apply]
 // and [Config.Rows] are the graph code, [Config.Usable] is the same map in plain
@@ -18,7 +17,6 @@
 //	mixer/key            V1 [d,s]              attention, attention-topk
 //	mixer/bias           self preference [1]   every attention kind
 //	feature/w            W [d,d]               when FeatureMap
-//	feature/shift        b [d]                 when Shift
 //	feature/gain         gain [1]              when RowNorm is gain
 //	state/source         E0 [K,d], frozen      linear with Joint
 //	state/neighbours     indices [K,k]         attention-topk
@@ -28,7 +26,7 @@
 //
 // With G = dL/dE' nonzero only on the selected rows, the rows of dA and dM of
 // unselected codes are zero. In the linear kind with Joint the mixed copy E0 is
-// frozen, so that unselected codes move only through W, B, the shift and the gain (and not
+// frozen, so that unselected codes move only through W, B and the gain (and not
 // through B while A = 0); in the other kinds with Joint they also move through
 // the codes they mix.
 package transform
@@ -76,7 +74,6 @@ type Config struct {
 	RowNorm      string  `yaml:"row_norm" doc:"normalisation of the usable codes: none, unit rows with normalised latents, or unit rows with a learned gain" enum:"none|latent|gain"`
 	SpectralClip float64 `yaml:"spectral_clip" doc:"bound on the spectral norm of W, 0 for none"`
 	FeatureMap   bool    `yaml:"feature_map" doc:"whether there is a W"`
-	Shift        bool    `yaml:"shift" doc:"whether one learned vector is added to all codes after W, beyond the paper: codes follow latents that drift"`
 	Joint        bool    `yaml:"-"` // the raw codes are trained too (protocol B); follows from how codes learn
 }
 
@@ -120,9 +117,6 @@ func (c Config) Parameters(k, d int) int {
 	if c.hasFeature() {
 		n += d * d
 	}
-	if c.hasShift() {
-		n += d
-	}
 	if c.RowNorm == RowNormGain {
 		n++
 	}
@@ -132,9 +126,6 @@ func (c Config) Parameters(k, d int) int {
 // hasFeature says whether there is a W: never for the identity, which is the
 // codebook without a transform.
 func (c Config) hasFeature() bool { return c.FeatureMap && c.Kind != KindIdentity }
-
-// hasShift says whether there is a shift, likewise.
-func (c Config) hasShift() bool { return c.Shift && c.Kind != KindIdentity }
 
 // mixer is what distinguishes one kind from another: the map E -> M E.
 type mixer interface {

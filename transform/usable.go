@@ -44,11 +44,6 @@ func (c Config) usable(p variables) []float64 {
 	if c.hasFeature() {
 		x = multiply(x, p.get("feature/w"), p.k, p.d, p.d)
 	}
-	if c.hasShift() {
-		for i := range p.k {
-			addScaled(x[i*p.d:(i+1)*p.d], 1, p.get("feature/shift"))
-		}
-	}
 	if c.RowNorm == RowNormNone {
 		return x
 	}

@@ -61,10 +61,15 @@ func newRecommendTrain(s *streams, run func(context.Context, *streams, recommend
 ...), .csv, .tsv or .parquet of (user, item, time), or synthetic:shop. Of every user
 the last item is kept for testing and the one before for validation, by which training
 stops early. IDS is a directory made by gritvq ids. --core 5 keeps to users and items
-of at least five interactions; give eval the same.`,
+of at least five interactions; give eval the same.
+
+The default network and budget are made for a GPU: on a few cores they take hours.
+There, start with a smaller network and fewer steps, as in the last example.`,
 		Example: `  gritvq recommend train ids sequences.txt -o rec
   gritvq recommend train ids sequences.txt -o dual --model dual --steps 5000
-  gritvq recommend train ids log.csv -o rec --core 5 --steps 5000 --set model.layers=2`,
+  gritvq recommend train ids log.csv -o rec --core 5 --steps 5000 --set model.layers=2
+  gritvq recommend train ids log.csv -o rec --steps 1200 --batch 128 --set model.layers=2 --set model.width=64 \
+    --set model.feed_forward=256 --set model.heads=4 --set model.head_dim=16 --set model.history=8 --set train.optimizer.rate=0.003`,
 		Args: arguments("IDS", "LOG"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.ids, o.log.path = args[0], args[1]
@@ -138,11 +143,14 @@ type recommendAskOptions struct {
 func newRecommendAsk(s *streams, run func(context.Context, *streams, recommendAskOptions) error) *cobra.Command {
 	var o recommendAskOptions
 	cmd := &cobra.Command{
-		Use:     "ask DIR --history ITEM,ITEM,...",
-		Short:   "Ask what comes next",
-		Long:    `Prints the best next items after a history, the latest item last.`,
-		Example: `  gritvq recommend ask rec --history 12,845,77 -k 10`,
-		Args:    arguments("DIR"),
+		Use:   "ask DIR --history ITEM,ITEM,...",
+		Short: "Ask what comes next",
+		Long: `Prints the best next items after a history, the latest item last, and the time that an
+answer takes once the recommender is loaded. Without a history it answers for someone
+new.`,
+		Example: `  gritvq recommend ask rec --history 12,845,77 -k 10
+  gritvq recommend ask rec --history 12,845,77 --seen --json`,
+		Args: arguments("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.dir = args[0]
 			return run(cmd.Context(), s, o)

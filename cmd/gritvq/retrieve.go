@@ -78,7 +78,8 @@ func newRetrieveTrain(s *streams, run func(context.Context, *streams, retrieveTr
 		Short: "Train a search engine on searches and their answers",
 		Long: `Learns to find the answers of searches in a catalogue. IDS is a directory made by gritvq
 ids. Of ten searches eight are learned from, one is for validation, by which training
-stops early, and one for testing; ESCI's own test searches stay such.` + "\n\n" + queriesHelp,
+stops early, and one for testing; ESCI's own test searches stay such. The default budget
+is made for a GPU: on a few cores give --steps 1000 --batch 128 or so.` + "\n\n" + queriesHelp,
 		Example: `  gritvq retrieve train ids derived -o search
   gritvq retrieve train ids shopping_queries_dataset_examples.parquet shopping_queries_dataset_products.parquet -o search --steps 5000`,
 		Args: argumentsAndQueries("IDS"),
@@ -91,6 +92,7 @@ stops early, and one for testing; ESCI's own test searches stay such.` + "\n\n" 
 		},
 	}
 	o.addFlags(cmd, "search engine")
+	cmd.Flags().Lookup("batch").Usage = "examples a step (default 512)"
 	queryFlags(cmd, &o.source)
 	return cmd
 }

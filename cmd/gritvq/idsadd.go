@@ -55,6 +55,9 @@ func runIDsAdd(ctx context.Context, s *streams, o idsAddOptions) error {
 	}
 	items := slices.Concat(old.Items[:table.Len()], fresh.items)
 	if err := table.Add(codes, fresh.keys(), ranked); err != nil {
+		if o.items == "" && !isItems(o.input) {
+			return fmt.Errorf("%w; rows are called 1, 2, ... unless --items names them", err)
+		}
 		return err
 	}
 	// The items first: names without IDs do no harm, IDs without names would.

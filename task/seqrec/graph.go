@@ -2,6 +2,7 @@ package seqrec
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/gritvq/gritvq/nn"
 	"github.com/gritvq/gritvq/weights"
@@ -85,6 +86,7 @@ func (m *Model) predict(v weights.Vars, h *Node, position int) *Node {
 	}
 	first := m.first[position]
 	own := Slice(v.Get("tokens/table"), AxisRange(first, first+m.vocab[position])) // [codes, Width]
+	h = MulScalar(h, 1/math.Sqrt(float64(m.Config.Width)))                         // the vectors are not small, unlike matrices
 	return LogSoftmax(Dot(h, own).General([]int{1}, nil, []int{1}, nil), -1)
 }
 

@@ -60,10 +60,8 @@ func (m *Model) Length() int { return len(m.vocab) }
 // places is the number of tokens that the encoder reads for a history.
 func (m *Model) places(history int) int { return 1 + history*len(m.vocab) }
 
-// embedding starts with vectors of length 1: an optimizer whose steps are alike
-// for all variables would take ten times as long to turn longer ones.
 func (m *Model) embedding() nn.Embedding {
-	return nn.Embedding{Rows: m.tokens, Width: m.Config.Width, Deviation: 1 / math.Sqrt(float64(m.Config.Width))}
+	return nn.Embedding{Rows: m.tokens, Width: m.Config.Width}
 }
 
 // Init draws the initial variables, a function of the seed.

@@ -145,7 +145,10 @@ func main() {
 func parseFlags(flags *flag.FlagSet, line []string) []string {
 	var arguments []string
 	for {
-		flags.Parse(line) // exits on an error
+		if err := flags.Parse(line); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(2)
+		}
 		if flags.NArg() == 0 {
 			return arguments
 		}

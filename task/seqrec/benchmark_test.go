@@ -1,6 +1,7 @@
 package seqrec
 
 import (
+	"fmt"
 	"strconv"
 	"testing"
 
@@ -40,11 +41,11 @@ func paperScale(tb testing.TB, users, history int) (*Model, *Items, []Example) {
 	return m, items, examples
 }
 
-// Answers to 64 users, beam 20.
+// Answers to 64 users, and to one alone, beam 20.
 func BenchmarkRecommend(b *testing.B) {
-	for _, history := range []int{20, 5} {
-		b.Run("history"+strconv.Itoa(history), func(b *testing.B) {
-			m, items, examples := paperScale(b, 64, history)
+	for _, c := range []struct{ history, users int }{{20, 64}, {5, 64}, {20, 1}, {5, 1}} {
+		b.Run(fmt.Sprintf("history%d/users%d", c.history, c.users), func(b *testing.B) {
+			m, items, examples := paperScale(b, c.users, c.history)
 			s, err := NewSearcher(gradtest.Engine(b), m, m.Init(1), items, SearchOptions{})
 			if err != nil {
 				b.Fatal(err)

@@ -36,7 +36,7 @@ type Train struct {
 	HeldRows   int             `yaml:"held_rows" doc:"Held-out rows scored during training."`
 	Patience   int             `yaml:"patience" doc:"Stop after this many evaluations without improvement and keep the best weights (0: never)."`
 	Log        int             `yaml:"log" doc:"Steps between records of log.jsonl."`
-	Save       int             `yaml:"checkpoint" doc:"Steps between checkpoints."`
+	Save       int             `yaml:"checkpoint" doc:"Steps between checkpoints; after three minutes there is one in any case."`
 	Keep       int             `yaml:"keep" doc:"Checkpoints kept: the newest, and those before it in case it is damaged."`
 	Best       bool            `yaml:"best" doc:"Export the weights of the best evaluation instead of the last ones."`
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gritvq/gritvq/data"
+	"github.com/gritvq/gritvq/internal/checkpoint"
 	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
 )
@@ -23,6 +24,7 @@ func (t *Trainer) Run(ctx context.Context) (weights.Set, error) {
 	steps := t.config.Train.Steps
 	feed := data.NewPrefetcher(ctx, int64(t.state.Step), int64(steps), 2, t.batch, finalize)
 	defer feed.Close()
+	rhythm := checkpoint.NewRhythm(t.config.Train.Save)
 	for t.state.Step < steps && !t.state.Stopped {
 		if ctx.Err() != nil {
 			return nil, t.interrupt()
@@ -45,7 +47,7 @@ func (t *Trainer) Run(ctx context.Context) (weights.Set, error) {
 			}
 			return nil, err
 		}
-		if t.state.Step%t.config.Train.Save == 0 {
+		if rhythm.Due(t.state.Step) {
 			if err := t.save(); err != nil {
 				return nil, err
 			}

@@ -27,7 +27,7 @@ type Config struct {
 	Evaluate  int             `yaml:"evaluate" doc:"Steps between evaluations (0: only at the end)."`
 	Patience  int             `yaml:"patience" doc:"Stop after this many evaluations without improvement (0: never); the best weights are exported."`
 	Log       int             `yaml:"log" doc:"Steps between records of log.jsonl."`
-	Save      int             `yaml:"checkpoint" doc:"Steps between checkpoints."`
+	Save      int             `yaml:"checkpoint" doc:"Steps between checkpoints; after three minutes there is one in any case."`
 }
 
 // Validate reports the first setting that cannot work.

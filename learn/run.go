@@ -18,6 +18,7 @@ import (
 	"github.com/gomlx/gomlx/ml/model"
 
 	"github.com/gritvq/gritvq/data"
+	"github.com/gritvq/gritvq/internal/checkpoint"
 	"github.com/gritvq/gritvq/internal/heapguard"
 	"github.com/gritvq/gritvq/weights"
 )
@@ -87,6 +88,7 @@ func (t *trainer) run(ctx context.Context, resume bool) (weights.Set, error) {
 	}
 	feed := data.NewPrefetcher(ctx, int64(t.state.Step), int64(config.Steps), 2, t.problem.Batch, func(x []*tensors.Tensor) { finalize(x) })
 	defer feed.Close()
+	rhythm := checkpoint.NewRhythm(config.Save)
 	for t.state.Step < config.Steps && !t.state.Stopped {
 		inputs, err := feed.Next(ctx)
 		if err == nil {
@@ -99,7 +101,7 @@ func (t *trainer) run(ctx context.Context, resume bool) (weights.Set, error) {
 		case err != nil:
 			return nil, err
 		}
-		if t.state.Step%config.Save == 0 {
+		if rhythm.Due(t.state.Step) {
 			if err := t.save(); err != nil {
 				return nil, err
 			}

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"testing"
+	"time"
 
 	"github.com/gritvq/gritvq/weights"
 )
@@ -77,6 +78,20 @@ func TestDamagedOnesArePassedOver(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 0 {
 		t.Errorf("%q are left", left)
+	}
+}
+
+// Slow steps are saved by the clock, quick ones by their number.
+func TestRhythm(t *testing.T) {
+	quick := NewRhythm(3)
+	for step, want := range map[int]bool{1: false, 2: false, 3: true, 4: false, 6: true} {
+		if got := quick.Due(step); got != want {
+			t.Errorf("step %d: %v, want %v", step, got, want)
+		}
+	}
+	slow := &Rhythm{steps: 1000, longest: time.Minute, last: time.Now().Add(-time.Hour)}
+	if !slow.Due(1) || slow.Due(2) {
+		t.Error("an hour without a checkpoint, and none is due after it but one")
 	}
 }
 

@@ -24,6 +24,9 @@ func runRecommendAsk(ctx context.Context, s *streams, o recommendAskOptions) err
 	if err != nil {
 		return err
 	}
+	if err := o.search.suit(r); err != nil {
+		return err
+	}
 	query := recommender.Query{User: o.user}
 	for _, name := range strings.FieldsFunc(o.history, func(c rune) bool { return c == ',' || c == ' ' }) {
 		row, ok := r.Table.Row(name)

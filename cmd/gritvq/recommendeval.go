@@ -36,6 +36,14 @@ func (f searchFlags) check() error {
 	return nil
 }
 
+// suit refuses an index for a recommender that has none.
+func (f searchFlags) suit(r *recommender.Recommender) error {
+	if r.Config.Kind() == "generative" && (f.index != "" || f.effort != 0) {
+		return usagef("--search and --effort are for dual encoders, and this recommender is generative: a larger --beam finds more")
+	}
+	return nil
+}
+
 // rankingResult is what eval --json prints of a recommender or a search engine.
 type rankingResult struct {
 	Kind   string               `json:"kind"`
@@ -77,6 +85,9 @@ func runRecommendEval(ctx context.Context, s *streams, o recommendEvalOptions) e
 	}
 	r, err := recommender.Load(o.dir)
 	if err != nil {
+		return err
+	}
+	if err := o.search.suit(r); err != nil {
 		return err
 	}
 	if o.beam == 0 {

@@ -39,6 +39,9 @@ func encodeRankingCSV(w io.Writer, r *Ranking, columns []rankColumn) error {
 // readRankingFile opens path for one of the decoders.
 func readRankingFile(path string, decode func(*os.File) (*Ranking, error)) (*Ranking, error) {
 	file, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("cannot read the ranking: %s does not exist; check the path", path)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the ranking: %w", err)
 	}

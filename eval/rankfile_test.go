@@ -93,6 +93,7 @@ func TestRankingFilesThatAreWrong(t *testing.T) {
 	fails(t, err, ".parquet or .csv")
 	_, err = ReadRanking(filepath.Join(t.TempDir(), "none.csv"))
 	fails(t, err, "cannot read the ranking")
+	fails(t, err, "none.csv does not exist; check the path")
 }
 
 // Whatever byte of a parquet file is damaged, reading must return; the scores

@@ -130,6 +130,18 @@ func Load(dir string, purpose Purpose, settings func(kind string) any, declared 
 	if err != nil {
 		return m, Content{}, fmt.Errorf("there is no finished %s in %s; make one with: %s %s", purpose.Name, dir, purpose.Make, dir)
 	}
+	// What else has a manifest says of what kind it is, before its fields are read
+	// as those of a model.
+	var head struct {
+		Kind      string `json:"kind"`
+		CreatedBy string `json:"created_by"`
+	}
+	if err := json.Unmarshal(text, &head); err != nil {
+		return m, Content{}, purpose.damaged(dir, errors.New("its manifest is no JSON object"))
+	}
+	if settings(head.Kind) == nil {
+		return m, Content{}, fmt.Errorf("%s holds a model of kind %q, by %s, which is no %s that this gritvq knows; make one with: %s DIR", dir, head.Kind, head.CreatedBy, purpose.Name, purpose.Make)
+	}
 	if err := json.Unmarshal(text, &m); err != nil {
 		return m, Content{}, purpose.damaged(dir, err)
 	}
@@ -137,9 +149,6 @@ func Load(dir string, purpose Purpose, settings func(kind string) any, declared 
 		return m, Content{}, fmt.Errorf("%s has schema %d, by %s, which this gritvq cannot read; upgrade gritvq", dir, m.Schema, m.CreatedBy)
 	}
 	c := Content{Config: settings(m.Kind)}
-	if c.Config == nil {
-		return m, Content{}, fmt.Errorf("%s holds a model of kind %q, by %s, which is no %s that this gritvq knows; make one with: %s DIR", dir, m.Kind, m.CreatedBy, purpose.Name, purpose.Make)
-	}
 	if err := c.read(dir, m, declared); err != nil {
 		return m, Content{}, purpose.damaged(dir, err)
 	}

@@ -63,6 +63,9 @@ func TestLoadRefuses(t *testing.T) {
 	}{
 		"nothing":         {func(dir string) error { return os.Remove(filepath.Join(dir, ManifestFile)) }, "no finished test model"},
 		"a torn manifest": {func(dir string) error { return os.WriteFile(filepath.Join(dir, ManifestFile), []byte("{"), 0o644) }, "damaged"},
+		"a tokenizer": {func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, ManifestFile), []byte(`{"kind": "pictures", "data": {"name": "x"}}`), 0o644)
+		}, `kind "pictures"`},
 		"another kind":    {replaced(ManifestFile, `"test"`, `"piano"`), `kind "piano"`},
 		"a newer schema":  {replaced(ManifestFile, `"schema": 1`, `"schema": 2`), "upgrade gritvq"},
 		"other weights":   {func(dir string) error { return os.WriteFile(filepath.Join(dir, ModelFile), []byte("x"), 0o644) }, "checksum"},

@@ -113,13 +113,10 @@ func (t *Trainer) warmExec() *model.Exec {
 	return t.warm
 }
 
-// embeddedEngine is the name of the engine that compiles nothing.
-const embeddedEngine = "Go Backend"
-
 // compiling tells the observer that an engine which optimises its programs, as
 // XLA does for up to a minute, is about to; the embedded one starts at once.
 func (t *Trainer) compiling(what string) {
-	if t.backend.Name() != embeddedEngine {
+	if weights.Compiles(t.backend) {
 		t.status("compiling " + what)
 	}
 }

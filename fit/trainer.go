@@ -112,7 +112,7 @@ func newTrainer(backend compute.Backend, config Config, source Source, fingerpri
 		return nil, err
 	}
 	network := m.InitNetwork(config.Seed, source.Mean, source.Variance)
-	if packs || backend.Name() != embeddedEngine {
+	if packs || weights.Compiles(backend) {
 		t.pack(network)
 	}
 	restored := false

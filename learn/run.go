@@ -166,12 +166,9 @@ func (t *trainer) prepare(resume bool) error {
 // packedPath is where the trained variables travel, many together.
 const packedPath = "packed"
 
-// embeddedEngine is the name of the engine for which a variable more costs
-// nothing; others are handed all trained ones in one piece.
-const embeddedEngine = "Go Backend"
-
+// pack makes the trained variables travel together where the engine compiles.
 func (t *trainer) pack(first weights.Set) {
-	if t.backend.Name() == embeddedEngine && !t.packs {
+	if !weights.Compiles(t.backend) && !t.packs {
 		return
 	}
 	trained := weights.Set{}
@@ -190,7 +187,7 @@ func (t *trainer) compile() (err error) {
 		t.bank.Assign(next)
 		return report
 	})
-	if t.observe.Status != nil && t.backend.Name() != embeddedEngine { // which compiles nothing
+	if t.observe.Status != nil && weights.Compiles(t.backend) {
 		t.observe.Status("compiling the training step")
 	}
 	return err

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
@@ -93,6 +94,17 @@ func TestBankPacksInBlocks(t *testing.T) {
 		if !slices.Equal(all[p].Data, a.Data) {
 			t.Errorf("%s: %v, want %v", p, all[p].Data, a.Data)
 		}
+	}
+}
+
+// The embedded engine is known by its name, which must not change unseen.
+func TestTheEmbeddedEngineCompilesNothing(t *testing.T) {
+	backend, err := compute.NewWithConfig("go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if weights.Compiles(backend) {
+		t.Errorf("engine %q counts as one that compiles", backend.Name())
 	}
 }
 

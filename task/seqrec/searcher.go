@@ -60,7 +60,7 @@ func NewSearcher(backend compute.Backend, m *Model, set weights.Set, items *Item
 	if o.Beam == 0 {
 		o.Beam = 20
 	}
-	embedded := backend.Name() == embeddedEngine
+	embedded := !weights.Compiles(backend)
 	if o.Users == 0 {
 		o.Users = 512
 		if embedded {
@@ -86,10 +86,6 @@ func (s *Searcher) Update(set weights.Set) error {
 	}
 	return s.bank.Install(set)
 }
-
-// embeddedEngine is the name of the engine that compiles nothing, so that it
-// runs blocks of another size at once.
-const embeddedEngine = "Go Backend"
 
 // Close releases the engine's copy of the variables and the compiled programs.
 func (s *Searcher) Close() {

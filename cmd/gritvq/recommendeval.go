@@ -110,13 +110,16 @@ func runRecommendEval(ctx context.Context, s *streams, o recommendEvalOptions) e
 		return err
 	}
 	defer searcher.Close()
+	queries, _ := d.Queries(recommender.Test, timedAnswers)
+	if _, err := searcher.Recommend(ctx, queries, o.beam); err != nil { // the first answers wait for programs to be compiled
+		return err
+	}
 	begun := time.Now()
 	ranking, err := rankUsers(ctx, s, searcher, d, recommender.Test, o.beam)
 	if err != nil {
 		return err
 	}
 	took := time.Since(begun)
-	queries, _ := d.Queries(recommender.Test, timedAnswers)
 	alone, err := medianTime(len(queries), func(i int) error {
 		_, err := searcher.Recommend(ctx, queries[i:i+1], o.beam)
 		return err

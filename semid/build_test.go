@@ -67,6 +67,25 @@ func TestTokensNumberWhatIsShared(t *testing.T) {
 	}
 }
 
+func TestExtends(t *testing.T) {
+	build := func(codes []uint32, tokenizer string) *Table {
+		table, err := Build(codes, []int{2, 3}, strings.Fields("a b c"), Options{Tokenizer: tokenizer})
+		return must(t, table, err)
+	}
+	older, later := build([]uint32{1, 2, 0, 0, 1, 2}, "1"), build([]uint32{1, 2, 0, 0, 1, 2}, "1")
+	if err := later.Add([]uint32{1, 1}, []string{"d"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range []*Table{older, later} {
+		if err := later.Extends(of); err != nil {
+			t.Error(err)
+		}
+	}
+	fails(t, older.Extends(later), "items are missing or have other IDs")
+	fails(t, later.Extends(build([]uint32{1, 2, 0, 0, 1, 1}, "1")), "items are missing or have other IDs")
+	fails(t, later.Extends(build([]uint32{1, 2, 0, 0, 1, 2}, "2")), "another tokenizer")
+}
+
 func TestReservedTokens(t *testing.T) {
 	table, err := Build([]uint32{0, 0}, []int{1}, []string{"a", "b"}, Options{TokenVocab: 4})
 	must(t, table, err)

@@ -1,6 +1,7 @@
 package semid
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -73,6 +74,19 @@ func (t *Table) Version() int { return len(t.versions) }
 
 // Versions returns the log of changes, as a copy.
 func (t *Table) Versions() []Version { return slices.Clone(t.versions) }
+
+// Extends reports why t is not a later version of an older table, or that table
+// itself, whose rows and IDs it then has, in their order.
+func (t *Table) Extends(older *Table) error {
+	if t.tokenizer != older.tokenizer || t.method != older.method || t.levels != older.levels {
+		return errors.New("its IDs come from another tokenizer")
+	}
+	n := older.Len()
+	if t.Len() < n || !slices.Equal(t.keys[:n], older.keys) || !slices.Equal(t.ids[:len(older.ids)], older.ids) {
+		return errors.New("it is no later version of the table: items are missing or have other IDs")
+	}
+	return nil
+}
 
 // Key returns the item of a row.
 func (t *Table) Key(row int) string { return t.keys[row] }

@@ -14,54 +14,68 @@ import (
 	"github.com/gritvq/gritvq/picture"
 )
 
-// TestReadmeCommands runs the commands of the README one after the other, on a
-// small file and with short training.
-func TestReadmeCommands(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+// TestDocumentedCommands runs the commands of the README and of the guides one
+// after the other, on small files and with short training.
+func TestDocumentedCommands(t *testing.T) {
 	program, err := exec.LookPath("gritvq")
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	if err := writeVectors([]string{filepath.Join(dir, "vectors.npy"), "1000", "16"}); err != nil {
-		t.Fatal(err)
-	}
-	if err := writePictures(dir); err != nil {
-		t.Fatal(err)
-	}
 	bin := t.TempDir()
-	shorten := "#!/bin/sh\nif [ \"$1\" = train ]; then set -- \"$@\" --steps 10; fi\nexec '" + program + "' \"$@\"\n"
+	shorten := "#!/bin/sh\ncase \"$1 $2\" in 'ids add'|'ids show') ;; train*|ids*|*' train') set -- \"$@\" --steps 10;; esac\nexec '" + program + "' \"$@\"\n"
 	if err := os.WriteFile(filepath.Join(bin, "gritvq"), []byte(shorten), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	commands, sections := 0, regexp.MustCompile("(?s)<!-- tested: begin -->(.*?)<!-- tested: end -->").FindAllStringSubmatch(string(readme), -1)
-	if len(sections) < 2 {
-		t.Fatalf("%d tested sections in the README", len(sections))
-	}
-	for _, section := range sections {
-		for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(section[1], -1) {
-			for line := range strings.Lines(block[1]) {
-				commands++
+	for _, guide := range []struct {
+		file     string
+		commands int // at least
+		made     []string
+	}{
+		{"README.md", 12, []string{"tok/report.html", "codes.npy", "recon.npy", "codes.gvq", "my.yaml", "tok2/manifest.json", "grid.png", "grids.keys", "restored/scene0.png", "restored.png"}},
+		{"docs/recommendation.md", 10, []string{"ids/report.html", "rec/manifest.json", "dual/manifest.json", "rec.parquet", "search/manifest.json"}},
+	} {
+		t.Run(guide.file, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := writeVectors([]string{filepath.Join(dir, "vectors.npy"), "1000", "16"}); err != nil {
+				t.Fatal(err)
+			}
+			if err := writePictures(dir); err != nil {
+				t.Fatal(err)
+			}
+			commands := testedCommands(t, "../../"+guide.file)
+			if len(commands) < guide.commands {
+				t.Errorf("only %d commands were found", len(commands))
+			}
+			for _, line := range commands {
 				cmd := exec.Command("sh", "-c", line)
 				cmd.Dir = dir
 				cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 				if output, err := cmd.CombinedOutput(); err != nil {
-					t.Fatalf("%s: %v\n%s", strings.TrimSpace(line), err, output)
+					t.Fatalf("%s: %v\n%s", line, err, output)
 				}
 			}
+			for _, name := range guide.made {
+				if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+					t.Errorf("%s was not made", name)
+				}
+			}
+		})
+	}
+}
+
+// testedCommands lists the lines of the shell blocks of a guide's tested
+// sections.
+func testedCommands(t *testing.T, path string) (lines []string) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, section := range regexp.MustCompile("(?s)<!-- tested: begin -->(.*?)<!-- tested: end -->").FindAllStringSubmatch(string(text), -1) {
+		for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(section[1], -1) {
+			lines = append(lines, strings.Split(strings.TrimSpace(block[1]), "\n")...)
 		}
 	}
-	if commands < 12 {
-		t.Errorf("only %d commands were found", commands)
-	}
-	for _, name := range []string{"tok/report.html", "codes.npy", "recon.npy", "codes.gvq", "my.yaml", "tok2/manifest.json", "grid.png", "grids.keys", "restored/scene0.png", "restored.png"} {
-		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
-			t.Errorf("%s was not made", name)
-		}
-	}
+	return lines
 }
 
 // writePictures makes photos.tar, with a few of the built-in scenes, and

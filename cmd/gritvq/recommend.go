@@ -149,7 +149,8 @@ func newRecommendAsk(s *streams, run func(context.Context, *streams, recommendAs
 answer takes once the recommender is loaded. Without a history it answers for someone
 new.`,
 		Example: `  gritvq recommend ask rec --history 12,845,77 -k 10
-  gritvq recommend ask rec --history 12,845,77 --seen --json`,
+  gritvq recommend ask rec --history 12,845,77 --seen --json
+  gritvq recommend ask rec --history 12,845,77 --ids ids # also items that were added since`,
 		Args: arguments("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.dir = args[0]

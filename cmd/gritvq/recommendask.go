@@ -27,11 +27,15 @@ func runRecommendAsk(ctx context.Context, s *streams, o recommendAskOptions) err
 	if err := o.search.suit(r); err != nil {
 		return err
 	}
+	var titles string
+	if r.Table, titles, err = o.search.catalogue(o.dir, r.Table); err != nil {
+		return err
+	}
 	query := recommender.Query{User: o.user}
 	for _, name := range strings.FieldsFunc(o.history, func(c rune) bool { return c == ',' || c == ' ' }) {
 		row, ok := r.Table.Row(name)
 		if !ok {
-			return fmt.Errorf("item %q is not in the catalogue of %s", name, o.dir)
+			return fmt.Errorf("item %q is not in the catalogue of %s", name, titles)
 		}
 		query.History = append(query.History, int32(row))
 	}
@@ -57,7 +61,7 @@ func runRecommendAsk(ctx context.Context, s *streams, o recommendAskOptions) err
 	for _, item := range lists[0] {
 		answers.add(item.Item, item.Score)
 	}
-	return answers.show(ctx, s, o.dir, o.json)
+	return answers.show(ctx, s, titles, o.json)
 }
 
 // timedAsks is how often a question is asked: once to warm up, then to tell the

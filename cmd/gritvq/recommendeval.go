@@ -11,17 +11,20 @@ import (
 
 	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/report"
+	"github.com/gritvq/gritvq/semid"
 	"github.com/gritvq/gritvq/task/recommender"
 	"github.com/gritvq/gritvq/task/twotower"
 )
 
-// searchFlags choose how the items of a dual encoder are found.
+// searchFlags choose among which items answers are found, and how.
 type searchFlags struct {
+	ids    string
 	index  string
 	effort int
 }
 
 func (f *searchFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.ids, "ids", "", "directory of IDs to which gritvq ids add gave items since training, to find these too")
 	cmd.Flags().StringVar(&f.index, "search", "", "how a dual encoder finds items: exact, ivf or hnsw (default exact)")
 	cmd.Flags().IntVar(&f.effort, "effort", 0, "lists that ivf looks into, or length of the list that hnsw keeps (default: its own)")
 }
@@ -34,6 +37,26 @@ func (f searchFlags) check() error {
 		return usagef("--effort %d must not be negative", f.effort)
 	}
 	return nil
+}
+
+// catalogue returns the table of the items that may be found, trained or a later
+// version of it, and the directory that has their titles.
+func (f searchFlags) catalogue(dir string, trained *semid.Table) (*semid.Table, string, error) {
+	if f.ids == "" {
+		return trained, dir, nil
+	}
+	table, err := semid.Load(f.ids)
+	if err != nil {
+		return nil, "", err
+	}
+	if err := table.Extends(trained); err != nil {
+		return nil, "", fmt.Errorf("%s cannot be used with what %s was trained on: %w; give the directory it was trained with, or train again", f.ids, dir, err)
+	}
+	last := table.Width() - 1
+	if now, then := table.Vocab()[last], trained.Vocab()[last]; now > then {
+		return nil, "", fmt.Errorf("%d items of %s have the same codes, and %s has numbers for %d; train again, with IDs that gritvq ids --spare leaves room in", now, f.ids, dir, then)
+	}
+	return table, f.ids, nil
 }
 
 // suit refuses an index for a recommender that has none.
@@ -92,6 +115,9 @@ func runRecommendEval(ctx context.Context, s *streams, o recommendEvalOptions) e
 	}
 	if o.beam == 0 {
 		o.beam = r.Model.Depth()
+	}
+	if r.Table, _, err = o.search.catalogue(o.dir, r.Table); err != nil {
+		return err
 	}
 	log, err := o.log.open(ctx, s)
 	if err != nil {

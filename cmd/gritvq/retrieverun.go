@@ -130,7 +130,11 @@ func runRetrieveEval(ctx context.Context, s *streams, o retrieveEvalOptions) err
 	if err != nil {
 		return err
 	}
-	d, err := openSearches(ctx, s, o.source, o.dir, r.Table)
+	var titles string
+	if r.Table, titles, err = o.search.catalogue(o.dir, r.Table); err != nil {
+		return err
+	}
+	d, err := openSearches(ctx, s, o.source, titles, r.Table)
 	if err != nil {
 		return err
 	}
@@ -195,6 +199,10 @@ func runRetrieveAsk(ctx context.Context, s *streams, o retrieveAskOptions) error
 	if err != nil {
 		return err
 	}
+	var titles string
+	if r.Table, titles, err = o.search.catalogue(o.dir, r.Table); err != nil {
+		return err
+	}
 	if len(r.Model.Words(o.text)) == 0 {
 		return usagef("%q has no word to search for", o.text)
 	}
@@ -219,5 +227,5 @@ func runRetrieveAsk(ctx context.Context, s *streams, o retrieveAskOptions) error
 	for _, item := range lists[0] {
 		answers.add(item.Item, item.Score)
 	}
-	return answers.show(ctx, s, o.dir, o.json)
+	return answers.show(ctx, s, titles, o.json)
 }

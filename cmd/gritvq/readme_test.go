@@ -32,6 +32,7 @@ func TestDocumentedCommands(t *testing.T) {
 		made     []string
 	}{
 		{"README.md", 12, []string{"tok/report.html", "codes.npy", "recon.npy", "codes.gvq", "my.yaml", "tok2/manifest.json", "grid.png", "grids.keys", "restored/scene0.png", "restored.png"}},
+		{"docs/pictures.md", 8, []string{"grid.png", "codes.png", "codes.keys", "back.png", "report/index.html"}},
 		{"docs/recommendation.md", 10, []string{"ids/report.html", "rec/manifest.json", "dual/manifest.json", "rec.parquet", "search/manifest.json"}},
 	} {
 		t.Run(guide.file, func(t *testing.T) {

@@ -178,9 +178,11 @@ type significanceOptions struct {
 func newSignificance(s *streams, run func(*streams, significanceOptions) error) *cobra.Command {
 	var o significanceOptions
 	cmd := &cobra.Command{
-		Use:     "significance A B",
-		Short:   "Test whether two recommenders differ",
-		Long:    `Compares the per-user scores of two evaluations on the same users: paired t test, Wilcoxon's signed-rank test and bootstrap interval of the difference.`,
+		Use:   "significance A B",
+		Short: "Test whether two recommenders differ",
+		Long: `Compares two evaluations user by user, or search by search, from the files that
+eval --per-user or --per-query wrote: paired t test, Wilcoxon's signed-rank test and
+bootstrap interval of the difference.`,
 		Example: `  gritvq recommend significance a/users.parquet b/users.parquet`,
 		Args:    arguments("A", "B"),
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -29,7 +29,7 @@ func runSignificance(s *streams, o significanceOptions) error {
 	if o.json {
 		return s.writeJSON(map[string]any{"a": o.a, "b": o.b, "users": a.Len(), "comparisons": all})
 	}
-	t := report.Table{Caption: fmt.Sprintf("%s; the interval is the bootstrap's, 95 %%", counted(a.Len(), "user")),
+	t := report.Table{Caption: fmt.Sprintf("A is %s, B is %s, of the same %s users or searches; the interval is the bootstrap's, 95 %%", o.a, o.b, report.Count(a.Len())),
 		Columns: []report.Column{{Name: "metric"}, {Name: "A", Align: report.Right}, {Name: "B", Align: report.Right}, {Name: "A - B", Align: report.Right}, {Name: "interval", Align: report.Right}, {Name: "t test p", Align: report.Right}, {Name: "Wilcoxon p", Align: report.Right}}}
 	for _, c := range all {
 		t.Rows = append(t.Rows, report.Cells(fmt.Sprintf("%s@%d", c.Metric, c.K), report.Number(c.A, 4), report.Number(c.B, 4), report.Number(c.A-c.B, 3),

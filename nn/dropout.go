@@ -12,12 +12,40 @@ import (
 // Random is where a training step gets its randomness from. A nil Random is
 // that of inference: nothing is drawn and nothing is dropped.
 type Random struct {
-	state *graph.Node
+	state  *graph.Node
+	pools  bool        // draws are taken from a pool
+	pool   *graph.Node // numbers drawn ahead, [n]
+	unused int         // of the pool, its last ones
 }
 
 // NewRandom starts from an engine's random state, such as graph.RNGStateFromSeed
 // gives: the same state drops the same values.
-func NewRandom(state *graph.Node) *Random { return &Random{state: state} }
+func NewRandom(state *graph.Node) *Random {
+	return &Random{state: state, pools: !onEmbeddedEngine(state)}
+}
+
+// poolSize is how many numbers are drawn at a time where the engine compiles. A
+// compiler spells the generator out for every draw, hundreds of operations each,
+// which take long to compile and are kernels of their own.
+const poolSize = 1 << 20
+
+// uniform draws numbers from [0, 1) in the given shape.
+func (r *Random) uniform(dims []int) *graph.Node {
+	shape := shapes.Make(dtypes.Float32, dims...)
+	var draw *graph.Node
+	if !r.pools {
+		r.state, draw = graph.RandomUniform(r.state, shape)
+		return draw
+	}
+	n := shape.Size()
+	if n > r.unused {
+		r.unused = max(n, poolSize)
+		r.state, r.pool = graph.RandomUniform(r.state, shapes.Make(dtypes.Float32, r.unused))
+	}
+	first := r.pool.Shape().Size() - r.unused
+	r.unused -= n
+	return graph.Reshape(graph.Slice(r.pool, graph.AxisRange(first, first+n)), dims...)
+}
 
 // Dropout returns x with values set to zero, each with probability rate, and the
 // others divided by 1 - rate, so that every value keeps its mean (Srivastava et
@@ -33,9 +61,7 @@ func (r *Random) Dropout(x *graph.Node, rate float64, shared ...int) *graph.Node
 	for _, axis := range shared {
 		dims[axis] = 1
 	}
-	var draw *graph.Node
-	r.state, draw = graph.RandomUniform(r.state, shapes.Make(dtypes.Float32, dims...))
-	kept := graph.GreaterOrEqual(draw, graph.Scalar(x.Graph(), dtypes.Float32, rate))
+	kept := graph.GreaterOrEqual(r.uniform(dims), graph.Scalar(x.Graph(), dtypes.Float32, rate))
 	factor := graph.MulScalar(graph.ConvertDType(kept, x.DType()), 1/(1-rate))
 	if x.Rank() == 3 && dims[1] == 1 && onEmbeddedEngine(x) {
 		rows := repeatRows(graph.Reshape(factor, dims[0], dims[2]), x.Shape().Dim(1))

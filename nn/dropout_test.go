@@ -132,3 +132,52 @@ func TestPartsDropOut(t *testing.T) {
 		}
 	}
 }
+
+// From a pool no number is taken twice, whether draws fit into what is left of it
+// or not, and small ones share a generator.
+func TestPooledDraws(t *testing.T) {
+	sizes := []int{1000, poolSize - 1500, 400, 200, poolSize + 7, 300}
+	pools := 0
+	got := gradtest.Eval[float32](t, gradtest.Inputs{"x": {Shape: []int{1}, Data: []float64{0}}}, func(nodes map[string]*graph.Node) []*graph.Node {
+		g := nodes["x"].Graph()
+		random := &Random{state: graph.RNGStateFromSeedForGraph(g, 3), pools: true}
+		var draws []*graph.Node
+		var last *graph.Node
+		for _, n := range sizes {
+			draws = append(draws, graph.Reshape(random.uniform([]int{1, n}), n))
+			if random.pool != last {
+				pools++
+			}
+			last = random.pool
+		}
+		return draws
+	})
+	if pools != 4 { // the first three share one, the fourth and the last have their own, as has the large one
+		t.Errorf("%d generators", pools)
+	}
+	repeated, all := 0, map[float64]bool{}
+	for i, draw := range got {
+		if len(draw) != sizes[i] {
+			t.Fatalf("draw %d has %d numbers", i, len(draw))
+		}
+		sum := 0.0
+		for _, x := range draw {
+			if x < 0 || x >= 1 {
+				t.Fatalf("%g was drawn", x)
+			}
+			sum += x
+			if i != 1 && i != 4 { // among millions of float32 some are equal by chance
+				if all[x] {
+					repeated++
+				}
+				all[x] = true
+			}
+		}
+		if mean := sum / float64(len(draw)); math.Abs(mean-0.5) > 5*math.Sqrt(1.0/12/float64(len(draw))) {
+			t.Errorf("draw %d has a mean of %g", i, mean)
+		}
+	}
+	if repeated > 2 {
+		t.Errorf("%d numbers were drawn twice", repeated)
+	}
+}

@@ -106,9 +106,13 @@ func Paper(method string) (Config, error) {
 // network (256 px to a grid of 16 x 16 latents of 256 dimensions) and its
 // optimizer (Adam, 3e-4, cosine to zero, weight average). Its rate is low for
 // codes that the loss alone moves, as GRIT's; theirs is three times that, dead
-// ones go where codes are in demand, and k falls as gaps close
-// (results/pictures-tuning.md).
+// ones go where codes are in demand, and k falls as gaps close. The error of a
+// picture is a tenth of a vector's or less, and so are LFQ's own losses, which
+// otherwise outweigh it (results/pictures-tuning.md).
 func ForPictures(c *Config) {
+	if c.Quantizer.Method == "lfq" {
+		c.Quantizer.Entropy.Weight, c.Quantizer.Entropy.Temperature, c.Quantizer.Loss.Commitment = 0.01, 1, 0.02
+	}
 	if c.Quantizer.Method == "grit" && c.Quantizer.Learn == "gradient" {
 		c.Quantizer.Radius.Kind, c.Quantizer.Radius.Mode = "huber", "unit-hard"
 		c.Quantizer.Resets.Donor = "used"

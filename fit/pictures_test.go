@@ -14,6 +14,7 @@ import (
 	"github.com/gritvq/gritvq/data"
 	"github.com/gritvq/gritvq/images"
 	"github.com/gritvq/gritvq/internal/gradtest"
+	"github.com/gritvq/gritvq/radius"
 	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/weights"
 )
@@ -170,5 +171,27 @@ func TestStatus(t *testing.T) {
 	}
 	if !slices.Equal(told, want) {
 		t.Errorf("%q, want %q", told, want)
+	}
+}
+
+// What outweighs the small error of a picture is lightened, and the paper's
+// letter is left alone.
+func TestForPictures(t *testing.T) {
+	for _, c := range []struct {
+		preset, method string
+		kind           radius.Kind
+		codes          float64
+		entropy        float64
+	}{
+		{"default", "grit", radius.Huber, 3, 0.1}, {"paper", "grit", radius.Euclidean, 1, 0.1}, {"default", "lfq", radius.Euclidean, 1, 0.01}, {"default", "ema", radius.Euclidean, 1, 0.1},
+	} {
+		got, err := Preset(c.preset, c.method)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ForPictures(&got)
+		if got.Quantizer.Radius.Kind != c.kind || got.Train.Rates.Codes != c.codes || got.Quantizer.Entropy.Weight != c.entropy || got.Model.Image.Size != 256 {
+			t.Errorf("%s of %s: %+v, rates %+v, entropy %+v", c.preset, c.method, got.Quantizer.Radius, got.Train.Rates, got.Quantizer.Entropy)
+		}
 	}
 }

@@ -41,11 +41,10 @@ func pictureChild(name, backendName string, steps int, set []string) error {
 		return nearestChild(backend)
 	}
 	scenario := pictureScenarios[name]
-	c, err := fit.Default(scenario[0])
+	c, err := fit.Pictures("default", scenario[0])
 	if err != nil {
 		return err
 	}
-	fit.ForPictures(&c)
 	c.Model.Image.Precision = "bf16"
 	c.Train.Steps, c.Train.Evaluate, c.Train.Log, c.Train.Save, c.Train.Average = steps, 0, 1<<30, 1<<30, 0
 	c.Quantizer.Start = vq.Start{From: "data"}

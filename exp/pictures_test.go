@@ -42,11 +42,10 @@ func pictured(t *testing.T, dir string) (*Comparison, func(method string, steps 
 		return backend, backend.Finalize, err
 	}}
 	return c, func(method string, steps int) Cell {
-		config, err := fit.Default(method)
+		config, err := fit.Pictures("default", method)
 		if err != nil {
 			t.Fatal(err)
 		}
-		fit.ForPictures(&config)
 		config.Model.Dim, config.Model.Image.Size, config.Model.Image.Widths = 4, 16, []int{4, 8}
 		config.Quantizer.Codes, config.Quantizer.Mix.Rank = 16, 4
 		config.Train.Steps, config.Train.Batch, config.Train.Log, config.Train.Save, config.Train.Evaluate, config.Train.Schedule.Warmup = steps, 4, 3, 5, 6, 1

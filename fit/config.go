@@ -102,21 +102,16 @@ func Paper(method string) (Config, error) {
 	return c, nil
 }
 
-// ForPictures turns a preset for vectors into one for pictures: the paper's
-// network (256 px to a grid of 16 x 16 latents of 256 dimensions) and its
-// optimizer (Adam, 3e-4, cosine to zero, weight average). Its rate is low for
-// codes that the loss alone moves, as GRIT's; theirs is three times that, dead
-// ones go where codes are in demand, and k falls as gaps close. The error of a
-// picture is a tenth of a vector's or less, and so are LFQ's own losses, which
-// otherwise outweigh it (results/pictures-tuning.md).
-func ForPictures(c *Config) {
-	if c.Quantizer.Method == "lfq" {
-		c.Quantizer.Entropy.Weight, c.Quantizer.Entropy.Temperature, c.Quantizer.Loss.Commitment = 0.01, 1, 0.02
+// Pictures returns a named starting point for pictures: the preset of a method
+// with the paper's network (256 px to a grid of 16 x 16 latents of 256
+// dimensions) and optimizer (Adam, 3e-4, cosine to zero, weight average).
+func Pictures(name, method string) (Config, error) {
+	c, err := Preset(name, method)
+	if err != nil {
+		return c, err
 	}
-	if c.Quantizer.Method == "grit" && c.Quantizer.Learn == "gradient" {
-		c.Quantizer.Radius.Kind, c.Quantizer.Radius.Mode = "huber", "unit-hard"
-		c.Quantizer.Resets.Donor = "used"
-		c.Train.Rates.Codes, c.Train.Rates.Mixer, c.Train.Rates.Feature = 3, 3, 3
+	if name != "paper" {
+		c.suitPictures()
 	}
 	c.Model.Dim, c.Model.Hidden = 256, nil
 	c.Model.Image = tokenizer.Image{Size: 256, Widths: []int{64, 128, 128, 256, 256}, Blocks: 1, Up: "transposed", Precision: "f32"}
@@ -124,6 +119,23 @@ func ForPictures(c *Config) {
 	t := &c.Train
 	t.Steps, t.Batch, t.Average, t.HeldRows, t.Save, t.Keep = 10000, 64, 0.999, 256, 500, 2
 	t.Optimizer.Name, t.Optimizer.Rate, t.Optimizer.Decay = "adam", 3e-4, 1e-4
+	return c, nil
+}
+
+// suitPictures adjusts a quantizer to pictures (results/pictures-tuning.md). The
+// learning rate is low for codes that the loss alone moves, as GRIT's; theirs is
+// three times that, dead ones go where codes are in demand, and k falls as gaps
+// close. The error of a picture is a tenth of a vector's or less, and so are
+// LFQ's own losses, which otherwise outweigh it.
+func (c *Config) suitPictures() {
+	switch c.Quantizer.Method {
+	case "grit":
+		c.Quantizer.Radius.Kind, c.Quantizer.Radius.Mode = "huber", "unit-hard"
+		c.Quantizer.Resets.Donor = "used"
+		c.Train.Rates.Codes, c.Train.Rates.Mixer, c.Train.Rates.Feature = 3, 3, 3
+	case "lfq":
+		c.Quantizer.Entropy.Weight, c.Quantizer.Entropy.Temperature, c.Quantizer.Loss.Commitment = 0.01, 1, 0.02
+	}
 }
 
 // Preset returns a named starting point.

@@ -35,11 +35,10 @@ func scenes(t testing.TB, path string, warn func(images.Damage)) Source {
 // small is a quick configuration of pictures: 16 px to a grid of 4 x 4.
 func small(t testing.TB, method string) Config {
 	t.Helper()
-	c, err := Default(method)
+	c, err := Pictures("default", method)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ForPictures(&c)
 	c.Model.Image = tokenizer.Image{Size: 16, Widths: []int{8, 8, 16}, Blocks: 1, Up: "nearest", Precision: "f32"}
 	c.Model.Dim, c.Quantizer.Codes = 4, 16
 	c.Quantizer.Mix.Rank = 4
@@ -174,22 +173,21 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// What outweighs the small error of a picture is lightened, and the paper's
-// letter is left alone.
-func TestForPictures(t *testing.T) {
+// What outweighs the small error of a picture is lightened, and what a paper says
+// is left alone.
+func TestPicturePresets(t *testing.T) {
 	for _, c := range []struct {
 		preset, method string
 		kind           radius.Kind
-		codes          float64
-		entropy        float64
+		codes, entropy float64
 	}{
-		{"default", "grit", radius.Huber, 3, 0.1}, {"paper", "grit", radius.Euclidean, 1, 0.1}, {"default", "lfq", radius.Euclidean, 1, 0.01}, {"default", "ema", radius.Euclidean, 1, 0.1},
+		{"default", "grit", radius.Huber, 3, 0.1}, {"paper", "grit", radius.Euclidean, 1, 0.1},
+		{"default", "lfq", radius.Euclidean, 1, 0.01}, {"paper", "lfq", radius.Euclidean, 1, 0.1}, {"default", "ema", radius.Euclidean, 1, 0.1},
 	} {
-		got, err := Preset(c.preset, c.method)
+		got, err := Pictures(c.preset, c.method)
 		if err != nil {
 			t.Fatal(err)
 		}
-		ForPictures(&got)
 		if got.Quantizer.Radius.Kind != c.kind || got.Train.Rates.Codes != c.codes || got.Quantizer.Entropy.Weight != c.entropy || got.Model.Image.Size != 256 {
 			t.Errorf("%s of %s: %+v, rates %+v, entropy %+v", c.preset, c.method, got.Quantizer.Radius, got.Train.Rates, got.Quantizer.Entropy)
 		}

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/gomlx/gomlx/core/graph"
+
+	"github.com/gritvq/gritvq/weights"
 )
 
 // withGradients returns value, a function of inputs, with its derivatives
@@ -51,4 +53,4 @@ func firstElement(x *graph.Node) *graph.Node {
 
 // onEmbeddedEngine tells whether x is computed by the pure Go backend, whose
 // fast operations are not those of a compiler.
-func onEmbeddedEngine(x *graph.Node) bool { return x.Graph().Backend().String() == "go" }
+func onEmbeddedEngine(x *graph.Node) bool { return !weights.Compiles(x.Graph().Backend()) }

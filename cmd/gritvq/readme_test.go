@@ -31,7 +31,7 @@ func TestDocumentedCommands(t *testing.T) {
 		commands int // at least
 		made     []string
 	}{
-		{"README.md", 12, []string{"tok/report.html", "codes.npy", "recon.npy", "codes.gvq", "my.yaml", "tok2/manifest.json", "grid.png", "grids.keys", "restored/scene0.png", "restored.png"}},
+		{"README.md", 16, []string{"tok/report.html", "codes.npy", "recon.npy", "codes.gvq", "my.yaml", "tok2/manifest.json", "grid.png", "grids.keys", "restored/scene0.png", "restored.png"}},
 		{"docs/pictures.md", 8, []string{"grid.png", "codes.png", "codes.keys", "back.png", "report/index.html"}},
 		{"docs/recommendation.md", 10, []string{"ids/report.html", "rec/manifest.json", "dual/manifest.json", "rec.parquet", "search/manifest.json"}},
 	} {

@@ -147,9 +147,10 @@ func runRetrieveEval(ctx context.Context, s *streams, o retrieveEvalOptions) err
 		return err
 	}
 	defer searcher.Close()
-	texts := make([]string, min(timedAnswers, len(d.Queries(interactions.TestPart))))
+	queries := d.Queries(interactions.TestPart)
+	texts := make([]string, min(timedAnswers, len(queries)))
 	for i := range texts {
-		texts[i] = d.Queries(interactions.TestPart)[i].Text
+		texts[i] = queries[i].Text
 	}
 	if _, err := searcher.Find(ctx, texts, o.depth); err != nil { // the first answers wait for programs to be compiled
 		return err

@@ -126,12 +126,13 @@ func (o *settings) unsuited(method string, err error) error {
 
 // layer applies file, flags and --set to the preset of a method.
 func (o *settings) layer(method string, document []byte) (fit.Config, error) {
-	c, err := fit.Preset(o.preset, method)
+	preset := fit.Preset
+	if o.forPictures() {
+		preset = fit.Pictures
+	}
+	c, err := preset(o.preset, method)
 	if err != nil {
 		return c, usageError{err}
-	}
-	if o.forPictures() {
-		fit.ForPictures(&c)
 	}
 	if o.defaults != nil {
 		o.defaults(&c)

@@ -132,6 +132,7 @@ func TestOpenBadCodes(t *testing.T) {
 		{"4-d", "c.npy", npyBytes(npyDict("<u2", "(1, 1, 1, 1)", false), make([]byte, 2)), []string{"(1, 1, 1, 1)", "(rows, levels)"}},
 		{"fortran", "c.npy", npyBytes(npyDict("<u2", "(2, 2)", true), make([]byte, 8)), []string{"ascontiguousarray"}},
 		{"truncated", "c.npy", npyBytes(npyDict("<u2", "(2, 2)", false), make([]byte, 7)), []string{"truncated"}},
+		{"a picture", "c.png", []byte("\x89PNG...."), []string{"no known format", "expected .npy, .parquet or .jsonl"}},
 		{"archive", "c.npz", []byte("PK\x03\x04...."), []string{"no codes"}},
 		{"not json", "c.jsonl", []byte("{\"row\":0,\"codes\":[1]}\noops\n"), []string{"row 1 of", `"oops"`}},
 		{"negative json", "c.jsonl", []byte(`{"row":0,"codes":[-1]}`), []string{"row 0 of"}},

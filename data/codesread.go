@@ -40,9 +40,12 @@ func OpenCodes(path string) (*Codes, error) {
 	return codes, nil
 }
 
+// codeFormats are those of codes as numbers.
+const codeFormats = ".npy, .parquet or .jsonl"
+
 // openCodes chooses the reader. The Codes it returns owns file.
 func openCodes(path string, file *os.File, size int64) (*Codes, error) {
-	format, err := detect(path, file)
+	format, err := detect(path, file, codeFormats)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +57,7 @@ func openCodes(path string, file *os.File, size int64) (*Codes, error) {
 	case ".jsonl":
 		return openJSONLCodes(path, file)
 	}
-	return nil, fmt.Errorf("%s holds no codes this program can read; expected .npy, .parquet or .jsonl", path)
+	return nil, fmt.Errorf("%s holds no codes this program can read; expected %s", path, codeFormats)
 }
 
 // Len is the number of rows.

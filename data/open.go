@@ -65,7 +65,7 @@ func Open(ctx context.Context, path string, opt Options) (*Vectors, error) {
 
 // openVectors chooses the reader. The Vectors it returns owns file.
 func openVectors(ctx context.Context, path string, file *os.File, size int64, opt Options) (*Vectors, error) {
-	format, err := detect(path, file)
+	format, err := detect(path, file, vectorFormats)
 	if err != nil {
 		return nil, err
 	}
@@ -130,8 +130,8 @@ var foreignMagic = []struct{ magic, name, advice string }{
 }
 
 // detect returns the format as its usual extension: by the first bytes where
-// the format has any, else by the name.
-func detect(path string, file io.ReaderAt) (string, error) {
+// the format has any, else by the name. An error lists the formats expected.
+func detect(path string, file io.ReaderAt, expected string) (string, error) {
 	head := make([]byte, 8)
 	n, err := file.ReadAt(head, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -164,5 +164,5 @@ func detect(path string, file io.ReaderAt) (string, error) {
 	case ".parquet":
 		return "", fmt.Errorf("%s is no parquet file: it starts with %q, expected %q; write it again", path, start, "PAR1")
 	}
-	return "", fmt.Errorf("%s is in no known format (by its first bytes and its extension); expected %s", path, vectorFormats)
+	return "", fmt.Errorf("%s is in no known format (by its first bytes and its extension); expected %s", path, expected)
 }

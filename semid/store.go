@@ -142,6 +142,12 @@ func readManifest(dir string) (*manifest, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the IDs: %w", err)
 	}
+	var other struct {
+		Kind string `json:"kind"`
+	}
+	if json.Unmarshal(content, &other) == nil && other.Kind != "" { // a table's manifest states none
+		return nil, fmt.Errorf("%s is no table of IDs: its %s is of kind %q; name a directory that gritvq ids made", dir, ManifestFile, other.Kind)
+	}
 	m, err := parseManifest(content)
 	if err != nil {
 		return nil, fmt.Errorf("%s is damaged: %w; copy the directory again or build the IDs anew", path, err)

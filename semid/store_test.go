@@ -175,6 +175,7 @@ func TestLoadSaysWhatIsWrong(t *testing.T) {
 		"missing IDs":        {drop(ParquetFile), "ids.parquet is missing"},
 		"no manifest":        {drop(ManifestFile), "is no table of IDs"},
 		"truncated manifest": {edit(ManifestFile, func(b []byte) []byte { return b[:len(b)-3] }), "manifest.json is damaged: it is no JSON object"},
+		"a tokenizer":        {edit(ManifestFile, replace(`"schema": 1`, `"schema": 1, "kind": "vectors"`)), `is no table of IDs: its manifest.json is of kind "vectors"`},
 		"newer schema":       {edit(ManifestFile, replace(`"schema": 1`, `"schema": 2`)), "schema 2"},
 		"no schema":          {edit(ManifestFile, replace(`"schema"`, `"scheme"`)), "no schema version"},
 		"method":             {edit(ManifestFile, replace(`"token"`, `"luck"`)), `"luck" is unknown`},

@@ -20,6 +20,9 @@ func runIDs(ctx context.Context, s *streams, o idsOptions) (err error) {
 	if m := semid.Method(o.resolve); m != semid.Token && m != semid.Reassign {
 		return usagef("--resolve %s: use token or reassign", o.resolve)
 	}
+	if o.spare < 0 || o.spare > 0 && semid.Method(o.resolve) != semid.Token {
+		return usagef("--spare %d: use 0 or more, and only with --resolve token", o.spare)
+	}
 	if err := o.chooseMethod(); err != nil {
 		return err
 	}

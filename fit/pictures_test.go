@@ -181,7 +181,7 @@ func TestPicturePresets(t *testing.T) {
 		kind           radius.Kind
 		codes, entropy float64
 	}{
-		{"default", "grit", radius.Huber, 3, 0.1}, {"paper", "grit", radius.Euclidean, 1, 0.1},
+		{"default", "grit", radius.Power, 3, 0.1}, {"paper", "grit", radius.Euclidean, 1, 0.1},
 		{"default", "lfq", radius.Euclidean, 1, 0.01}, {"paper", "lfq", radius.Euclidean, 1, 0.1}, {"default", "ema", radius.Euclidean, 1, 0.1},
 	} {
 		got, err := Pictures(c.preset, c.method)

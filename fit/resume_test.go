@@ -45,11 +45,13 @@ func variants(t testing.TB) map[string]Config {
 	attention.Quantizer.Resets.Threshold = 0.2
 	product.Quantizer.Parts = 2
 	product.Train.Optimizer.Name = "sgd"
+	pulled := everything(t, "grit")
+	pulled.Quantizer.Average.Pull = 0.5
 	averagedProduct := averaged
 	averagedProduct.Quantizer.Parts = 2
 	return map[string]Config{
 		"live cache": live, "accumulating cache": accumulate, "ema": ema, "ema under a transform": averaged,
-		"attention, shared": attention, "product": product, "averaged product": averagedProduct, "ste": everything(t, "ste"),
+		"attention, shared": attention, "product": product, "averaged product": averagedProduct, "pulled": pulled, "ste": everything(t, "ste"),
 	}
 }
 

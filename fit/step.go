@@ -138,6 +138,9 @@ func (t *Trainer) trainStep(v weights.Vars, build forward, parameters []string, 
 	t.project(&inner, v, next, And(finite, GreaterThan(p.apply, zero)))
 	for path, value := range out.Updates {
 		old := v.Get(path)
+		if stepped, trained := next[path]; trained { // a parameter goes both ways
+			value = Add(stepped, Sub(value, old))
+		}
 		next[path] = Where(finite, value, old)
 	}
 	for i, path := range t.accumulators {

@@ -195,10 +195,11 @@ func TestEveryTrainedVariableMoves(t *testing.T) {
 // The averaged weights follow every trained variable at the pace of their
 // decay, also those that move once a refresh or are solved for on the host.
 func TestAveragedWeightsFollow(t *testing.T) {
-	accumulate, solved := tiny(t, "grit"), tiny(t, "grit")
+	accumulate, solved, pulled := tiny(t, "grit"), tiny(t, "grit"), tiny(t, "grit")
 	accumulate.Quantizer.Cache = vq.Cache{Period: 4, Gradient: "accumulate"}
 	solved.Quantizer.Learn, solved.Quantizer.Average.Every = "ema", 2
-	for name, c := range map[string]Config{"accumulate": accumulate, "solved": solved, "ema": tiny(t, "ema"), "ste": tiny(t, "ste")} {
+	pulled.Quantizer.Average.Pull = 1
+	for name, c := range map[string]Config{"accumulate": accumulate, "solved": solved, "pulled": pulled, "ema": tiny(t, "ema"), "ste": tiny(t, "ste")} {
 		c.Train.Average = 0.75
 		trainer := start(t, c, open(t, tinySet), t.TempDir(), false, Observer{})
 		if err := trainer.start(t.Context()); err != nil {
@@ -238,6 +239,39 @@ func TestAveragedWeightsFollow(t *testing.T) {
 				t.Errorf("%s: the export does not hold %s", name, p)
 			}
 		}
+	}
+}
+
+// Codes that are pulled to what chose them still follow the loss: the two steps
+// add up.
+func TestPulledCodesGoBothWays(t *testing.T) {
+	moves := func(pull, rate float64) []float32 {
+		c := tiny(t, "grit")
+		c.Quantizer.Start.Warmup, c.Quantizer.Average.Pull, c.Train.Rates.Codes = 0, pull, rate
+		c.Train.Schedule.Warmup = 0
+		trainer := start(t, c, open(t, tinySet), t.TempDir(), false, Observer{})
+		if err := trainer.start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		const codes = "quantizer/level0/codes"
+		before := read(t, trainer)[codes]
+		if err := step(t, trainer, 0); err != nil {
+			t.Fatal(err)
+		}
+		moved := read(t, trainer)[codes]
+		for i, x := range before.Data {
+			moved.Data[i] -= x
+		}
+		return moved.Data
+	}
+	both, loss, pull := moves(1, 1), moves(0, 1), moves(1, 1e-12)
+	sum, size := make([]float32, len(both)), 0.0
+	for i := range sum {
+		sum[i] = loss[i] + pull[i]
+		size += math.Abs(float64(pull[i]))
+	}
+	if e := relative(both, sum); !(e < 1e-3) || size == 0 {
+		t.Errorf("both steps differ from their sum by %g; the pull is %g long", e, size)
 	}
 }
 

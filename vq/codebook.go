@@ -12,7 +12,8 @@ import (
 
 // codebook is one code position: raw codes E "codes" [K,d], the transform's
 // variables beside them, running averages "state/counts", "state/sums" when
-// codes are averaged, and "state/cache" when C' is reused between steps.
+// codes are averaged (counts alone when they are pulled), and "state/cache" when
+// C' is reused between steps.
 type codebook struct {
 	config Config
 	dim    int
@@ -45,8 +46,11 @@ func (b codebook) init(codes *weights.Array, counts []int, gain float64, rng *ra
 		return nil, err
 	}
 	set["codes"] = codes
-	if b.config.Learn == "ema" {
+	switch {
+	case b.config.Learn == "ema":
 		set.Merge("", averageInit(codes, counts))
+	case b.config.Average.Pull > 0:
+		set["state/counts"] = averageInit(codes, counts)["state/counts"]
 	}
 	if b.config.Cache.Period > 1 {
 		set["state/cache"] = codes.Clone()
@@ -70,8 +74,12 @@ func (b codebook) usable(ctx *Context) *Node {
 func (b codebook) assign(ctx *Context, residual *Node) assigned {
 	index, hard := b.nearest(ctx, residual)
 	a := assigned{index: index, hard: hard, loss: b.losses(ctx, residual, hard, index)}
-	if ctx.Training && b.config.Learn == "ema" {
+	switch {
+	case !ctx.Training:
+	case b.config.Learn == "ema":
 		a.updates = b.average(ctx, residual, index)
+	case b.config.Average.Pull > 0:
+		a.updates = b.pull(ctx, residual, hard, index)
 	}
 	return a
 }
@@ -157,9 +165,7 @@ func (b codebook) place(set weights.Set, rows []int, targets []float32, mode tra
 	if mode != transform.Reset {
 		return out, nil
 	}
-	if b.config.Learn == "ema" {
-		restartAverages(set, rows, targets)
-	}
+	restartAverages(set, rows, targets)
 	if collected, ok := set["state/cache_gradient"]; ok {
 		for _, row := range rows {
 			clear(collected.Row(row)) // it belonged to the code that was there

@@ -66,6 +66,7 @@ type Average struct {
 	Decay   float64 `yaml:"decay" doc:"Weight of the past, per step."`
 	Epsilon float64 `yaml:"epsilon" doc:"Laplace smoothing of the counts."`
 	Every   int     `yaml:"every" doc:"Under a transform: steps between solves for E."`
+	Pull    float64 `yaml:"pull" doc:"Codes that learn by gradient also go this share of the way that averaged ones would (0: none, 1: all of it)."`
 }
 
 // Loss weights the auxiliary losses.
@@ -134,6 +135,10 @@ func (c Config) Validate(dim int) error {
 		return fmt.Errorf("quantizer.start: sample and noise must not be negative")
 	case c.Average.Decay <= 0 || c.Average.Decay >= 1 || c.Average.Epsilon <= 0 || c.Average.Every < 1:
 		return fmt.Errorf("quantizer.average: need 0 < decay < 1, epsilon > 0 and every >= 1")
+	case c.Average.Pull < 0 || c.Average.Pull > 1:
+		return fmt.Errorf("quantizer.average.pull: %g must be between 0 and 1", c.Average.Pull)
+	case c.Average.Pull > 0 && c.Learn != "gradient":
+		return fmt.Errorf("quantizer.average.pull: is for codes that learn by gradient; with learn: %s set it to 0", c.Learn)
 	case c.Loss.Softness <= 0:
 		return fmt.Errorf("quantizer.loss.usage_softness: %g must be positive", c.Loss.Softness)
 	case c.Cache.Period < 1:
@@ -168,8 +173,8 @@ func (c Config) Validate(dim int) error {
 	if c.Resets.Until < 0 || c.Resets.Until > 1 {
 		return fmt.Errorf("quantizer.resets.until: %g must be between 0 and 1", c.Resets.Until)
 	}
-	if c.Shared && c.Levels > 1 && c.Learn == "ema" {
-		return fmt.Errorf("quantizer.shared: running averages need a codebook a level; use learn: gradient")
+	if c.Shared && c.Levels > 1 && (c.Learn == "ema" || c.Average.Pull > 0) {
+		return fmt.Errorf("quantizer.shared: running averages need a codebook a level; use learn: gradient and no average.pull")
 	}
 	if c.Mix.RowNorm == "latent" && c.Levels > 1 {
 		return fmt.Errorf("quantizer.transform.row_norm: residual levels need a gain each; use row_norm: gain")

@@ -50,8 +50,12 @@ func averageInit(codes *weights.Array, counts []int) weights.Set {
 func restartAverages(set weights.Set, rows []int, targets []float32) {
 	n, m := set["state/counts"], set["state/sums"]
 	for i, row := range rows {
-		n.Data[row] = 1
-		copy(m.Row(row), targets[i*len(m.Row(row)):])
+		if n != nil {
+			n.Data[row] = 1
+		}
+		if m != nil {
+			copy(m.Row(row), targets[i*len(m.Row(row)):])
+		}
 	}
 }
 
@@ -74,6 +78,28 @@ func (b codebook) average(ctx *Context, residual, index *Node) map[string]*Node 
 		updates[ctx.Vars.Path("codes")] = Div(m, ExpandAxes(smooth, -1))
 	}
 	return updates
+}
+
+// pull returns the updates of counts and codes that learn by gradient: beside
+// what the loss asks of them, usable codes go a share p of the way that running
+// averages would go from where they are,
+//
+//	N ← γN + (1-γ)n,  Δe' = p·(1-γ)/(N+ε)·Σ(z-e'),
+//
+// and E by Δe' times the transform's transposed Jacobian, scaled so that e' goes
+// as far in that direction. Codes that nothing chose stay.
+func (b codebook) pull(ctx *Context, residual, hard, index *Node) map[string]*Node {
+	decay, epsilon := b.config.Average.Decay, b.config.Average.Epsilon
+	counts, gaps := ctx.countsAndSums(index, StopGradient(Sub(residual, hard)), b.config.Codes)
+	n := Add(MulScalar(ctx.Vars.Get("state/counts"), decay), MulScalar(counts, 1-decay))
+	step := StopGradient(MulScalar(Div(gaps, ExpandAxes(AddScalar(n, epsilon), -1)), b.config.Average.Pull*(1-decay)))
+	codes := ctx.Vars.Get("codes")
+	back := Gradient(ReduceAllSum(Mul(b.usable(ctx), step)), codes)[0]
+	scale := Div(ReduceAllSum(Square(step)), MaxScalar(ReduceAllSum(Square(back)), 1e-30))
+	return map[string]*Node{
+		ctx.Vars.Path("state/counts"): n,
+		ctx.Vars.Path("codes"):        Add(codes, Mul(back, scale)),
+	}
 }
 
 // SolvesAverages says whether averaged codes go through a transform, so that E

@@ -1,6 +1,7 @@
 package vq
 
 import (
+	"math"
 	"testing"
 
 	"github.com/gomlx/gomlx/core/graph"
@@ -162,6 +163,87 @@ func TestResetRestartsAverages(t *testing.T) {
 		}
 		if n.Data[i] != count || m.Row(i)[0] != sum[0] || m.Row(i)[1] != sum[1] {
 			t.Errorf("row %d: count %g, sum %v", i, n.Data[i], m.Row(i))
+		}
+	}
+}
+
+// A code that is pulled all the way goes where running averages go from the same
+// place, and one that nothing chose stays.
+func TestPulledCodesGoWhereAveragesGo(t *testing.T) {
+	pulled, averaged := small(t, "ste", 1), small(t, "ema", 1)
+	pulled.Codes, averaged.Codes = 3, 3
+	pulled.Average = Average{Decay: 0.9, Epsilon: 1e-7, Every: 1, Pull: 1}
+	averaged.Average = Average{Decay: 0.9, Epsilon: 1e-7, Every: 1}
+	codes := []float32{0, 10, -30}
+	latents := gradtest.Value{Shape: []int{3, 1}, Data: []float64{1, 2, 12}}
+	var got [2][][]float64
+	for i, c := range []Config{pulled, averaged} {
+		q, err := New(c, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set := weights.Set{
+			"level0/codes":        {Shape: []int{3, 1}, Data: codes},
+			"level0/state/counts": {Shape: []int{3}, Data: []float32{4, 1, 2}},
+			"level0/state/sums":   {Shape: []int{3, 1}, Data: []float32{0, 10, -60}},
+		}
+		got[i] = fixture{q: q, set: set, z: latents}.eval32(t, func(ctx *Context, z *graph.Node) []*graph.Node {
+			u := q.Build(ctx, z).Updates
+			return []*graph.Node{u["level0/state/counts"], u["level0/codes"]}
+		})
+	}
+	gradtest.Close(t, "counts", got[0][0], got[1][0], 1e-6)
+	gradtest.Close(t, "codes", got[0][1], got[1][1], 1e-5)
+	// N = 0.9·4 + 0.1·2 = 3.8, and 0.1·(1+2)/3.8 of the way from 0.
+	gradtest.Close(t, "by hand", got[0][1][:1], []float64{0.3 / 3.8}, 1e-5)
+}
+
+// Under a transform the usable codes C' take the step: along it as far as
+// without one, whatever W's size. An orthogonal W takes exactly that step.
+func TestPullReachesUsableCodes(t *testing.T) {
+	for name, w := range map[string][]float32{"turned": {0.6, 0.8, -0.8, 0.6}, "turned and longer": {1.2, 1.6, -1.6, 1.2}, "skewed": {1, 0.4, 0, 0.7}} {
+		plain, mixed := small(t, "ste", 1), small(t, "grit", 1)
+		plain.Codes, mixed.Codes = 4, 4
+		plain.Average.Pull, mixed.Average.Pull = 0.5, 0.5
+		mixed.Mix.Rank = 1
+		z := gradtest.Value{Shape: []int{5, 2}, Data: []float64{0.1, 0.2, 1.1, -0.3, 0.9, 0.1, -2, 0.5, -1.7, 0.3}}
+		f := newFixture(t, mixed, 2, 5)
+		f.z = z
+		copy(f.set["level0/feature/w"].Data, w)
+		var before, after, step [][]float64
+		before = f.eval32(t, func(ctx *Context, z *graph.Node) []*graph.Node {
+			return []*graph.Node{f.q.(*Residual).book.usable(ctx.in("level0"))}
+		})
+		moved := f.eval32(t, func(ctx *Context, z *graph.Node) []*graph.Node {
+			return []*graph.Node{f.q.Build(ctx, z).Updates["level0/codes"]}
+		})
+		p, err := New(plain, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bare := weights.Set{"level0/codes": weights.New(4, 2), "level0/state/counts": f.set["level0/state/counts"]}
+		for i, x := range before[0] {
+			bare["level0/codes"].Data[i] = float32(x)
+		}
+		step = fixture{q: p, set: bare, z: z}.eval32(t, func(ctx *Context, z *graph.Node) []*graph.Node {
+			return []*graph.Node{p.Build(ctx, z).Updates["level0/codes"]}
+		})
+		for i, x := range moved[0] {
+			f.set["level0/codes"].Data[i] = float32(x)
+		}
+		after = f.eval32(t, func(ctx *Context, z *graph.Node) []*graph.Node {
+			return []*graph.Node{f.q.(*Residual).book.usable(ctx.in("level0"))}
+		})
+		dot, square, off := 0.0, 0.0, 0.0
+		for i := range before[0] {
+			want, got := step[0][i]-before[0][i], after[0][i]-before[0][i]
+			dot, square, off = dot+want*got, square+want*want, max(off, math.Abs(want-got))
+		}
+		if square == 0 || math.Abs(dot/square-1) > 1e-4 {
+			t.Errorf("%s: usable codes went %g of the way", name, dot/square)
+		}
+		if name != "skewed" && off > 1e-5 {
+			t.Errorf("%s: usable codes are %g off", name, off)
 		}
 	}
 }

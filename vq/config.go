@@ -137,6 +137,8 @@ func (c Config) Validate(dim int) error {
 		return fmt.Errorf("quantizer.average: need 0 < decay < 1, epsilon > 0 and every >= 1")
 	case c.Average.Pull < 0 || c.Average.Pull > 1:
 		return fmt.Errorf("quantizer.average.pull: %g must be between 0 and 1", c.Average.Pull)
+	case c.Average.Pull > 0 && (m.level != nil || m.classical != nil):
+		return fmt.Errorf("quantizer.average.pull: %s has no codes that go to what chose them; set it to 0", c.Method)
 	case c.Average.Pull > 0 && c.Learn != "gradient":
 		return fmt.Errorf("quantizer.average.pull: is for codes that learn by gradient; with learn: %s set it to 0", c.Learn)
 	case c.Loss.Softness <= 0:

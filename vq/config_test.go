@@ -35,6 +35,19 @@ func TestValidateNamesTheField(t *testing.T) {
 	ste := small(t, "ste", 1)
 	ste.Mix.Kind = "linear"
 	mentions(t, ste.Validate(8), "quantizer.transform", "grit")
+
+	for _, break_ := range []func(c *Config){
+		func(c *Config) { c.Average.Pull = 1.5 },
+		func(c *Config) { c.Average.Pull, c.Learn = 1, "ema" },
+		func(c *Config) { *c = small(t, "fsq", 1); c.Average.Pull = 1 },
+	} {
+		c := small(t, "grit", 1)
+		break_(&c)
+		mentions(t, c.Validate(8), "quantizer.average.pull")
+	}
+	shared := small(t, "grit", 2)
+	shared.Shared, shared.Average.Pull = true, 1
+	mentions(t, shared.Validate(8), "quantizer.shared", "average.pull")
 }
 
 func TestDefaultsOfEveryMethodAreValid(t *testing.T) {

@@ -7,5 +7,5 @@
 // Nothing is done with those bytes, but at the very end of the mapped heap the
 // read is a segmentation fault that no code can recover from. [Ensure] maps
 // address space beyond what the program uses, so that the end of the heap is
-// never in use.
+// never in use, not even by what was allocated while it did so.
 package heapguard

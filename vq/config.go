@@ -27,7 +27,7 @@ type Config struct {
 	Near    string           `yaml:"distance" enum:"euclidean|cosine" doc:"What makes a code the nearest; cosine puts latents and codes on the unit sphere (methods that store a codebook, one level)."`
 	Start   Start            `yaml:"start" doc:"How codes start."`
 	Learn   string           `yaml:"learn" enum:"gradient|ema|frozen" doc:"Raw codes E: by gradient or ema (protocol B; ema wants a loss.commitment to hold the encoder), or frozen (protocol A: only the transform learns)."`
-	Average Average          `yaml:"average" doc:"Running averages, when codes learn by ema."`
+	Average Average          `yaml:"average" doc:"Running averages: of codes that learn by ema, and of how often others are chosen that are pulled."`
 	Loss    Loss             `yaml:"loss" doc:"Auxiliary losses (mean squared over all elements)."`
 	Radius  radius.Config    `yaml:"radius" doc:"GRIT's radius surrogate."`
 	Mix     transform.Config `yaml:"transform" doc:"GRIT's integrated transform of the codebook, E' = M E W."`

@@ -49,8 +49,9 @@ type Output struct {
 	// Residuals are the inputs [N,d'] of each code position, L of them: what a
 	// reset draws new codes from.
 	Residuals []*graph.Node
-	// Updates holds new values of state variables (running averages) by path;
-	// the training step applies them if the step is kept.
+	// Updates holds new values of variables by path: running averages, and codes
+	// that follow them. The training step applies them if the step is kept, and
+	// to a variable that the optimizer moves too it adds both changes.
 	Updates map[string]*graph.Node
 	// Stats are scalars worth watching, by name.
 	Stats map[string]*graph.Node

@@ -5,7 +5,7 @@
 //	go run ./bench                 # everything; peers that are not installed are left out
 //	go run ./bench -only step      # one group: step, overhead, nearest, encode, fit, conv
 //	go run ./bench -json           # for results/
-//	go run ./bench -rate kodak/ -out rate tok-a tok-b   # rate and distortion of picture files beside JPEG and WebP
+//	go run ./bench -rate kodak/ -metrics metrics -out rate tok-a tok-b   # rate and distortion of picture files beside JPEG and WebP
 //	go run ./bench -tables lines.jsonl -out results     # tables and figures of picture runs, added to those in results/
 //	go run ./bench -recommendation lines.jsonl -users users -out results   # the same of recommendation runs, tested user by user
 //	go run -tags xla ./bench -child pictures-grit-linear -backend xla:PLUGIN   # a step at 256 px on a GPU
@@ -52,6 +52,7 @@ func main() {
 	lines := flag.String("tables", "", "write the tables and figures of the picture runs in this `file` of JSON lines, and in those given as arguments")
 	recommendation := flag.String("recommendation", "", "write the tables and figures of the recommendation runs in this `file` of JSON lines, and in those given as arguments")
 	users := flag.String("users", "", "`directory` of the ranks of every user or query, ID.parquet of recommendation run ID, to test differences")
+	metrics := flag.String("metrics", "", "`directory` of the network of LPIPS, for -rate")
 	out := flag.String("out", "rate", "`directory` of the rate-distortion figures or of the tables")
 	arguments := parseFlags(flag.CommandLine, os.Args[1:])
 	if *lines != "" {
@@ -69,7 +70,7 @@ func main() {
 		return
 	}
 	if *folder != "" {
-		if err := rateDistortion(context.Background(), *folder, arguments, *backend, *out); err != nil {
+		if err := rateDistortion(context.Background(), *folder, arguments, *backend, *metrics, *out); err != nil {
 			fmt.Fprintln(os.Stderr, "bench:", err)
 			os.Exit(1)
 		}

@@ -187,7 +187,7 @@ func TestFiguresDrawTheRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	runs, err := readRuns[pictureRun](fixture, file)
+	runs, err := readLines[pictureRun](fixture, file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +218,7 @@ func FuzzReadRuns(f *testing.F) {
 	f.Add(content)
 	f.Add([]byte(`{"id":"a-x","data":"celeba-128","method":"m","flags":"--codes","course":[[null,1,1,1,1]]}`))
 	f.Fuzz(func(t *testing.T, lines []byte) {
-		runs, err := readRuns[pictureRun]("lines", bytes.NewReader(lines))
+		runs, err := readLines[pictureRun]("lines", bytes.NewReader(lines))
 		if err != nil {
 			return
 		}

@@ -3,12 +3,10 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"image"
 	"image/jpeg"
 	"image/png"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,21 +15,11 @@ import (
 	"github.com/gomlx/compute"
 	"github.com/gritvq/gritvq/bundle"
 	"github.com/gritvq/gritvq/eval"
+	"github.com/gritvq/gritvq/feature"
 	"github.com/gritvq/gritvq/images"
-	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task/recon"
 	"github.com/gritvq/gritvq/tokenizer"
 )
-
-// ratePoint is a coder at one setting: means over the pictures.
-type ratePoint struct {
-	Coder        string  `json:"coder"`
-	Setting      string  `json:"setting"`
-	BitsPerPixel float64 `json:"bits_per_pixel"`
-	PSNR         float64 `json:"psnr"`
-	SSIM         float64 `json:"ssim"`
-	Pictures     int     `json:"pictures"`
-}
 
 // coder turns a picture into bytes and back.
 type coder struct {
@@ -39,66 +27,143 @@ type coder struct {
 	run           func(p *images.RGB) (size int, back *images.RGB, err error)
 }
 
-// rateDistortion measures tokenizers' picture files beside JPEG (the standard
-// library's encoder, 4:2:0) and WebP (cwebp, if it is installed) on the pictures
-// of a folder, and writes rate-distortion.json and .svg to out.
-func rateDistortion(ctx context.Context, folder string, bundles []string, backendName, out string) error {
+// rateDistortion measures tokenizers' picture files on the pictures of a folder
+// beside JPEG (the standard library's encoder and, if it is installed, Debian's
+// cjpeg) and WebP (cwebp, if it is installed), and writes the page about it to
+// out. LPIPS is measured if metrics, a folder of networks, is given.
+func rateDistortion(ctx context.Context, folder string, bundles []string, backendName, metrics, out string) error {
+	page, err := openRatePage(out)
+	if err != nil {
+		return err
+	}
 	set, err := images.Open(ctx, folder, images.Options{})
 	if err != nil {
 		return err
 	}
 	defer set.Close()
-	coders, err := tokenizerCoders(ctx, bundles, backendName)
+	backend, err := compute.NewWithConfig(backendName)
 	if err != nil {
 		return err
 	}
-	for _, quality := range []int{1, 3, 5, 8, 12, 20, 30, 45, 60, 75, 90} {
-		coders = append(coders, coder{"JPEG", fmt.Sprintf("quality %d", quality), func(p *images.RGB) (int, *images.RGB, error) { return jpegCoder(p, quality) }})
+	coders, err := tokenizerCoders(ctx, bundles, backend)
+	if err != nil {
+		return err
 	}
-	if _, err := exec.LookPath("cwebp"); err == nil {
-		for _, quality := range []int{0, 5, 10, 20, 35, 50, 70, 85} {
-			coders = append(coders, coder{"WebP", fmt.Sprintf("quality %d", quality), func(p *images.RGB) (int, *images.RGB, error) { return webpCoder(ctx, p, quality) }})
+	coders = append(coders, fileCoders(ctx)...)
+	meter := &rateMeter{}
+	if metrics != "" {
+		network, err := feature.LoadLPIPS(filepath.Join(metrics, "lpips_squeeze_v0.1.safetensors"))
+		if err != nil {
+			return err
 		}
+		if meter.lpips, err = feature.NewLPIPSRunner(backend, network); err != nil {
+			return err
+		}
+		defer meter.lpips.Close()
 	} else {
-		fmt.Fprintln(os.Stderr, "WebP is left out: cwebp is not installed (make bench-peers)")
+		fmt.Fprintln(os.Stderr, "LPIPS is left out: say -metrics DIR, the folder of its network")
 	}
 	var points []ratePoint
 	for _, c := range coders {
-		point := ratePoint{Coder: c.name, Setting: c.setting}
-		for i := range set.Len() {
-			p, err := set.Whole(i)
-			if err != nil {
-				return err
-			}
-			size, back, err := c.run(p)
-			if err != nil {
-				return fmt.Errorf("%s %s on %s: %w", c.name, c.setting, set.Key(i), err)
-			}
-			psnr, err := eval.PSNR(p.Pix, back.Pix)
-			if err != nil {
-				return err
-			}
-			ssim, err := eval.SSIM(p.Pix, back.Pix, eval.ImageShape{Height: p.Height, Width: p.Width, Channels: 3})
-			if err != nil {
-				return err
-			}
-			point.BitsPerPixel += 8 * float64(size) / float64(p.Width*p.Height)
-			point.PSNR, point.SSIM = point.PSNR+psnr, point.SSIM+ssim
-			point.Pictures++
+		point, err := meter.measure(ctx, c, set)
+		if err != nil {
+			return err
 		}
-		n := float64(point.Pictures)
-		point.BitsPerPixel, point.PSNR, point.SSIM = point.BitsPerPixel/n, point.PSNR/n, point.SSIM/n
 		points = append(points, point)
-		fmt.Fprintf(os.Stderr, "%s %s: %.3f bits a pixel, %.2f dB, SSIM %.3f\n", c.name, c.setting, point.BitsPerPixel, point.PSNR, point.SSIM)
+		fmt.Fprintf(os.Stderr, "%s %s: %.3f bits a pixel, %.2f dB, SSIM %.3f, LPIPS %.3f\n", c.name, c.setting, point.BitsPerPixel, point.PSNR, point.SSIM, point.LPIPS)
 	}
-	return writeRates(out, points)
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return err
+	}
+	if err := storeLines(page.path(".jsonl"), points); err != nil {
+		return err
+	}
+	return writeRatePage(page, points)
 }
 
-func tokenizerCoders(ctx context.Context, bundles []string, backendName string) ([]coder, error) {
-	backend, err := compute.NewWithConfig(backendName)
-	if err != nil {
-		return nil, err
+// rateMeter compares pictures with what a coder made of them.
+type rateMeter struct {
+	lpips *feature.LPIPSRunner // nil leaves LPIPS out
+}
+
+// measure returns a coder's means over all pictures.
+func (m *rateMeter) measure(ctx context.Context, c coder, set *images.Set) (ratePoint, error) {
+	point := ratePoint{Coder: c.name, Setting: c.setting, Pictures: set.Len()}
+	n := float64(set.Len())
+	for i := range set.Len() {
+		p, err := set.Whole(i)
+		if err != nil {
+			return point, err
+		}
+		size, back, err := c.run(p)
+		if err != nil {
+			return point, fmt.Errorf("%s %s on %s: %w", c.name, c.setting, set.Key(i), err)
+		}
+		psnr, err := eval.PSNR(p.Pix, back.Pix)
+		if err != nil {
+			return point, err
+		}
+		ssim, err := eval.SSIM(p.Pix, back.Pix, eval.ImageShape{Height: p.Height, Width: p.Width, Channels: 3})
+		if err != nil {
+			return point, err
+		}
+		point.BitsPerPixel += 8 * float64(size) / float64(p.Width*p.Height) / n
+		point.PSNR, point.SSIM = point.PSNR+psnr/n, point.SSIM+ssim/n
+		if m.lpips == nil {
+			continue
+		}
+		side := min(p.Width, p.Height)
+		distances, err := m.lpips.Distances(ctx, squares(p), squares(back), 2, side)
+		if err != nil {
+			return point, err
+		}
+		point.LPIPS += (distances[0] + distances[1]) / 2 / n
 	}
+	return point, nil
+}
+
+// squares are the largest two at the ends of a picture, which overlap or are
+// the same where it is not twice as long as wide.
+func squares(p *images.RGB) []uint8 {
+	side := min(p.Width, p.Height)
+	both := make([]uint8, 0, 2*3*side*side)
+	for _, corner := range [][2]int{{0, 0}, {p.Width - side, p.Height - side}} {
+		for y := range side {
+			both = append(both, p.Pix[3*((corner[1]+y)*p.Width+corner[0]):][:3*side]...)
+		}
+	}
+	return both
+}
+
+// fileCoders are the usual formats at many qualities.
+func fileCoders(ctx context.Context) []coder {
+	var coders []coder
+	add := func(name string, qualities []int, run func(p *images.RGB, quality int) (int, *images.RGB, error)) {
+		for _, quality := range qualities {
+			coders = append(coders, coder{name, fmt.Sprintf("quality %d", quality), func(p *images.RGB) (int, *images.RGB, error) { return run(p, quality) }})
+		}
+	}
+	jpegs := []int{1, 3, 5, 8, 12, 20, 30, 45, 60, 75, 90}
+	add("JPEG", jpegs, jpegCoder)
+	for _, c := range []struct {
+		program, name string
+		qualities     []int
+		run           func(ctx context.Context, p *images.RGB, quality int) (int, *images.RGB, error)
+	}{
+		{"cjpeg", "JPEG, optimised", jpegs, optimisedJPEGCoder},
+		{"cwebp", "WebP", []int{0, 5, 10, 20, 35, 50, 70, 85}, webpCoder},
+	} {
+		if _, err := exec.LookPath(c.program); err != nil {
+			fmt.Fprintf(os.Stderr, "%s is left out: %s is not installed (make bench-peers)\n", c.name, c.program)
+			continue
+		}
+		add(c.name, c.qualities, func(p *images.RGB, quality int) (int, *images.RGB, error) { return c.run(ctx, p, quality) })
+	}
+	return coders
+}
+
+// tokenizerCoders are trained tokenizers, each with its first levels and all.
+func tokenizerCoders(ctx context.Context, bundles []string, backend compute.Backend) ([]coder, error) {
 	var coders []coder
 	for _, dir := range bundles {
 		b, err := bundle.Load(dir)
@@ -116,7 +181,7 @@ func tokenizerCoders(ctx context.Context, bundles []string, backendName string) 
 			if b.Manifest.Layout.Levels > 1 {
 				setting += fmt.Sprintf(", %d levels", levels)
 			}
-			coders = append(coders, coder{"gritvq", setting, func(p *images.RGB) (int, *images.RGB, error) {
+			coders = append(coders, coder{ownCoder, setting, func(p *images.RGB) (int, *images.RGB, error) {
 				grid, err := encoder.Encode(ctx, p)
 				if err != nil {
 					return 0, nil, err
@@ -152,27 +217,48 @@ func jpegCoder(p *images.RGB, quality int) (int, *images.RGB, error) {
 	return size, asRGB(back), err
 }
 
+// optimisedJPEGCoder runs Debian's cjpeg, progressive and with Huffman tables of
+// the picture's own.
+func optimisedJPEGCoder(ctx context.Context, p *images.RGB, quality int) (int, *images.RGB, error) {
+	var plain bytes.Buffer
+	fmt.Fprintf(&plain, "P6 %d %d 255\n", p.Width, p.Height)
+	plain.Write(p.Pix)
+	content, err := pipe(ctx, plain.Bytes(), "cjpeg", "-quality", strconv.Itoa(quality), "-optimize", "-progressive")
+	if err != nil {
+		return 0, nil, err
+	}
+	back, err := jpeg.Decode(bytes.NewReader(content))
+	return len(content), asRGB(back), err
+}
+
 // webpCoder runs Debian's cwebp at its slowest and best setting.
 func webpCoder(ctx context.Context, p *images.RGB, quality int) (int, *images.RGB, error) {
 	var file bytes.Buffer
 	if err := png.Encode(&file, p); err != nil {
 		return 0, nil, err
 	}
-	command := exec.CommandContext(ctx, "cwebp", "-quiet", "-m", "6", "-q", strconv.Itoa(quality), "-o", "-", "--", "-")
-	command.Stdin = &file
-	content, err := command.Output()
+	content, err := pipe(ctx, file.Bytes(), "cwebp", "-quiet", "-m", "6", "-q", strconv.Itoa(quality), "-o", "-", "--", "-")
 	if err != nil {
-		return 0, nil, fmt.Errorf("cwebp: %w", err)
+		return 0, nil, err
 	}
 	// Its own decoder: x/image's reads the video-range colours as full-range ones.
-	command = exec.CommandContext(ctx, "dwebp", "-quiet", "-o", "-", "--", "-")
-	command.Stdin = bytes.NewReader(content)
-	restored, err := command.Output()
+	restored, err := pipe(ctx, content, "dwebp", "-quiet", "-o", "-", "--", "-")
 	if err != nil {
-		return 0, nil, fmt.Errorf("dwebp: %w", err)
+		return 0, nil, err
 	}
 	back, err := png.Decode(bytes.NewReader(restored))
 	return len(content), asRGB(back), err
+}
+
+// pipe returns what a program makes of its input.
+func pipe(ctx context.Context, input []byte, program string, arguments ...string) ([]byte, error) {
+	command := exec.CommandContext(ctx, program, arguments...)
+	command.Stdin = bytes.NewReader(input)
+	output, err := command.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", program, err)
+	}
+	return output, nil
 }
 
 // asRGB copies a decoded picture.
@@ -190,42 +276,4 @@ func asRGB(m image.Image) *images.RGB {
 		}
 	}
 	return out
-}
-
-// writeRates stores the points and draws both curves.
-func writeRates(out string, points []ratePoint) error {
-	if err := os.MkdirAll(out, 0o755); err != nil {
-		return err
-	}
-	content, err := json.MarshalIndent(points, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(out, "rate-distortion.json"), append(content, '\n'), 0o644); err != nil {
-		return err
-	}
-	page := report.New("Rate and distortion", "Means over the pictures")
-	for _, measure := range []struct {
-		name string
-		of   func(ratePoint) float64
-	}{{"PSNR (dB)", func(p ratePoint) float64 { return p.PSNR }}, {"SSIM", func(p ratePoint) float64 { return p.SSIM }}} {
-		chart := report.LineChart{Title: measure.name, Caption: "Further up and to the left is better.", XLabel: "bits per pixel", YLabel: measure.name, LogX: true}
-		for _, p := range points {
-			at := -1
-			for i, s := range chart.Series {
-				if s.Name == p.Coder {
-					at = i
-				}
-			}
-			if at < 0 {
-				chart.Series = append(chart.Series, report.Series{Name: p.Coder})
-				at = len(chart.Series) - 1
-			}
-			if !math.IsNaN(measure.of(p)) {
-				chart.Series[at].X, chart.Series[at].Y = append(chart.Series[at].X, p.BitsPerPixel), append(chart.Series[at].Y, measure.of(p))
-			}
-		}
-		page.Section(measure.name, "", chart)
-	}
-	return page.WriteFile(filepath.Join(out, "rate-distortion.html"))
 }

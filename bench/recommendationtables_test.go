@@ -242,7 +242,7 @@ func TestRecommendationFiguresDrawTheRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	runs, err := readRuns[recommendationRun](recommendationFixture, file)
+	runs, err := readLines[recommendationRun](recommendationFixture, file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +277,7 @@ func FuzzReadRecommendationRuns(f *testing.F) {
 	f.Add(content)
 	f.Add([]byte(`{"id":"u-x","data":"beauty","ids":"m@","kind":"ids","course":[[null,1,1,1]],"ids_scores":{"items":1,"vocab":[-1]}}`))
 	f.Fuzz(func(t *testing.T, lines []byte) {
-		runs, err := readRuns[recommendationRun]("lines", bytes.NewReader(lines))
+		runs, err := readLines[recommendationRun]("lines", bytes.NewReader(lines))
 		if err != nil {
 			return
 		}

@@ -12,6 +12,7 @@ import (
 func TestPublishedTablesAreThoseOfTheirRuns(t *testing.T) {
 	for name, tables := range map[string]func(dir string) error{
 		pictureResults:        func(dir string) error { return pictureTables(nil, dir) },
+		rateResults:           ratePage,
 		recommendationResults: func(dir string) error { return recommendationTables(nil, "", dir) },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -68,9 +68,9 @@ func withoutFlags(flags string, names ...string) string {
 	return strings.Join(kept, " ")
 }
 
-// readRuns reads lines of runs; blank ones are skipped.
-func readRuns[R tableRun](name string, from io.Reader) ([]R, error) {
-	var runs []R
+// readLines reads values, a line of JSON each; blank lines are skipped.
+func readLines[R interface{ check() error }](name string, from io.Reader) ([]R, error) {
+	var all []R
 	lines := bufio.NewScanner(from)
 	lines.Buffer(nil, 1<<26)
 	for n := 1; lines.Scan(); n++ {
@@ -86,12 +86,12 @@ func readRuns[R tableRun](name string, from io.Reader) ([]R, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s, line %d: %w", name, n, err)
 		}
-		runs = append(runs, r)
+		all = append(all, r)
 	}
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", name, err)
 	}
-	return runs, nil
+	return all, nil
 }
 
 // readRunFiles reads files in order; one that is not there is an error unless it
@@ -106,7 +106,7 @@ func readRunFiles[R tableRun](store string, files []string) ([]R, error) {
 		if err != nil {
 			return nil, err
 		}
-		runs, err := readRuns[R](name, file)
+		runs, err := readLines[R](name, file)
 		file.Close()
 		if err != nil {
 			return nil, err

@@ -125,16 +125,16 @@ func Pictures(name, method string) (Config, error) {
 // suitPictures adjusts a quantizer to pictures (results/pictures-tuning.md). The
 // learning rate is low for codes that the loss alone moves, as GRIT's; theirs is
 // three times that, and dead ones go where codes are in demand. The radius moves
-// codes most at first; as k falls they settle in the middle of what chose them,
-// as running averages would. The error of a picture is a tenth of a vector's or
-// less, and so are LFQ's own losses, which otherwise outweigh it.
+// codes early; as k falls, small codebook and commitment losses settle them in
+// the middle of what chose them. The error of a picture is a tenth of a vector's
+// or less, and so are LFQ's own losses, which otherwise outweigh it.
 func (c *Config) suitPictures() {
 	switch c.Quantizer.Method {
 	case "grit":
 		q := &c.Quantizer
 		q.Radius.Kind, q.Radius.Mode = "power", "ratio"
 		q.Radius.Scalar.Use, q.Radius.Scalar.Value, q.Radius.Scalar.End = "scheduled", 1, 0.1
-		q.Average.Pull, q.Loss.Commitment = 1, 0.25
+		q.Loss.Codebook, q.Loss.Commitment = 0.5, 0.1
 		q.Resets.Donor = "used"
 		c.Train.Rates.Codes, c.Train.Rates.Mixer, c.Train.Rates.Feature = 3, 3, 3
 	case "lfq":

@@ -179,17 +179,17 @@ func TestPicturePresets(t *testing.T) {
 	for _, c := range []struct {
 		preset, method string
 		kind           radius.Kind
-		pull           float64
+		codebook       float64 // weight of the loss
 		codes, entropy float64
 	}{
-		{"default", "grit", radius.Power, 1, 3, 0.1}, {"paper", "grit", radius.Euclidean, 0, 1, 0.1},
+		{"default", "grit", radius.Power, 0.5, 3, 0.1}, {"paper", "grit", radius.Euclidean, 0, 1, 0.1},
 		{"default", "lfq", radius.Euclidean, 0, 1, 0.01}, {"paper", "lfq", radius.Euclidean, 0, 1, 0.1}, {"default", "ema", radius.Euclidean, 0, 1, 0.1},
 	} {
 		got, err := Pictures(c.preset, c.method)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.Quantizer.Radius.Kind != c.kind || got.Quantizer.Average.Pull != c.pull || got.Train.Rates.Codes != c.codes || got.Quantizer.Entropy.Weight != c.entropy || got.Model.Image.Size != 256 {
+		if got.Quantizer.Radius.Kind != c.kind || got.Quantizer.Loss.Codebook != c.codebook || got.Train.Rates.Codes != c.codes || got.Quantizer.Entropy.Weight != c.entropy || got.Model.Image.Size != 256 {
 			t.Errorf("%s of %s: %+v, rates %+v, entropy %+v", c.preset, c.method, got.Quantizer.Radius, got.Train.Rates, got.Quantizer.Entropy)
 		}
 	}

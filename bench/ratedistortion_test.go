@@ -1,0 +1,91 @@
+package main
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gritvq/gritvq/images"
+)
+
+// TestNeed asks at known points of a curve, between them and beyond them.
+func TestNeed(t *testing.T) {
+	curve := []ratePoint{{BitsPerPixel: 0.4, PSNR: 30, LPIPS: 0.1}, {BitsPerPixel: 0.1, PSNR: 20, LPIPS: 0.3}, {BitsPerPixel: 1.6, PSNR: 32, LPIPS: 0.1}}
+	for _, c := range []struct {
+		name    string
+		measure rateMeasure
+		point   ratePoint
+		bits    float64
+		outside int
+	}{
+		{"at a point", rateMeasures[0], ratePoint{PSNR: 30}, 0.4, 0},
+		{"half way, in logarithms", rateMeasures[0], ratePoint{PSNR: 25}, 0.2, 0},
+		{"at the first", rateMeasures[0], ratePoint{PSNR: 20}, 0.1, 0},
+		{"at the last", rateMeasures[0], ratePoint{PSNR: 32}, 1.6, 0},
+		{"worse than all", rateMeasures[0], ratePoint{PSNR: 19}, 0.1, -1},
+		{"better than all", rateMeasures[0], ratePoint{PSNR: 33}, 1.6, 1},
+		{"lower is better", rateMeasures[2], ratePoint{LPIPS: 0.2}, 0.2, 0},
+		{"where more bits do not help", rateMeasures[2], ratePoint{LPIPS: 0.1}, 0.4, 0},
+		{"lower than all", rateMeasures[2], ratePoint{LPIPS: 0.05}, 1.6, 1},
+	} {
+		bits, outside := c.measure.need(curve, c.point)
+		if math.Abs(bits-c.bits) > 1e-12 || outside != c.outside {
+			t.Errorf("%s: %g bits, outside %d; want %g and %d", c.name, bits, outside, c.bits, c.outside)
+		}
+	}
+}
+
+func TestSquares(t *testing.T) {
+	p := images.NewRGB(3, 2)
+	for i := range p.Pix {
+		p.Pix[i] = uint8(i)
+	}
+	want := []uint8{0, 1, 2, 3, 4, 5, 9, 10, 11, 12, 13, 14, 3, 4, 5, 6, 7, 8, 12, 13, 14, 15, 16, 17}
+	if got := squares(p); string(got) != string(want) {
+		t.Errorf("squares of a 3 x 2 picture: %v, want %v", got, want)
+	}
+}
+
+// TestRatePage writes the page of a few points: who needs the fewest bits stands
+// out, and what people wrote above stays.
+func TestRatePage(t *testing.T) {
+	dir := t.TempDir()
+	points := []ratePoint{
+		{Coder: ownCoder, Setting: "a", BitsPerPixel: 0.1, PSNR: 22, SSIM: 0.6, LPIPS: 0.3, Pictures: 2},
+		{Coder: "JPEG", Setting: "quality 1", BitsPerPixel: 0.2, PSNR: 20, SSIM: 0.5, LPIPS: 0.5, Pictures: 2},
+		{Coder: "JPEG", Setting: "quality 9", BitsPerPixel: 0.8, PSNR: 30, SSIM: 0.9, LPIPS: 0.1, Pictures: 2},
+		{Coder: "WebP", Setting: "quality 0", BitsPerPixel: 0.05, PSNR: 23, SSIM: 0.55, LPIPS: 0.4, Pictures: 2},
+	}
+	if err := storeLines(filepath.Join(dir, rateResults+".jsonl"), points); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, rateResults+".md")
+	for _, head := range []string{"# Rate and distortion\n\n", "# Kodak\n\nWritten by hand.\n\n"} {
+		if before, err := os.ReadFile(path); err == nil {
+			changed := strings.Replace(string(before), "# Rate and distortion\n\n", head, 1)
+			if err := os.WriteFile(path, []byte(changed), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := ratePage(dir); err != nil {
+			t.Fatal(err)
+		}
+		page, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{head, "| a | 22.00 | 0.100 | 0.264 | **under 0.050** |", "| a | 0.600 | **0.100** | 0.283 | over 0.050 |", "| a | 0.300 | **0.100** |",
+			"![LPIPS against bits a pixel](rate-distortion-lpips.svg)", "| WebP | quality 0 | 0.050 | 23.00 | 0.550 | 0.400 |"} {
+			if !strings.Contains(string(page), want) {
+				t.Errorf("the page lacks %q:\n%s", want, page)
+			}
+		}
+		for _, figure := range []string{"psnr", "ssim", "lpips"} {
+			if _, err := os.Stat(filepath.Join(dir, rateResults+"-"+figure+".svg")); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}

@@ -86,10 +86,11 @@ type rateMeter struct {
 	lpips *feature.LPIPSRunner // nil leaves LPIPS out
 }
 
-// measure returns a coder's means over all pictures.
+// measure returns a coder's means over all pictures, of LPIPS over all pieces.
 func (m *rateMeter) measure(ctx context.Context, c coder, set *images.Set) (ratePoint, error) {
 	point := ratePoint{Coder: c.name, Setting: c.setting, Pictures: set.Len()}
 	n := float64(set.Len())
+	var before, after []uint8 // all pieces
 	for i := range set.Len() {
 		p, err := set.Whole(i)
 		if err != nil {
@@ -109,30 +110,38 @@ func (m *rateMeter) measure(ctx context.Context, c coder, set *images.Set) (rate
 		}
 		point.BitsPerPixel += 8 * float64(size) / float64(p.Width*p.Height) / n
 		point.PSNR, point.SSIM = point.PSNR+psnr/n, point.SSIM+ssim/n
-		if m.lpips == nil {
-			continue
+		if m.lpips != nil {
+			before, after = append(before, pieces(p)...), append(after, pieces(back)...)
 		}
-		side := min(p.Width, p.Height)
-		distances, err := m.lpips.Distances(ctx, squares(p), squares(back), 2, side)
-		if err != nil {
-			return point, err
-		}
-		point.LPIPS += (distances[0] + distances[1]) / 2 / n
+	}
+	if m.lpips == nil {
+		return point, nil
+	}
+	distances, err := m.lpips.Distances(ctx, before, after, len(before)/(3*pieceSide*pieceSide), pieceSide)
+	if err != nil {
+		return point, err
+	}
+	for _, d := range distances {
+		point.LPIPS += d / float64(len(distances))
 	}
 	return point, nil
 }
 
-// squares are the largest two at the ends of a picture, which overlap or are
-// the same where it is not twice as long as wide.
-func squares(p *images.RGB) []uint8 {
-	side := min(p.Width, p.Height)
-	both := make([]uint8, 0, 2*3*side*side)
-	for _, corner := range [][2]int{{0, 0}, {p.Width - side, p.Height - side}} {
-		for y := range side {
-			both = append(both, p.Pix[3*((corner[1]+y)*p.Width+corner[0]):][:3*side]...)
+// pieceSide is that of the squares that LPIPS compares.
+const pieceSide = 256
+
+// pieces are the squares that a picture is cut into, whole ones only, one after
+// the other.
+func pieces(p *images.RGB) []uint8 {
+	var all []uint8
+	for top := 0; top+pieceSide <= p.Height; top += pieceSide {
+		for left := 0; left+pieceSide <= p.Width; left += pieceSide {
+			for y := top; y < top+pieceSide; y++ {
+				all = append(all, p.Pix[3*(y*p.Width+left):][:3*pieceSide]...)
+			}
 		}
 	}
-	return both
+	return all
 }
 
 // fileCoders are the usual formats at many qualities.

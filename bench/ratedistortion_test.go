@@ -37,14 +37,27 @@ func TestNeed(t *testing.T) {
 	}
 }
 
-func TestSquares(t *testing.T) {
-	p := images.NewRGB(3, 2)
-	for i := range p.Pix {
-		p.Pix[i] = uint8(i)
+// TestPieces cuts a picture that is a little larger than two squares.
+func TestPieces(t *testing.T) {
+	p := images.NewRGB(2*pieceSide+1, pieceSide+5)
+	for y := range p.Height {
+		for x := range p.Width {
+			at := 3 * (y*p.Width + x)
+			p.Pix[at], p.Pix[at+1], p.Pix[at+2] = uint8(x/pieceSide), uint8(x%pieceSide), uint8(y)
+		}
 	}
-	want := []uint8{0, 1, 2, 3, 4, 5, 9, 10, 11, 12, 13, 14, 3, 4, 5, 6, 7, 8, 12, 13, 14, 15, 16, 17}
-	if got := squares(p); string(got) != string(want) {
-		t.Errorf("squares of a 3 x 2 picture: %v, want %v", got, want)
+	got := pieces(p)
+	if len(got) != 2*3*pieceSide*pieceSide {
+		t.Fatalf("%d samples, want those of two squares", len(got))
+	}
+	for i := 0; i < len(got); i += 3 {
+		at := i / 3 % (pieceSide * pieceSide)
+		if want := [3]uint8{uint8(i / 3 / (pieceSide * pieceSide)), uint8(at % pieceSide), uint8(at / pieceSide)}; [3]uint8(got[i:i+3]) != want {
+			t.Fatalf("pixel %d is %v, want %v", i/3, got[i:i+3], want)
+		}
+	}
+	if small := pieces(images.NewRGB(pieceSide, pieceSide-1)); len(small) != 0 {
+		t.Errorf("a picture that is too small has %d samples", len(small))
 	}
 }
 

@@ -152,7 +152,7 @@ func (s sequences) transformer(v variables, c Transformer, lengths []int, memory
 	case "absolute":
 		places := emptySequences(s.n, s.t, s.c)
 		for i := range places.data {
-			places.data[i] = v.sub("positions").get("table").Data[i%(s.t*s.c)]
+			places.data[i] = v.sub("positions").get("table").Data[i%(s.t*s.c)] * math.Sqrt(float64(s.c))
 		}
 		s = s.plus(places)
 	}

@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"math"
 	"math/rand/v2"
 
 	"github.com/gomlx/gomlx/core/graph"
@@ -8,19 +9,20 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// Embedding is a table of learned vectors, one a token.
+// Embedding is a table of learned vectors, one a token. Rows are stored at
+// 1/√Width of the vectors' size (Vaswani et al., 2017), where matrices have their
+// values too: the steps of Adam have one size for all, and vectors a hundred
+// times a step would hardly leave where they were drawn.
 type Embedding struct {
 	Rows, Width int
-	Deviation   float64 // standard deviation of the initial vectors; 0 is 1
 }
 
-// Init returns "table" [Rows, Width], Gaussian.
+func (e Embedding) scale() float64 { return math.Sqrt(float64(e.Width)) }
+
+// Init returns "table" [Rows, Width], Gaussian: the values of vectors have a
+// standard deviation of 1.
 func (e Embedding) Init(rng *rand.Rand) weights.Set {
-	deviation := e.Deviation
-	if deviation == 0 {
-		deviation = 1
-	}
-	return weights.Set{"table": weights.Normal(rng, deviation, e.Rows, e.Width)}
+	return weights.Set{"table": weights.Normal(rng, 1/e.scale(), e.Rows, e.Width)}
 }
 
 // Build looks up tokens [...], integers below Rows: [..., Width]. The gradient
@@ -28,7 +30,12 @@ func (e Embedding) Init(rng *rand.Rand) weights.Set {
 // that are out of range to the nearest row without a word, so that callers check
 // them on the host.
 func (e Embedding) Build(v weights.Vars, tokens *graph.Node) *graph.Node {
-	return graph.Gather(v.Get("table"), graph.ExpandAxes(tokens, -1))
+	return graph.MulScalar(graph.Gather(v.Get("table"), graph.ExpandAxes(tokens, -1)), e.scale())
+}
+
+// Range returns the vectors of the tokens from first to before end.
+func (e Embedding) Range(v weights.Vars, first, end int) *graph.Node {
+	return graph.MulScalar(graph.Slice(v.Get("table"), graph.AxisRange(first, end)), e.scale())
 }
 
 // repeatRows repeats every row of x [N, C] a number of times: [N·times, C]. The

@@ -74,6 +74,9 @@ func (t Transformer) feedForward() FeedForward {
 
 func (t Transformer) norm() LayerNorm { return LayerNorm{Width: t.Width, Kind: t.Norm} }
 
+// places are absolute positions.
+func (t Transformer) places() Embedding { return Embedding{Rows: t.Length, Width: t.Width} }
+
 func (t Transformer) relative(causal bool) RelativePositions {
 	return RelativePositions{Heads: t.Heads, Buckets: t.Buckets, Distance: t.Distance, Causal: causal, Scale: 1 / math.Sqrt(float64(t.Width))}
 }
@@ -99,7 +102,7 @@ func (t Transformer) init(rng *rand.Rand, decoder bool) weights.Set {
 	case "relative":
 		set.Merge("positions", t.relative(decoder).Init(rng))
 	case "absolute":
-		set.Merge("positions", Embedding{Rows: t.Length, Width: t.Width}.Init(rng))
+		set.Merge("positions", t.places().Init(rng))
 	}
 	return set.Merge("norm", t.norm().Init())
 }
@@ -112,7 +115,7 @@ func (t Transformer) enter(v weights.Vars, x *graph.Node, first int) *graph.Node
 		if first+count > t.Length {
 			panic(fmt.Errorf("nn: a sequence of %d vectors is longer than the %d positions of the model", first+count, t.Length))
 		}
-		places := graph.Slice(v.In("positions").Get("table"), graph.AxisRange(first, first+count))
+		places := t.places().Range(v.In("positions"), first, first+count)
 		x = graph.Add(x, graph.ExpandAxes(graph.ConvertDType(places, x.DType()), 0))
 	}
 	return inPrecision(x, t.DType)

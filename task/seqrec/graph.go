@@ -2,7 +2,6 @@ package seqrec
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/gritvq/gritvq/nn"
 	"github.com/gritvq/gritvq/weights"
@@ -85,8 +84,7 @@ func (m *Model) predict(v weights.Vars, h *Node, position int) *Node {
 		return LogSoftmax(nn.Product(h, v.Get(outputPath(position))), -1)
 	}
 	first := m.first[position]
-	own := Slice(v.Get("tokens/table"), AxisRange(first, first+m.vocab[position])) // [codes, Width]
-	h = MulScalar(h, 1/math.Sqrt(float64(m.Config.Width)))                         // the vectors are not small, unlike matrices
+	own := Slice(v.Get("tokens/table"), AxisRange(first, first+m.vocab[position])) // [codes, Width], as small as a matrix
 	return LogSoftmax(Dot(h, own).General([]int{1}, nil, []int{1}, nil), -1)
 }
 

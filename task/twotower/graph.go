@@ -94,10 +94,10 @@ func (m *Model) read(v weights.Vars, tokens *Node) *Node {
 // codes, each under its own part of the projection, and there are fewer codes
 // than items in a batch.
 func (m *Model) projectedCodes(v weights.Vars) *Node {
-	table, projection, width := v.Get("tokens/table"), v.Get("query/history"), m.Config.Width
+	table, projection, width := v.In("tokens"), v.Get("query/history"), m.Config.Width
 	parts := make([]*Node, len(m.vocab))
 	for t, codes := range m.vocab {
-		own := Slice(table, AxisRange(m.first[t], m.first[t]+codes))
+		own := m.codeTable().Range(table, m.first[t], m.first[t]+codes)
 		parts[t] = nn.Product(own, Slice(projection, AxisRange(t*width, (t+1)*width)))
 	}
 	if len(parts) == 1 {

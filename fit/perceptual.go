@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/gomlx/compute/dtypes"
+	"github.com/gritvq/gritvq/nn"
 	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/weights"
 
@@ -32,7 +33,7 @@ func (t *Trainer) perceptual(v weights.Vars, pass tokenizer.Pass) *Node {
 	fraction := func(x *Node) *Node { // from [-1, 1] to [0, 1]
 		x = MulScalar(AddScalar(x, 1), 0.5)
 		if t.config.Model.Image.Precision == "bf16" {
-			x = ConvertDType(x, dtypes.BFloat16)
+			x = nn.InPrecision(x, dtypes.BFloat16)
 		}
 		return x
 	}

@@ -62,7 +62,7 @@ func (d ImageDecoder) Init(rng *rand.Rand) weights.Set {
 // f = 2^(len(Widths)-1).
 func (d ImageDecoder) Build(v weights.Vars, z *graph.Node) *graph.Node {
 	l := layoutFor(z)
-	h := d.input().build(v.In("input"), l.enter(inPrecision(z, d.DType)), l)
+	h := d.input().build(v.In("input"), l.enter(InPrecision(z, d.DType)), l)
 	for stage := len(d.Widths) - 1; stage >= 0; stage-- {
 		for block := range d.Blocks {
 			h = d.block(stage).build(v.In("stage%d/block%d", stage, block), h, l)

@@ -20,8 +20,7 @@ type ImageEncoder struct {
 	Dim      int   // of a latent
 	Groups   int   // of the GroupNorms; 0 is 8
 
-	// DType is the precision of the activations: dtypes.BFloat16, or zero for
-	// that of the picture. The variables stay as they are and are converted
+	// DType is the precision of the activations, see InPrecision. The variables stay as they are and are converted
 	// where they are used; the latents have the picture's precision again.
 	DType dtypes.DType
 }
@@ -71,7 +70,7 @@ func (e ImageEncoder) Build(v weights.Vars, x *graph.Node) *graph.Node {
 	if len(d) != 4 || d[1]%e.Factor() != 0 || d[2]%e.Factor() != 0 {
 		panic(fmt.Errorf("nn: pictures of shape %v cannot be halved %d times; their sides must be multiples of %d", d[1:], len(e.Widths)-1, e.Factor()))
 	}
-	h := e.input().Build(v.In("input"), inPrecision(x, e.DType))
+	h := e.input().Build(v.In("input"), InPrecision(x, e.DType))
 	l := layoutFor(h)
 	h = l.enter(h)
 	for stage := range e.Widths {
@@ -92,11 +91,4 @@ func orDefault(value, otherwise int) int {
 		return otherwise
 	}
 	return value
-}
-
-func inPrecision(x *graph.Node, dtype dtypes.DType) *graph.Node {
-	if dtype == dtypes.InvalidDType {
-		return x
-	}
-	return graph.ConvertDType(x, dtype)
 }

@@ -34,6 +34,8 @@ func TestGroupNormStatisticsAreFloat32(t *testing.T) {
 // In bfloat16 the autoencoder gives float32 pictures and float32 gradients near
 // those of float32.
 func TestAutoencoderInBFloat16(t *testing.T) {
+	halfEverywhere = true
+	defer func() { halfEverywhere = false }()
 	e := ImageEncoder{Widths: []int{8, 16}, Blocks: 1, Dim: 4}
 	d := ImageDecoder{Widths: []int{8, 16}, Blocks: 1, Dim: 4, Up: "nearest"}
 	set := weights.Set{}.Merge("encoder", e.Init(weights.Rand(1, "e"))).Merge("decoder", d.Init(weights.Rand(1, "d")))
@@ -61,4 +63,22 @@ func TestAutoencoderInBFloat16(t *testing.T) {
 			t.Errorf("%s: bfloat16 changed nothing, so it was not used", what)
 		}
 	}
+}
+
+// Elsewhere half precision is asked for in vain on the embedded engine alone.
+func TestInPrecision(t *testing.T) {
+	in := gradtest.Inputs{"x": gaussian(weights.Rand(1, "x"), 3)}
+	gradtest.Eval[float32](t, in, func(nodes map[string]*graph.Node) []*graph.Node {
+		want := dtypes.BFloat16
+		if onEmbeddedEngine(nodes["x"]) {
+			want = dtypes.Float32
+		}
+		if got := InPrecision(nodes["x"], dtypes.BFloat16).DType(); got != want {
+			t.Errorf("half precision is %s, want %s", got, want)
+		}
+		if got := InPrecision(nodes["x"], dtypes.InvalidDType).DType(); got != dtypes.Float32 {
+			t.Errorf("the input's precision is %s", got)
+		}
+		return []*graph.Node{nodes["x"]}
+	})
 }

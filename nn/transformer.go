@@ -32,8 +32,7 @@ type Transformer struct {
 	Length            int
 	Buckets, Distance int // of relative positions
 
-	// DType is the precision of the activations: dtypes.BFloat16, or zero for
-	// that of the input. Norms and softmax are computed in float32 even then; the
+	// DType is the precision of the activations, see InPrecision. Norms and softmax are computed in float32 even then; the
 	// variables stay as they are and are converted where they are used, and the
 	// output has the precision of the input again.
 	DType dtypes.DType
@@ -118,7 +117,7 @@ func (t Transformer) enter(v weights.Vars, x *graph.Node, first int) *graph.Node
 		places := t.places().Range(v.In("positions"), first, first+count)
 		x = graph.Add(x, graph.ExpandAxes(graph.ConvertDType(places, x.DType()), 0))
 	}
-	return inPrecision(x, t.DType)
+	return InPrecision(x, t.DType)
 }
 
 // leave is the end of a stack, in the precision of its input.

@@ -84,6 +84,8 @@ func TestDecoderStepsEqualTheFullPass(t *testing.T) {
 // In bfloat16 both stacks give float32 vectors and float32 gradients near those
 // of float32.
 func TestTransformerInBFloat16(t *testing.T) {
+	halfEverywhere = true
+	defer func() { halfEverywhere = false }()
 	c := Transformer{Layers: 2, Width: 32, Heads: 2, HeadDim: 16, FeedForward: 64, Activation: "relu", Norm: "rms", Positions: "relative"}
 	set := weights.Set{}.Merge("encoder", Encoder{c}.Init(weights.Rand(1, "e"))).Merge("decoder", Decoder{c}.Init(weights.Rand(1, "d")))
 	in := asInputs(set, 0.02)

@@ -20,7 +20,7 @@ func (d Decoder) Init(rng *rand.Rand) weights.Set { return d.init(rng, true) }
 // its lengths [B] (int32, or nil).
 func (d Decoder) Build(v weights.Vars, x, memory, lengths *graph.Node, random *Random) *graph.Node {
 	count := x.Shape().Dim(1)
-	memory = inPrecision(memory, d.DType)
+	memory = InPrecision(memory, d.DType)
 	h := random.Dropout(d.enter(v, x, 0), d.Dropout, 1)
 	self := d.attention().View(h, h, Mask{Causal: true}, d.bias(v, x.Graph(), count, count, true))
 	cross := d.attention().View(h, memory, Mask{Lengths: lengths}, nil)
@@ -40,7 +40,7 @@ func (d Decoder) Build(v weights.Vars, x, memory, lengths *graph.Node, random *R
 // Remember computes what all layers attend to in the memory [B, S, Width], once
 // for all steps.
 func (d Decoder) Remember(v weights.Vars, memory *graph.Node) []KeyValues {
-	memory = inPrecision(memory, d.DType)
+	memory = InPrecision(memory, d.DType)
 	all := make([]KeyValues, d.Layers)
 	for i := range all {
 		all[i] = d.attention().Remember(v.In("layer%d/cross", i), memory)

@@ -166,7 +166,7 @@ func (o *settings) addPictureFlags() {
 		"detail of large photos (default 286 for --size 256, and in proportion)")
 	f.IntVar(&o.picture.down, "down", 16, "pictures: pixels on the side of a code's cell, a power of two")
 	f.StringVar(&o.picture.widths, "width", "64,128,128,256,256", "pictures: channels at every resolution")
-	f.StringVar(&o.picture.precision, "precision", "f32", "pictures: arithmetic of the convolutions, f32 or bf16 (bf16 with XLA)")
+	f.StringVar(&o.picture.precision, "precision", "f32", "pictures: arithmetic of the convolutions, f32 or bf16 (bf16 with XLA; the embedded engine computes in f32)")
 	for name, usage := range map[string]string{
 		"batch":  "vectors or pictures a step (default 1024, of pictures 64)",
 		"codes":  "codes per level (default 256, of pictures 16384)",

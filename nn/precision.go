@@ -1,0 +1,20 @@
+package nn
+
+import (
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/gomlx/core/graph"
+)
+
+// InPrecision converts what enters a network to the precision of its
+// activations: dtypes.BFloat16, or zero for that of x. Half precision is for
+// engines that compile. The embedded one, which it would make slower, stays in
+// that of x, so that what a GPU trained is soon used elsewhere.
+func InPrecision(x *graph.Node, dtype dtypes.DType) *graph.Node {
+	if dtype == dtypes.InvalidDType || dtype == dtypes.BFloat16 && onEmbeddedEngine(x) && !halfEverywhere {
+		return x
+	}
+	return graph.ConvertDType(x, dtype)
+}
+
+// halfEverywhere lets tests compute in half precision on any engine.
+var halfEverywhere bool

@@ -25,6 +25,7 @@ func (t *trainer) save() error {
 		return fmt.Errorf("saving the training log: %w", err)
 	}
 	s := t.state
+	s.Seconds = t.seconds()
 	if math.IsInf(s.Best, 0) {
 		s.Best = -math.MaxFloat64 // JSON has no infinity
 	}
@@ -32,26 +33,26 @@ func (t *trainer) save() error {
 	if err != nil {
 		return err
 	}
-	return checkpoint.Save(t.dir, checkpointsKept, checkpoint.Content{State: s, Variables: set, Best: t.best})
+	return checkpoint.Save(t.options.Dir, checkpointsKept, checkpoint.Content{State: s, Variables: set, Best: t.best})
 }
 
 // restore continues from the directory's newest checkpoint that can be read; it
 // reports whether there was one.
 func (t *trainer) restore() (bool, error) {
 	var s state
-	c, path, damaged, err := checkpoint.Load(t.dir, checkpointsKept, &s)
+	c, path, damaged, err := checkpoint.Load(t.options.Dir, checkpointsKept, &s)
 	if err != nil || c == nil {
 		return false, err
 	}
-	if s.Identity != t.problem.Identity {
+	if s.Identity != t.identity() {
 		return false, fmt.Errorf("the checkpoint %s was made with other settings or data; repeat the command as it was, or start afresh in another directory", path)
 	}
 	if s.Best == -math.MaxFloat64 {
 		s.Best = math.Inf(-1)
 	}
-	if damaged != nil && t.observe.Status != nil {
-		t.observe.Status(fmt.Sprintf("%v; continuing from the one before it", damaged))
+	if damaged != nil && t.options.Watch.Status != nil {
+		t.options.Watch.Status(fmt.Sprintf("%v; continuing from the one before it", damaged))
 	}
-	t.state, t.best = s, c.Best
+	t.state, t.best, t.before = s, c.Best, s.Seconds
 	return true, t.bank.Install(c.Variables)
 }

@@ -53,7 +53,7 @@ func (c Config) Validate() error {
 
 // Problem is a model and what it learns from.
 type Problem struct {
-	// Identity names data and settings: a checkpoint of another is refused.
+	// Identity names the model and its settings: a checkpoint of others is refused.
 	Identity string
 	// Init returns the first variables; those of the group State are not trained.
 	Init func() weights.Set
@@ -76,6 +76,20 @@ type Record struct {
 	Skipped      int                `json:"skipped"` // steps without a finite gradient so far
 	Scores       map[string]float64 `json:"scores,omitempty"`
 	Event        string             `json:"event,omitempty"`
+}
+
+// Options say where a run happens.
+type Options struct {
+	Dir    string // holds the checkpoint and the log
+	Data   string // names the data: a checkpoint of other data is refused
+	Resume bool   // continues the directory's checkpoint if there is one
+	Watch  Observer
+}
+
+// Result is what a run came to.
+type Result struct {
+	Weights weights.Set // the best by evaluation, or the last
+	Seconds float64     // that it took, however often it was stopped
 }
 
 // Observer watches a run. Any field may be nil.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -55,10 +56,11 @@ func settings() Config {
 
 func TestRunLearns(t *testing.T) {
 	var records []Record
-	set, err := Run(t.Context(), gradtest.Engine(t), regression(-1), settings(), t.TempDir(), false, Observer{Step: func(r Record) { records = append(records, r) }})
+	result, err := Run(t.Context(), gradtest.Engine(t), regression(-1), settings(), Options{Dir: t.TempDir(), Watch: Observer{Step: func(r Record) { records = append(records, r) }}})
 	if err != nil {
 		t.Fatal(err)
 	}
+	set := result.Weights
 	if w := set["w"].Data; math.Abs(float64(w[0])-3) > 0.05 || math.Abs(float64(w[1])+2) > 0.05 {
 		t.Errorf("learned %v, want 3 and -2", w)
 	}
@@ -73,19 +75,19 @@ func TestRunLearns(t *testing.T) {
 // A run that is stopped again and again ends with the same bytes, log included.
 func TestResumeIsIdentical(t *testing.T) {
 	whole := t.TempDir()
-	want, err := Run(t.Context(), gradtest.Engine(t), regression(-1), settings(), whole, false, Observer{})
+	want, err := Run(t.Context(), gradtest.Engine(t), regression(-1), settings(), Options{Dir: whole})
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	var got weights.Set
+	var got *Result
 	for stop := 25; ; stop += 31 {
 		ctx, cancel := context.WithCancel(t.Context())
-		got, err = Run(ctx, gradtest.Engine(t), regression(-1), settings(), dir, true, Observer{Step: func(r Record) {
+		got, err = Run(ctx, gradtest.Engine(t), regression(-1), settings(), Options{Dir: dir, Resume: true, Watch: Observer{Step: func(r Record) {
 			if r.Step == stop {
 				cancel()
 			}
-		}})
+		}}})
 		cancel()
 		if err == nil {
 			break
@@ -94,10 +96,10 @@ func TestResumeIsIdentical(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for p, a := range want {
+	for p, a := range want.Weights {
 		for i, x := range a.Data {
-			if got[p].Data[i] != x {
-				t.Fatalf("%s differs at %d: %v and %v", p, i, got[p].Data[i], x)
+			if y := got.Weights[p].Data[i]; y != x {
+				t.Fatalf("%s differs at %d: %v and %v", p, i, y, x)
 			}
 		}
 	}
@@ -106,20 +108,23 @@ func TestResumeIsIdentical(t *testing.T) {
 	if len(a) == 0 || !bytes.Equal(a, b) {
 		t.Error("the logs differ")
 	}
+	if _, err := Run(t.Context(), gradtest.Engine(t), regression(-1), settings(), Options{Dir: dir, Data: "other", Resume: true}); err == nil || !strings.Contains(err.Error(), "other settings") {
+		t.Errorf("a checkpoint of other data: %v", err)
+	}
 	other := regression(-1)
 	other.Identity = "something else"
-	if _, err := Run(t.Context(), gradtest.Engine(t), other, settings(), dir, true, Observer{}); err == nil || !strings.Contains(err.Error(), "other settings") {
+	if _, err := Run(t.Context(), gradtest.Engine(t), other, settings(), Options{Dir: dir, Resume: true}); err == nil || !strings.Contains(err.Error(), "other settings") {
 		t.Errorf("another problem's checkpoint: %v", err)
 	}
 }
 
 func TestSkippedStep(t *testing.T) {
 	var skipped []int
-	_, err := Run(t.Context(), gradtest.Engine(t), regression(7), settings(), t.TempDir(), false, Observer{Step: func(r Record) {
+	_, err := Run(t.Context(), gradtest.Engine(t), regression(7), settings(), Options{Dir: t.TempDir(), Watch: Observer{Step: func(r Record) {
 		if r.Event != "" {
 			skipped = append(skipped, r.Step)
 		}
-	}})
+	}}})
 	if err != nil || len(skipped) != 1 || skipped[0] != 8 {
 		t.Errorf("skipped %v (%v), want step 8", skipped, err)
 	}
@@ -134,7 +139,7 @@ func TestEarlyStopKeepsTheBest(t *testing.T) {
 		return float64(-(calls - 3) * (calls - 3)), map[string]float64{"call": float64(calls)}, nil
 	}
 	var last Record
-	if _, err := Run(t.Context(), gradtest.Engine(t), p, c, t.TempDir(), false, Observer{Step: func(r Record) { last = r }}); err != nil {
+	if _, err := Run(t.Context(), gradtest.Engine(t), p, c, Options{Dir: t.TempDir(), Watch: Observer{Step: func(r Record) { last = r }}}); err != nil {
 		t.Fatal(err)
 	}
 	if calls != 5 || last.Step != 50 || !strings.Contains(last.Event, "since step 30") {
@@ -162,16 +167,16 @@ func TestPackedVariablesLearnTheSame(t *testing.T) {
 	problem.Loss = func(v weights.Vars, in []*graph.Node, random *graph.Node) *graph.Node {
 		return graph.Add(loss(v, in, random), graph.ReduceAllSum(graph.Square(graph.AddScalar(v.Get("b"), -1))))
 	}
-	run := func(packs bool, dir string, stop int) (weights.Set, error) {
+	run := func(packs bool, dir string, stop int) (*Result, error) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		tr := &trainer{config: settings(), problem: problem, backend: gradtest.Engine(t), dir: dir, bank: weights.NewBank(), packs: packs,
-			observe: Observer{Step: func(r Record) {
+		tr := &trainer{config: settings(), problem: problem, backend: gradtest.Engine(t), bank: weights.NewBank(), packs: packs,
+			options: Options{Dir: dir, Resume: true, Watch: Observer{Step: func(r Record) {
 				if r.Step == stop {
 					cancel()
 				}
-			}}}
-		return tr.run(ctx, true)
+			}}}}
+		return tr.run(ctx)
 	}
 	want, err := run(false, t.TempDir(), 0)
 	if err != nil {
@@ -188,11 +193,40 @@ func TestPackedVariablesLearnTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for p, a := range want {
+	for p, a := range want.Weights {
 		for i, x := range a.Data {
-			if math.Abs(float64(x-got[p].Data[i])) > 1e-5 {
-				t.Errorf("%s: %v packed in turns, %v alone", p, got[p].Data, a.Data)
+			if math.Abs(float64(x-got.Weights[p].Data[i])) > 1e-5 {
+				t.Errorf("%s: %v packed in turns, %v alone", p, got.Weights[p].Data, a.Data)
 			}
 		}
+	}
+}
+
+// The time of a run is that of all its sessions.
+func TestSecondsAddUp(t *testing.T) {
+	const pause = 30 * time.Millisecond
+	dir := t.TempDir()
+	stopAt := func(stop int) (*Result, error) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		return Run(ctx, gradtest.Engine(t), regression(-1), settings(), Options{Dir: dir, Resume: true, Watch: Observer{Step: func(r Record) {
+			if r.Step == stop {
+				time.Sleep(pause)
+				cancel()
+			}
+		}}})
+	}
+	for _, stop := range []int{20, 50, 80} {
+		if _, err := stopAt(stop); !errors.Is(err, ErrInterrupted) {
+			t.Fatal(err)
+		}
+	}
+	begun := time.Now()
+	result, err := stopAt(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last := time.Since(begun).Seconds(); result.Seconds < last/2+3*pause.Seconds() {
+		t.Errorf("%g s in all, the last session took %g and three before it at least %g", result.Seconds, last, 3*pause.Seconds())
 	}
 }

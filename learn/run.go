@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/core/graph"
@@ -38,8 +39,9 @@ type trainer struct {
 	config     Config
 	problem    Problem
 	backend    compute.Backend
-	dir        string
-	observe    Observer
+	options    Options
+	begun      time.Time
+	before     float64 // seconds of earlier sessions
 	bank       *weights.Bank
 	packs      bool     // also for the embedded engine
 	parameters []string // paths they travel under
@@ -60,26 +62,26 @@ type state struct {
 	Stopped  bool    `json:"stopped"`
 	LogBytes int64   `json:"log_bytes"`
 	Identity string  `json:"identity"`
+	Seconds  float64 `json:"seconds"`
 }
 
-// Run trains a model in dir, which holds checkpoint.safetensors and log.jsonl,
-// and returns the variables to keep: the best by evaluation, or the last. With
-// resume a checkpoint in dir is continued if there is one; every run of the
-// same problem, configuration and seed ends with the same bytes however often it
-// was stopped.
-func Run(ctx context.Context, backend compute.Backend, problem Problem, config Config, dir string, resume bool, observe Observer) (weights.Set, error) {
+// Run trains a model; the directory holds checkpoint.safetensors and log.jsonl
+// meanwhile. Every run of the same problem, configuration and seed ends with the
+// same weights however often it was stopped.
+func Run(ctx context.Context, backend compute.Backend, problem Problem, config Config, o Options) (*Result, error) {
 	heapguard.Ensure()
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
-	t := &trainer{config: config, problem: problem, backend: backend, dir: dir, observe: observe, bank: weights.NewBank()}
-	return t.run(ctx, resume)
+	t := &trainer{config: config, problem: problem, backend: backend, options: o, bank: weights.NewBank()}
+	return t.run(ctx)
 }
 
-func (t *trainer) run(ctx context.Context, resume bool) (weights.Set, error) {
+func (t *trainer) run(ctx context.Context) (*Result, error) {
 	config := t.config
+	t.begun = time.Now()
 	defer t.bank.Finalize()
-	if err := t.prepare(resume); err != nil {
+	if err := t.prepare(); err != nil {
 		return nil, err
 	}
 	defer t.log.Close()
@@ -107,8 +109,18 @@ func (t *trainer) run(ctx context.Context, resume bool) (weights.Set, error) {
 			}
 		}
 	}
-	return t.export()
+	set, err := t.export()
+	if err != nil {
+		return nil, err
+	}
+	return &Result{Weights: set, Seconds: t.seconds()}, nil
 }
+
+// identity is what a checkpoint must have been made with to be continued.
+func (t *trainer) identity() string { return t.problem.Identity + " " + t.options.Data }
+
+// seconds is the time spent so far, that of earlier sessions included.
+func (t *trainer) seconds() float64 { return t.before + time.Since(t.begun).Seconds() }
 
 func finalize(list []*tensors.Tensor) {
 	for _, x := range list {
@@ -117,12 +129,12 @@ func finalize(list []*tensors.Tensor) {
 }
 
 // prepare restores a checkpoint or starts afresh.
-func (t *trainer) prepare(resume bool) error {
-	t.state = state{Best: math.Inf(-1), Identity: t.problem.Identity}
+func (t *trainer) prepare() error {
+	t.state = state{Best: math.Inf(-1), Identity: t.identity()}
 	first := t.problem.Init()
 	t.pack(first)
 	restored := false
-	if resume {
+	if t.options.Resume {
 		var err error
 		if restored, err = t.restore(); err != nil {
 			return err
@@ -149,7 +161,7 @@ func (t *trainer) prepare(resume bool) error {
 			t.parameters = append(t.parameters, carrier)
 		}
 	}
-	file, err := os.OpenFile(filepath.Join(t.dir, LogFile), os.O_CREATE|os.O_RDWR, 0o644)
+	file, err := os.OpenFile(filepath.Join(t.options.Dir, LogFile), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return fmt.Errorf("opening the training log: %w", err)
 	}
@@ -187,8 +199,8 @@ func (t *trainer) compile() (err error) {
 		t.bank.Assign(next)
 		return report
 	})
-	if t.observe.Status != nil && weights.Compiles(t.backend) {
-		t.observe.Status("compiling the training step")
+	if t.options.Watch.Status != nil && weights.Compiles(t.backend) {
+		t.options.Watch.Status("compiling the training step")
 	}
 	return err
 }
@@ -239,8 +251,8 @@ func (t *trainer) one(ctx context.Context, inputs []*tensors.Tensor) error {
 			return err
 		}
 	}
-	if t.observe.Step != nil {
-		t.observe.Step(r)
+	if t.options.Watch.Step != nil {
+		t.options.Watch.Step(r)
 	}
 	return nil
 }
@@ -265,8 +277,8 @@ func (t *trainer) pace() (*tensors.Tensor, float64) {
 
 // evaluate scores the current weights and keeps the best.
 func (t *trainer) evaluate(ctx context.Context, r *Record) error {
-	if t.observe.Status != nil {
-		t.observe.Status("evaluating")
+	if t.options.Watch.Status != nil {
+		t.options.Watch.Status("evaluating")
 	}
 	set, err := t.current()
 	if err != nil {

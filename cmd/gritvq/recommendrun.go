@@ -58,7 +58,7 @@ func runRecommendTrain(ctx context.Context, s *streams, o recommendTrainOptions)
 	begun := time.Now()
 	watch := newLearnProgress(s, c.Training().Steps)
 	stats := log.Stats()
-	trained, err := recommender.Train(ctx, backend, d, c, recommender.TrainOptions{Dir: o.output, Resume: o.resumes(), Watch: watch.observer(),
+	trained, err := recommender.Train(ctx, backend, d, c, learn.Options{Dir: o.output, Resume: o.resumes(), Watch: watch.observer(),
 		Data: fmt.Sprintf("%s %d %d %d ids %s %d", filepath.Base(o.log.path), stats.Users, stats.Items, stats.Interactions, table.Tokenizer(), table.Version())})
 	watch.done()
 	if err != nil {
@@ -71,7 +71,7 @@ func runRecommendTrain(ctx context.Context, s *streams, o recommendTrainOptions)
 	}
 	r := &recommender.Recommender{Config: c, Model: trained.Model, Weights: trained.Weights, Table: table, Manifest: modeldir.Manifest{
 		CreatedBy: "gritvq " + version(), Created: time.Now().UTC().Truncate(time.Second), Command: s.command, Data: baseName(o.log.path),
-		Users: stats.Users, Steps: c.Training().Steps, Seconds: time.Since(begun).Seconds(), Validation: validation.Means(cutoffsUpTo(min(20, c.Validation().Depth))...)}}
+		Users: stats.Users, Steps: c.Training().Steps, Seconds: trained.Seconds, Validation: validation.Means(cutoffsUpTo(min(20, c.Validation().Depth))...)}}
 	if err := copyItems(o.ids, o.output); err != nil {
 		return err
 	}

@@ -68,25 +68,20 @@ func runRetrieveTrain(ctx context.Context, s *streams, o retrieveTrainOptions) e
 	}
 	begun := time.Now()
 	watch := newLearnProgress(s, c.Train.Steps)
-	m, set, err := retrieval.Train(ctx, backend, d, c, retrieval.TrainOptions{Dir: o.output, Resume: o.resumes(), Watch: watch.observer(),
+	r, err := retrieval.Train(ctx, backend, d, c, learn.Options{Dir: o.output, Resume: o.resumes(), Watch: watch.observer(),
 		Data: fmt.Sprintf("%s %+v %d ids %s %d", o.source, o.source.ESCI, d.Pairs(), table.Tokenizer(), table.Version())})
 	watch.done()
 	if err != nil {
 		return watch.stopped(err)
 	}
-	r := &retrieval.Retriever{Config: c, Model: m, Weights: set, Table: table}
-	searcher, err := r.Searcher(ctx, backend, twotower.SearchOptions{})
-	if err != nil {
-		return err
-	}
-	defer searcher.Close()
-	validation, err := rankSearches(ctx, s, searcher, d, interactions.ValidationPart, eval.RankCutoffs()[len(eval.RankCutoffs())-1])
+	defer r.Searcher.Close()
+	validation, err := rankSearches(ctx, s, r.Searcher, d, interactions.ValidationPart, eval.RankCutoffs()[len(eval.RankCutoffs())-1])
 	if err != nil {
 		return err
 	}
 	r.Manifest = modeldir.Manifest{
 		CreatedBy: "gritvq " + version(), Created: time.Now().UTC().Truncate(time.Second), Command: s.command, Data: o.source.String(),
-		Queries: len(d.Queries(interactions.TrainPart)), Steps: c.Train.Steps, Seconds: time.Since(begun).Seconds(), Validation: validation.Means()}
+		Queries: len(d.Queries(interactions.TrainPart)), Steps: c.Train.Steps, Seconds: r.Seconds, Validation: validation.Means()}
 	if err := copyItems(o.ids, o.output); err != nil {
 		return err
 	}

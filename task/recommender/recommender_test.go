@@ -112,7 +112,7 @@ func TestExamplesAreAllPrefixes(t *testing.T) {
 }
 
 // train is Train without its searcher.
-func train(t *testing.T, ctx context.Context, d *Dataset, c Config, o TrainOptions) (Model, weights.Set, error) {
+func train(t *testing.T, ctx context.Context, d *Dataset, c Config, o learn.Options) (Model, weights.Set, error) {
 	t.Helper()
 	trained, err := Train(ctx, gradtest.Engine(t), d, c, o)
 	if err != nil {
@@ -142,7 +142,7 @@ func TestTrainEvaluateStore(t *testing.T) {
 	log, table := carousel(t, 60, 12)
 	d := newDataset(t, log, table)
 	for kind, c := range tiny() {
-		m, set, err := train(t, t.Context(), d, c, TrainOptions{Dir: t.TempDir(), Data: "carousel"})
+		m, set, err := train(t, t.Context(), d, c, learn.Options{Dir: t.TempDir(), Data: "carousel"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -220,13 +220,13 @@ func TestResumedTrainingEndsAlike(t *testing.T) {
 	d := newDataset(t, log, table)
 	for kind, c := range tiny() {
 		c.Training().Steps, c.Training().Evaluate, c.Training().Save = 30, 10, 7
-		_, whole, err := train(t, t.Context(), d, c, TrainOptions{Dir: t.TempDir()})
+		_, whole, err := train(t, t.Context(), d, c, learn.Options{Dir: t.TempDir()})
 		if err != nil {
 			t.Fatal(err)
 		}
 		dir := t.TempDir()
 		ctx, stop := context.WithCancel(t.Context())
-		_, _, err = train(t, ctx, d, c, TrainOptions{Dir: dir, Watch: learn.Observer{Step: func(r learn.Record) {
+		_, _, err = train(t, ctx, d, c, learn.Options{Dir: dir, Watch: learn.Observer{Step: func(r learn.Record) {
 			if r.Step == 13 {
 				stop()
 			}
@@ -234,7 +234,7 @@ func TestResumedTrainingEndsAlike(t *testing.T) {
 		if !errors.Is(err, learn.ErrInterrupted) {
 			t.Fatal(err)
 		}
-		_, resumed, err := train(t, t.Context(), d, c, TrainOptions{Dir: dir, Resume: true})
+		_, resumed, err := train(t, t.Context(), d, c, learn.Options{Dir: dir, Resume: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -243,7 +243,7 @@ func TestResumedTrainingEndsAlike(t *testing.T) {
 				t.Errorf("%s: %s differs after a resumed run", kind, p)
 			}
 		}
-		if _, _, err = train(t, t.Context(), d, c, TrainOptions{Dir: dir, Data: "other", Resume: true}); err == nil {
+		if _, _, err = train(t, t.Context(), d, c, learn.Options{Dir: dir, Data: "other", Resume: true}); err == nil {
 			t.Errorf("%s: a checkpoint of other data was resumed", kind)
 		}
 	}

@@ -12,24 +12,17 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// TrainOptions say where a training run happens.
-type TrainOptions struct {
-	Dir    string // holds the checkpoint and the log
-	Data   string // names the data: a checkpoint of other data is refused
-	Resume bool   // continues the directory's checkpoint if there is one
-	Watch  learn.Observer
-}
-
 // Trained is what training came to.
 type Trained struct {
 	Model    Model
 	Weights  weights.Set
+	Seconds  float64  // of all sessions
 	Searcher Searcher // with these weights, for lists as long as at validation; the caller closes it
 }
 
 // Train learns to continue the sequences of a dataset. Early stopping goes by
 // NDCG@10 of the validation items.
-func Train(ctx context.Context, backend compute.Backend, d *Dataset, c Config, o TrainOptions) (*Trained, error) {
+func Train(ctx context.Context, backend compute.Backend, d *Dataset, c Config, o learn.Options) (*Trained, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
@@ -55,7 +48,7 @@ func Train(ctx context.Context, backend compute.Backend, d *Dataset, c Config, o
 		return err
 	}
 	problem := learn.Problem{
-		Identity: hash + " " + c.Kind() + " " + o.Data,
+		Identity: hash + " " + c.Kind(),
 		Init:     func() weights.Set { return m.Init(training.Seed) },
 		Batch:    batches,
 		Loss: func(v weights.Vars, inputs []*graph.Node, random *graph.Node) *graph.Node {
@@ -73,9 +66,9 @@ func Train(ctx context.Context, backend compute.Backend, d *Dataset, c Config, o
 			return scores.NDCG, map[string]float64{"recall@10": scores.Recall, "ndcg@10": scores.NDCG}, nil
 		},
 	}
-	set, err := learn.Run(ctx, backend, problem, training, o.Dir, o.Resume, o.Watch)
+	result, err := learn.Run(ctx, backend, problem, training, o)
 	if err == nil {
-		err = use(ctx, set)
+		err = use(ctx, result.Weights)
 	}
 	if err != nil {
 		if searcher != nil {
@@ -83,5 +76,5 @@ func Train(ctx context.Context, backend compute.Backend, d *Dataset, c Config, o
 		}
 		return nil, err
 	}
-	return &Trained{Model: m, Weights: set, Searcher: searcher}, nil
+	return &Trained{Model: m, Weights: result.Weights, Seconds: result.Seconds, Searcher: searcher}, nil
 }

@@ -111,12 +111,12 @@ func TestPairs(t *testing.T) {
 // worded otherwise than those it saw, and is the same after it was stored.
 func TestTrainEvaluateStore(t *testing.T) {
 	d, c := newDataset(t), tiny()
-	m, set, err := Train(t.Context(), gradtest.Engine(t), d, c, TrainOptions{Dir: t.TempDir()})
+	trained, err := Train(t.Context(), gradtest.Engine(t), d, c, learn.Options{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	r := &Retriever{Config: c, Model: m, Weights: set, Table: d.Table}
+	trained.Searcher.Close()
+	dir, r := t.TempDir(), trained.Retriever
 	if err := r.Save(dir); err != nil {
 		t.Fatal(err)
 	}
@@ -155,13 +155,13 @@ func TestTrainEvaluateStore(t *testing.T) {
 func TestResumedTrainingEndsAlike(t *testing.T) {
 	d, c := newDataset(t), tiny()
 	c.Train.Steps, c.Train.Evaluate = 30, 10
-	_, whole, err := Train(t.Context(), gradtest.Engine(t), d, c, TrainOptions{Dir: t.TempDir()})
+	whole, err := Train(t.Context(), gradtest.Engine(t), d, c, learn.Options{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
 	ctx, stop := context.WithCancel(t.Context())
-	_, _, err = Train(ctx, gradtest.Engine(t), d, c, TrainOptions{Dir: dir, Watch: learn.Observer{Step: func(r learn.Record) {
+	_, err = Train(ctx, gradtest.Engine(t), d, c, learn.Options{Dir: dir, Watch: learn.Observer{Step: func(r learn.Record) {
 		if r.Step == 13 {
 			stop()
 		}
@@ -169,12 +169,14 @@ func TestResumedTrainingEndsAlike(t *testing.T) {
 	if !errors.Is(err, learn.ErrInterrupted) {
 		t.Fatal(err)
 	}
-	_, resumed, err := Train(t.Context(), gradtest.Engine(t), d, c, TrainOptions{Dir: dir, Resume: true})
+	resumed, err := Train(t.Context(), gradtest.Engine(t), d, c, learn.Options{Dir: dir, Resume: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range whole.Paths() {
-		if gradtest.Embedded() && !slices.Equal(whole[p].Data, resumed[p].Data) {
+	whole.Searcher.Close()
+	resumed.Searcher.Close()
+	for _, p := range whole.Weights.Paths() {
+		if gradtest.Embedded() && !slices.Equal(whole.Weights[p].Data, resumed.Weights[p].Data) {
 			t.Errorf("%s differs after a resumed run", p)
 		}
 	}

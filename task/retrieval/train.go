@@ -45,46 +45,52 @@ func (c Config) Validate() error {
 	return c.Train.Validate()
 }
 
-// TrainOptions say where a training run happens.
-type TrainOptions struct {
-	Dir    string // holds the checkpoint and the log
-	Data   string // names the data: a checkpoint of other data is refused
-	Resume bool   // continues the directory's checkpoint if there is one
-	Watch  learn.Observer
+// Trained is what training came to.
+type Trained struct {
+	*Retriever
+	Seconds  float64   // of all sessions
+	Searcher *Searcher // the caller closes it
 }
 
 // Train learns to find the answers of searches. Early stopping goes by NDCG@10
 // of the searches for validation.
-func Train(ctx context.Context, backend compute.Backend, d *Dataset, c Config, o TrainOptions) (*twotower.Model, weights.Set, error) {
+func Train(ctx context.Context, backend compute.Backend, d *Dataset, c Config, o learn.Options) (*Trained, error) {
 	if err := c.Validate(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	m, err := twotower.New(c.Model, twotower.Words, d.Table.Vocab())
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	batches, err := d.batches(m, c.Train.Batch, c.Train.Seed)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	hash, err := config.Hash(c)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
+	}
+	r := &Retriever{Config: c, Model: m, Table: d.Table}
+	var searcher *Searcher // compiled once for all evaluations
+	use := func(ctx context.Context, set weights.Set) (err error) {
+		r.Weights = set
+		if searcher != nil {
+			return searcher.towers.Update(ctx, set)
+		}
+		searcher, err = r.Searcher(ctx, backend, twotower.SearchOptions{})
+		return err
 	}
 	problem := learn.Problem{
-		Identity: hash + " " + kind + " " + o.Data,
+		Identity: hash + " " + kind,
 		Init:     func() weights.Set { return m.Init(c.Train.Seed) },
 		Batch:    batches,
 		Loss: func(v weights.Vars, inputs []*graph.Node, random *graph.Node) *graph.Node {
 			return m.Loss(v, inputs, nn.NewRandom(random))
 		},
 		Evaluate: func(ctx context.Context, set weights.Set) (float64, map[string]float64, error) {
-			r := &Retriever{Model: m, Weights: set, Table: d.Table}
-			searcher, err := r.Searcher(ctx, backend, twotower.SearchOptions{})
-			if err != nil {
+			if err := use(ctx, set); err != nil {
 				return 0, nil, err
 			}
-			defer searcher.Close()
 			ranking, err := Rank(ctx, searcher, d, interactions.ValidationPart, RankOptions{Depth: 10})
 			if err != nil {
 				return 0, nil, err
@@ -93,8 +99,17 @@ func Train(ctx context.Context, backend compute.Backend, d *Dataset, c Config, o
 			return scores.NDCG, map[string]float64{"recall@10": scores.Recall, "ndcg@10": scores.NDCG}, nil
 		},
 	}
-	set, err := learn.Run(ctx, backend, problem, c.Train, o.Dir, o.Resume, o.Watch)
-	return m, set, err
+	result, err := learn.Run(ctx, backend, problem, c.Train, o)
+	if err == nil {
+		err = use(ctx, result.Weights)
+	}
+	if err != nil {
+		if searcher != nil {
+			searcher.Close()
+		}
+		return nil, err
+	}
+	return &Trained{Retriever: r, Seconds: result.Seconds, Searcher: searcher}, nil
 }
 
 // RankOptions refine Rank.

@@ -188,7 +188,7 @@ func tokenizerCoders(ctx context.Context, bundles []string, backend compute.Back
 			encoder := recon.Encoder{Runtime: r, Options: tokenizer.Options{Levels: levels}}
 			setting := filepath.Base(dir)
 			if b.Manifest.Layout.Levels > 1 {
-				setting += fmt.Sprintf(", %d levels", levels)
+				setting += fmt.Sprintf(", %d of %d levels", levels, b.Manifest.Layout.Levels)
 			}
 			coders = append(coders, coder{ownCoder, setting, func(p *images.RGB) (int, *images.RGB, error) {
 				grid, err := encoder.Encode(ctx, p)

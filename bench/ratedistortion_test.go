@@ -89,7 +89,7 @@ func TestRatePage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range []string{head, "| a | 22.00 | 0.100 | 0.264 | **under 0.050** |", "| a | 0.600 | **0.100** | 0.283 | over 0.050 |", "| a | 0.300 | **0.100** |",
+		for _, want := range []string{head, "| a | 22.00 | 0.100 | 0.264 | **smallest, 0.050** |", "| a | 0.600 | **0.100** | 0.283 | over 0.050 |", "| a | 0.300 | **0.100** |",
 			"![LPIPS against bits a pixel](rate-distortion-lpips.svg)", "| WebP | quality 0 | 0.050 | 23.00 | 0.550 | 0.400 |"} {
 			if !strings.Contains(string(page), want) {
 				t.Errorf("the page lacks %q:\n%s", want, page)

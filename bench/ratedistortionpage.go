@@ -132,7 +132,7 @@ func writeRatePage(page resultPage, points []ratePoint) error {
 	for _, m := range measured {
 		w.text("## " + m.name + "\n")
 		w.figure(m.file(), m.name+" against bits a pixel")
-		w.text("Bits a pixel that the other formats need to be as good; **fewest**. Between measured qualities they are interpolated; \"under\" is said of a format whose\nsmallest file is still better, \"over\" of one whose largest measured file is worse.\n")
+		w.text("Bits a pixel that the other formats need to be as good; **fewest**. Between measured qualities they are interpolated; \"smallest\" is said of\na format whose smallest file is better still, \"over\" of one whose largest measured file is worse.\n")
 		w.table(m.table(points))
 	}
 	w.text("## All points\n")
@@ -200,7 +200,7 @@ func (m rateMeasure) table(points []ratePoint) report.Table {
 		best, fewest := 2, p.BitsPerPixel
 		for _, name := range others {
 			bits, outside := m.need(ofCoder(points, name), p)
-			row = append(row, report.Cell{Text: [...]string{"under ", "", "over "}[outside+1] + fmt.Sprintf("%.3f", bits)})
+			row = append(row, report.Cell{Text: [...]string{"smallest, ", "", "over "}[outside+1] + fmt.Sprintf("%.3f", bits)})
 			if outside <= 0 && bits < fewest {
 				best, fewest = len(row)-1, bits
 			}

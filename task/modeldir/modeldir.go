@@ -32,7 +32,9 @@ const (
 	IDsDir       = "ids" // the table of IDs it was trained on
 )
 
-const schema = 1
+// schema counts the ways in which variables are read. Until 1 the vectors of
+// tokens were stored at their own size (see nn.Embedding).
+const schema = 2
 
 // Manifest describes what a directory holds.
 type Manifest struct {
@@ -147,6 +149,9 @@ func Load(dir string, purpose Purpose, settings func(kind string) any, declared 
 	}
 	if m.Schema > schema {
 		return m, Content{}, fmt.Errorf("%s has schema %d, by %s, which this gritvq cannot read; upgrade gritvq", dir, m.Schema, m.CreatedBy)
+	}
+	if m.Schema < schema {
+		return m, Content{}, fmt.Errorf("%s has schema %d, by %s, whose variables this gritvq reads differently; train it again: %s %s", dir, m.Schema, m.CreatedBy, purpose.Make, dir)
 	}
 	c := Content{Config: settings(m.Kind)}
 	if err := c.read(dir, m, declared); err != nil {

@@ -67,7 +67,8 @@ func TestLoadRefuses(t *testing.T) {
 			return os.WriteFile(filepath.Join(dir, ManifestFile), []byte(`{"kind": "pictures", "data": {"name": "x"}}`), 0o644)
 		}, `kind "pictures"`},
 		"another kind":    {replaced(ManifestFile, `"test"`, `"piano"`), `kind "piano"`},
-		"a newer schema":  {replaced(ManifestFile, `"schema": 1`, `"schema": 2`), "upgrade gritvq"},
+		"a newer schema":  {replaced(ManifestFile, `"schema": 2`, `"schema": 3`), "upgrade gritvq"},
+		"an older schema": {replaced(ManifestFile, `"schema": 2`, `"schema": 1`), "train it again"},
 		"other weights":   {func(dir string) error { return os.WriteFile(filepath.Join(dir, ModelFile), []byte("x"), 0o644) }, "checksum"},
 		"no weights":      {func(dir string) error { return os.Remove(filepath.Join(dir, ModelFile)) }, "damaged"},
 		"another size":    {replaced(ConfigFile, "width: 2", "width: 3"), `variable "w" has shape [2]`},

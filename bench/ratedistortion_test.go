@@ -37,6 +37,18 @@ func TestNeed(t *testing.T) {
 	}
 }
 
+// TestFront leaves out what has more bits and is no better.
+func TestFront(t *testing.T) {
+	points := []ratePoint{{Setting: "c", BitsPerPixel: 0.3, LPIPS: 0.2}, {Setting: "a", BitsPerPixel: 0.1, LPIPS: 0.4}, {Setting: "worse", BitsPerPixel: 0.2, LPIPS: 0.4}, {Setting: "as many bits", BitsPerPixel: 0.3, LPIPS: 0.3}}
+	var got string
+	for _, p := range rateMeasures[2].front(points) {
+		got += p.Setting
+	}
+	if got != "ac" {
+		t.Errorf("the front is %q, want a and c", got)
+	}
+}
+
 // TestPieces cuts a picture that is a little larger than two squares.
 func TestPieces(t *testing.T) {
 	p := images.NewRGB(2*pieceSide+1, pieceSide+5)

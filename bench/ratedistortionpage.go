@@ -132,7 +132,7 @@ func writeRatePage(page resultPage, points []ratePoint) error {
 	for _, m := range measured {
 		w.text("## " + m.name + "\n")
 		w.figure(m.file(), m.name+" against bits a pixel")
-		w.text("Bits a pixel that the other formats need to be as good; **fewest**. Between measured qualities they are interpolated; \"smallest\" is said of\na format whose smallest file is better still, \"over\" of one whose largest measured file is worse.\n")
+		w.text("The lines join each format's settings that no other of the same format beats. Bits a pixel that the other formats need to be as good; **fewest**. Between\nmeasured qualities they are interpolated; \"smallest\" is said of a format whose smallest file is better still, \"over\" of one whose largest measured file is worse.\n")
 		w.table(m.table(points))
 	}
 	w.text("## All points\n")
@@ -171,13 +171,24 @@ func ofCoder(points []ratePoint, name string) []ratePoint {
 	return slices.DeleteFunc(slices.Clone(points), func(p ratePoint) bool { return p.Coder != name })
 }
 
+// front is the points than which none has fewer bits and is as good, by bits.
+func (m rateMeasure) front(points []ratePoint) []ratePoint {
+	var best []ratePoint
+	for _, p := range slices.SortedFunc(slices.Values(points), func(a, b ratePoint) int {
+		return cmp.Or(cmp.Compare(a.BitsPerPixel, b.BitsPerPixel), cmp.Compare(m.good(b), m.good(a)))
+	}) {
+		if len(best) == 0 || m.good(p) > m.good(best[len(best)-1]) {
+			best = append(best, p)
+		}
+	}
+	return best
+}
+
 func (m rateMeasure) chart(points []ratePoint) report.LineChart {
 	chart := report.LineChart{Title: m.name, XLabel: "bits per pixel", YLabel: m.name, LogX: true}
 	for _, name := range coderNames(points) {
 		line := report.Series{Name: name}
-		own := ofCoder(points, name)
-		slices.SortStableFunc(own, func(a, b ratePoint) int { return cmp.Compare(a.BitsPerPixel, b.BitsPerPixel) })
-		for _, p := range own {
+		for _, p := range m.front(ofCoder(points, name)) {
 			line.X, line.Y = append(line.X, p.BitsPerPixel), append(line.Y, m.of(p))
 		}
 		chart.Series = append(chart.Series, line)

@@ -8,7 +8,7 @@ import (
 // InPrecision converts what enters a network to the precision of its
 // activations: dtypes.BFloat16, or zero for that of x. Half precision is for
 // engines that compile. The embedded one, which it would make slower, stays in
-// that of x, so that what a GPU trained is soon used elsewhere.
+// that of x: what was trained on a GPU runs there at full speed.
 func InPrecision(x *graph.Node, dtype dtypes.DType) *graph.Node {
 	if dtype == dtypes.InvalidDType || dtype == dtypes.BFloat16 && onEmbeddedEngine(x) && !halfEverywhere {
 		return x

@@ -27,6 +27,7 @@ type Cell struct {
 	Strong bool   // stands out, such as the best of its column
 	Muted  bool   // steps back, such as a baseline
 	Tip    string // shown under the pointer in HTML
+	Link   string // address that the text leads to in HTML, relative to the page; or empty
 }
 
 // Align is where the text of a column stands.
@@ -175,7 +176,13 @@ func (c Cell) render(m *markup) {
 	if c.Strong {
 		name = "strong"
 	}
-	m.element(name, c.Text, tipped(nil, c.Tip)...)
+	if c.Link == "" {
+		m.element(name, c.Text, tipped(nil, c.Tip)...)
+		return
+	}
+	m.open(name, tipped(nil, c.Tip)...)
+	m.element("a", c.Text, "href", c.Link)
+	m.close(name)
 }
 
 func tipped(attributes []string, tip string) []string {

@@ -75,6 +75,19 @@ func TestTableCSVReadsBack(t *testing.T) {
 	}
 }
 
+// A cell may lead to another page; what it says is escaped as elsewhere.
+func TestCellLink(t *testing.T) {
+	var page strings.Builder
+	p := New("T", "")
+	p.Section("S", "", Table{Columns: []Column{{Name: "a"}}, Rows: [][]Cell{{{Text: "x < y", Link: "sub/report.html", Strong: true}}}})
+	if err := p.Render(&page); err != nil {
+		t.Fatal(err)
+	}
+	if want := `<strong><a href="sub/report.html">x &lt; y</a></strong>`; !strings.Contains(page.String(), want) {
+		t.Errorf("the page lacks %s", want)
+	}
+}
+
 func TestTableWithTooManyCellsIsRefused(t *testing.T) {
 	table := Table{Title: "T", Columns: []Column{{Name: "a"}}, Rows: [][]Cell{Cells("1"), Cells("1", "2")}}
 	for name, err := range map[string]error{

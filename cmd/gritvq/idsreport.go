@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -276,7 +277,11 @@ func writeUnionReport(dir string, list []*catalogue, tables []*semid.Table, whol
 			page.Section("Training", "", charts...)
 		}
 	}
-	page.Section("Catalogues", note, unionTable(list, tables, whole))
+	overview := unionTable(list, tables, whole)
+	for i, c := range list {
+		overview.Rows[i][0].Link = (&url.URL{Path: filepath.Base(c.dir) + "/" + idsReport}).String()
+	}
+	page.Section("Catalogues", note, overview)
 	page.Section("Reproduce", "", report.Code{Caption: "Command", Text: command})
 	return page.WriteFile(filepath.Join(dir, idsReport))
 }

@@ -32,9 +32,9 @@ const (
 	IDsDir       = "ids" // the table of IDs it was trained on
 )
 
-// schema counts the ways in which variables are read. Until 1 the vectors of
+// Schema counts the ways in which variables are read. Until 1 the vectors of
 // tokens were stored at their own size (see nn.Embedding).
-const schema = 2
+const Schema = 2
 
 // Manifest describes what a directory holds.
 type Manifest struct {
@@ -91,7 +91,7 @@ func Save(dir string, m *Manifest, c Content) error {
 	if err := write(filepath.Join(dir, ConfigFile), rendered); err != nil {
 		return err
 	}
-	m.Schema = schema
+	m.Schema = Schema
 	if m.SHA256, err = checksum(model); err != nil {
 		return err
 	}
@@ -147,10 +147,10 @@ func Load(dir string, purpose Purpose, settings func(kind string) any, declared 
 	if err := json.Unmarshal(text, &m); err != nil {
 		return m, Content{}, purpose.damaged(dir, err)
 	}
-	if m.Schema > schema {
+	if m.Schema > Schema {
 		return m, Content{}, fmt.Errorf("%s has schema %d, by %s, which this gritvq cannot read; upgrade gritvq", dir, m.Schema, m.CreatedBy)
 	}
-	if m.Schema < schema {
+	if m.Schema < Schema {
 		return m, Content{}, fmt.Errorf("%s has schema %d, by %s, whose variables this gritvq reads differently; train it again: %s %s", dir, m.Schema, m.CreatedBy, purpose.Make, dir)
 	}
 	c := Content{Config: settings(m.Kind)}

@@ -50,7 +50,7 @@ func TestRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Kind != "test" || m.Schema != schema || c.Config.(*settings).Width != 2 || !slices.Equal(c.Weights["w"].Data, []float32{3, 4}) || c.Table.Key(1) != "b" {
+	if m.Kind != "test" || m.Schema != Schema || c.Config.(*settings).Width != 2 || !slices.Equal(c.Weights["w"].Data, []float32{3, 4}) || c.Table.Key(1) != "b" {
 		t.Errorf("%+v, %+v", m, c)
 	}
 }

@@ -2,6 +2,7 @@ package recommender
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/core/graph"
@@ -9,6 +10,7 @@ import (
 	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/learn"
 	"github.com/gritvq/gritvq/nn"
+	"github.com/gritvq/gritvq/task/modeldir"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -48,7 +50,7 @@ func Train(ctx context.Context, backend compute.Backend, d *Dataset, c Config, o
 		return err
 	}
 	problem := learn.Problem{
-		Identity: hash + " " + c.Kind(),
+		Identity: fmt.Sprintf("%s %s %d", hash, c.Kind(), modeldir.Schema),
 		Init:     func() weights.Set { return m.Init(training.Seed) },
 		Batch:    batches,
 		Loss: func(v weights.Vars, inputs []*graph.Node, random *graph.Node) *graph.Node {

@@ -13,6 +13,7 @@ import (
 	"github.com/gritvq/gritvq/learn"
 	"github.com/gritvq/gritvq/nn"
 	"github.com/gritvq/gritvq/optim"
+	"github.com/gritvq/gritvq/task/modeldir"
 	"github.com/gritvq/gritvq/task/twotower"
 	"github.com/gritvq/gritvq/weights"
 )
@@ -81,7 +82,7 @@ func Train(ctx context.Context, backend compute.Backend, d *Dataset, c Config, o
 		return err
 	}
 	problem := learn.Problem{
-		Identity: hash + " " + kind,
+		Identity: fmt.Sprintf("%s %s %d", hash, kind, modeldir.Schema),
 		Init:     func() weights.Set { return m.Init(c.Train.Seed) },
 		Batch:    batches,
 		Loss: func(v weights.Vars, inputs []*graph.Node, random *graph.Node) *graph.Node {

@@ -55,7 +55,6 @@ func runRecommendTrain(ctx context.Context, s *streams, o recommendTrainOptions)
 		return err
 	}
 	s.remark("training on %s examples: IDs of %d codes, %s", report.Count(d.Examples()), table.Width(), m)
-	begun := time.Now()
 	watch := newLearnProgress(s, c.Training().Steps)
 	stats := log.Stats()
 	trained, err := recommender.Train(ctx, backend, d, c, learn.Options{Dir: o.output, Resume: o.resumes(), Watch: watch.observer(),
@@ -81,7 +80,7 @@ func runRecommendTrain(ctx context.Context, s *streams, o recommendTrainOptions)
 	if err := learn.RemoveCheckpoints(o.output); err != nil {
 		return err
 	}
-	return o.showModel(s, "recommender", r.Manifest, time.Since(begun))
+	return o.showModel(s, "recommender", r.Manifest)
 }
 
 // rankUsers scores the held-out items of all users and shows how far it is.
@@ -95,14 +94,14 @@ func rankUsers(ctx context.Context, s *streams, searcher recommender.Searcher, d
 }
 
 // showModel prints what training came to.
-func (o modelTraining) showModel(s *streams, what string, m modeldir.Manifest, took time.Duration) error {
+func (o modelTraining) showModel(s *streams, what string, m modeldir.Manifest) error {
 	if o.json {
 		return s.writeJSON(m)
 	}
 	if err := rankingTable("validation", m.Validation).Text(s.out); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(s.out, "\n%-12s %s\n%-12s %s\n", "time:", report.Duration(took), what+":", o.output)
+	_, err := fmt.Fprintf(s.out, "\n%-12s %s\n%-12s %s\n", "time:", report.Duration(time.Duration(m.Seconds*float64(time.Second))), what+":", o.output)
 	return err
 }
 

@@ -66,7 +66,6 @@ func runRetrieveTrain(ctx context.Context, s *streams, o retrieveTrainOptions) e
 	if err := o.claim(); err != nil {
 		return err
 	}
-	begun := time.Now()
 	watch := newLearnProgress(s, c.Train.Steps)
 	r, err := retrieval.Train(ctx, backend, d, c, learn.Options{Dir: o.output, Resume: o.resumes(), Watch: watch.observer(),
 		Data: fmt.Sprintf("%s %+v %d ids %s %d", o.source, o.source.ESCI, d.Pairs(), table.Tokenizer(), table.Version())})
@@ -91,7 +90,7 @@ func runRetrieveTrain(ctx context.Context, s *streams, o retrieveTrainOptions) e
 	if err := learn.RemoveCheckpoints(o.output); err != nil {
 		return err
 	}
-	return o.showModel(s, "engine", r.Manifest, time.Since(begun))
+	return o.showModel(s, "engine", r.Manifest)
 }
 
 // rankSearches scores the searches of a part and shows how far it is.

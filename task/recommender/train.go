@@ -41,14 +41,6 @@ func Train(ctx context.Context, backend compute.Backend, d *Dataset, c Config, o
 	if err != nil {
 		return nil, err
 	}
-	var searcher Searcher // compiled once for all evaluations
-	use := func(ctx context.Context, set weights.Set) (err error) {
-		if searcher != nil {
-			return searcher.Update(ctx, set)
-		}
-		searcher, err = m.Searcher(ctx, backend, set, d.Table, SearchOptions{Depth: c.Validation().Depth})
-		return err
-	}
 	problem := learn.Problem{
 		Identity: fmt.Sprintf("%s %s %d", hash, c.Kind(), modeldir.Schema),
 		Init:     func() weights.Set { return m.Init(training.Seed) },
@@ -56,26 +48,20 @@ func Train(ctx context.Context, backend compute.Backend, d *Dataset, c Config, o
 		Loss: func(v weights.Vars, inputs []*graph.Node, random *graph.Node) *graph.Node {
 			return m.Loss(v, inputs, nn.NewRandom(random))
 		},
-		Evaluate: func(ctx context.Context, set weights.Set) (float64, map[string]float64, error) {
-			if err := use(ctx, set); err != nil {
-				return 0, nil, err
-			}
-			r, err := Rank(ctx, searcher, d, Validation, c.Validation())
-			if err != nil {
-				return 0, nil, err
-			}
-			scores := r.Mean(10)
-			return scores.NDCG, map[string]float64{"recall@10": scores.Recall, "ndcg@10": scores.NDCG}, nil
-		},
 	}
-	result, err := learn.Run(ctx, backend, problem, training, o)
-	if err == nil {
-		err = use(ctx, result.Weights)
+	open := func(ctx context.Context, set weights.Set) (Searcher, error) {
+		return m.Searcher(ctx, backend, set, d.Table, SearchOptions{Depth: c.Validation().Depth})
 	}
-	if err != nil {
-		if searcher != nil {
-			searcher.Close()
+	score := func(ctx context.Context, searcher Searcher) (float64, map[string]float64, error) {
+		r, err := Rank(ctx, searcher, d, Validation, c.Validation())
+		if err != nil {
+			return 0, nil, err
 		}
+		scores := r.Mean(10)
+		return scores.NDCG, map[string]float64{"recall@10": scores.Recall, "ndcg@10": scores.NDCG}, nil
+	}
+	result, searcher, err := learn.RunServing(ctx, backend, problem, training, o, open, score)
+	if err != nil {
 		return nil, err
 	}
 	return &Trained{Model: m, Weights: result.Weights, Seconds: result.Seconds, Searcher: searcher}, nil

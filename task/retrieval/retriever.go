@@ -85,5 +85,11 @@ func (s *Searcher) Find(ctx context.Context, texts []string, k int) ([][]twotowe
 	return s.towers.Nearest(ctx, queries, k)
 }
 
+// Update exchanges the variables for others of the same model, see
+// twotower.Searcher. Nothing else may use the searcher meanwhile.
+func (s *Searcher) Update(ctx context.Context, set weights.Set) error {
+	return s.towers.Update(ctx, set)
+}
+
 // Close gives the engine's memory back.
 func (s *Searcher) Close() { s.towers.Close() }

@@ -71,16 +71,6 @@ func Train(ctx context.Context, backend compute.Backend, d *Dataset, c Config, o
 	if err != nil {
 		return nil, err
 	}
-	r := &Retriever{Config: c, Model: m, Table: d.Table}
-	var searcher *Searcher // compiled once for all evaluations
-	use := func(ctx context.Context, set weights.Set) (err error) {
-		r.Weights = set
-		if searcher != nil {
-			return searcher.towers.Update(ctx, set)
-		}
-		searcher, err = r.Searcher(ctx, backend, twotower.SearchOptions{})
-		return err
-	}
 	problem := learn.Problem{
 		Identity: fmt.Sprintf("%s %s %d", hash, kind, modeldir.Schema),
 		Init:     func() weights.Set { return m.Init(c.Train.Seed) },
@@ -88,28 +78,25 @@ func Train(ctx context.Context, backend compute.Backend, d *Dataset, c Config, o
 		Loss: func(v weights.Vars, inputs []*graph.Node, random *graph.Node) *graph.Node {
 			return m.Loss(v, inputs, nn.NewRandom(random))
 		},
-		Evaluate: func(ctx context.Context, set weights.Set) (float64, map[string]float64, error) {
-			if err := use(ctx, set); err != nil {
-				return 0, nil, err
-			}
-			ranking, err := Rank(ctx, searcher, d, interactions.ValidationPart, RankOptions{Depth: 10})
-			if err != nil {
-				return 0, nil, err
-			}
-			scores := ranking.Mean(10)
-			return scores.NDCG, map[string]float64{"recall@10": scores.Recall, "ndcg@10": scores.NDCG}, nil
-		},
 	}
-	result, err := learn.Run(ctx, backend, problem, c.Train, o)
-	if err == nil {
-		err = use(ctx, result.Weights)
+	r := &Retriever{Config: c, Model: m, Table: d.Table}
+	open := func(ctx context.Context, set weights.Set) (*Searcher, error) {
+		r.Weights = set
+		return r.Searcher(ctx, backend, twotower.SearchOptions{})
 	}
-	if err != nil {
-		if searcher != nil {
-			searcher.Close()
+	score := func(ctx context.Context, searcher *Searcher) (float64, map[string]float64, error) {
+		ranking, err := Rank(ctx, searcher, d, interactions.ValidationPart, RankOptions{Depth: 10})
+		if err != nil {
+			return 0, nil, err
 		}
+		scores := ranking.Mean(10)
+		return scores.NDCG, map[string]float64{"recall@10": scores.Recall, "ndcg@10": scores.NDCG}, nil
+	}
+	result, searcher, err := learn.RunServing(ctx, backend, problem, c.Train, o, open, score)
+	if err != nil {
 		return nil, err
 	}
+	r.Weights = result.Weights
 	return &Trained{Retriever: r, Seconds: result.Seconds, Searcher: searcher}, nil
 }
 

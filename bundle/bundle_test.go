@@ -206,6 +206,7 @@ func TestLoadSaysWhatIsWrong(t *testing.T) {
 		"newer schema":        {edit(ManifestFile, replace(`"schema": 1`, `"schema": 2`)), "has schema 2, made by gritvq test, and this gritvq reads up to schema 1; upgrade gritvq"},
 		"no schema":           {edit(ManifestFile, replace(`"schema"`, `"scheme"`)), "states no schema version"},
 		"another kind":        {edit(ManifestFile, replace(`"vectors"`, `"images"`)), `is no tokenizer: its manifest.json is of kind "images"; name a directory that gritvq train made`},
+		"a recommender":       {edit(ManifestFile, func(b []byte) []byte { return replace(`"schema": 1`, `"schema": 2`)(replace(`"vectors"`, `"dual"`)(b)) }), `is no tokenizer: its manifest.json is of kind "dual"`},
 		"edited config":       {edit(ManifestFile, replace(`"codes": 3`, `"codes": 4`)), "config is not that of config.yaml"},
 		"unknown key":         {edit(ManifestFile, replace(`"codes": 3`, `"codse": 3`)), `did you mean "quantizer.codes"`},
 		"config of no method": {edit(ManifestFile, replace(`"method": "ste"`, `"method": "sts"`)), "unknown method"},

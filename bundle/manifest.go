@@ -159,12 +159,15 @@ func decodeConfig(object []byte) (fit.Config, error) {
 func parseManifest(content []byte) (*Manifest, fit.Config, error) {
 	var version struct {
 		Schema    *int   `json:"schema"`
+		Kind      string `json:"kind"`
 		CreatedBy string `json:"created_by"`
 	}
 	if err := json.Unmarshal(content, &version); err != nil {
 		return nil, fit.Config{}, fmt.Errorf("it is no JSON object: %w", err)
 	}
 	switch {
+	case version.Kind != "" && version.Kind != KindVectors && version.Kind != KindPictures: // whose schemas count something else
+		return nil, fit.Config{}, &otherKindError{version.Kind}
 	case version.Schema == nil || *version.Schema < 1:
 		return nil, fit.Config{}, fmt.Errorf("it states no schema version")
 	case *version.Schema > Schema:
@@ -174,8 +177,8 @@ func parseManifest(content []byte) (*Manifest, fit.Config, error) {
 	if err := json.Unmarshal(content, &m); err != nil {
 		return nil, fit.Config{}, err
 	}
-	if m.Kind != KindVectors && m.Kind != KindPictures {
-		return nil, fit.Config{}, &otherKindError{m.Kind}
+	if m.Kind == "" {
+		return nil, fit.Config{}, &otherKindError{}
 	}
 	for _, f := range m.Files {
 		sum, err := hex.DecodeString(f.SHA256)

@@ -99,6 +99,7 @@ func writeRecommendationTables(w io.Writer, runs []recommendationRun, tests []us
 		chosen := ablationRuns(runs, p)
 		out.text(fmt.Sprintf("## Parts of GRIT-VQ, %s, %s\n\n%s", p.title(), p.kind, sizes(chosen)))
 		out.table(scoreTable(chosen, withOthers(ablated, chosen), kindMeasures[p.kind], ablationName))
+		writePartSignificance(out, tests, p)
 		out.settings(recommendationSettings(chosen, ablationName))
 	}
 	for _, p := range sweepPlaces(runs) {
@@ -111,9 +112,9 @@ func writeRecommendationTables(w io.Writer, runs []recommendationRun, tests []us
 	}
 	for _, p := range timedPlaces(runs) {
 		k := mainCutoff(p.kind)
-		out.text(fmt.Sprintf("## Recall and time, %s, %s\n\nThe effort is the lists that ivf looks into, or the length of the list that hnsw keeps.\n", p.title(), p.kind))
+		out.text(fmt.Sprintf("## Recall and time, %s, %s\n\nThe effort is the lists that ivf looks into, or the length of the list that hnsw keeps, which is never shorter than the answer.\nAn answer is the reading of the query by its tower and the search in the index, one alone.\n", p.title(), p.kind))
 		out.table(latencyTable(timedRuns(runs, p), k))
-		out.figure(p.file("time"), fmt.Sprintf("R@%d against the time of an answer", k))
+		out.figure(p.file("time"), fmt.Sprintf("R@%d against time", k))
 	}
 	writeIDTables(out, runs)
 	writeFailures(out, runs)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -233,6 +234,63 @@ func TestSignificanceTable(t *testing.T) {
 	// Every user gained: no doubt is left, and the t test has no variance.
 	if row["difference"] != "**+1.0000**" || row["interval"] != "+1.0000 to +1.0000" || row["t test p"] != "0" || row["users"] != "5" || row["seeds"] != "1" {
 		t.Errorf("row %v", row)
+	}
+}
+
+// The parts of GRIT-VQ are tested in a table of their own, with runs of other
+// tables as in the scores, and stay when the ranks are gone.
+func TestPartsAreTested(t *testing.T) {
+	users, store := t.TempDir(), filepath.Join(t.TempDir(), "tests.jsonl")
+	runs := []recommendationRun{ranked(t, users, "g-grit-1", "grit", 1, 1, 2, 0, 3), ranked(t, users, "g-lsh-1", "lsh", 1, 1, 0, 0, 0), ranked(t, users, "a-no-radius-1", "no-radius", 1, 0, 0, 0, 1)}
+	tests, err := significance(store, runs, users)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := storeLines(store, tests); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := significance(store, runs, "")
+	if err != nil || !slices.EqualFunc(kept, tests, func(a, b userTest) bool { return fmt.Sprint(a) == fmt.Sprint(b) }) {
+		t.Errorf("kept %v, %v, want %v", kept, err, tests)
+	}
+	of := func(table, other string) (found []userTest) {
+		for _, test := range tests {
+			if test.Table == table && test.Other == other {
+				found = append(found, test)
+			}
+		}
+		return found
+	}
+	part := of(ablationLetter, "no-radius")
+	if len(tests) != 4 || len(part) != 2 || len(of("g", "lsh")) != 2 || part[0].Ours != 0.75 || part[0].Theirs != 0.25 {
+		t.Fatalf("tests %+v", tests)
+	}
+	var page strings.Builder
+	out := &tableWriter{to: &page}
+	writePartSignificance(out, tests, place{"beauty", generativeKind})
+	writePartSignificance(out, tests, place{"toys", generativeKind})
+	if text := page.String(); strings.Count(text, "without radius") != 2 || strings.Contains(text, "LSH") || out.err != nil {
+		t.Errorf("the table of parts: %v\n%s", out.err, text)
+	}
+}
+
+// The exact search is compared with others by its time on their machine.
+func TestExactSearchIsTimedWithTheOthers(t *testing.T) {
+	run := recommendationRun{Scores: rankScores{Alone: 9}, Searches: []rankScores{{Search: "ivf", Effort: 4, Alone: 1}}}
+	if got := searchesOf(run); len(got) != 2 || got[0].Alone != 9 {
+		t.Errorf("searches %+v", got)
+	}
+	run.Searches = append(run.Searches, rankScores{Search: "exact", Alone: 2})
+	if got := searchesOf(run); len(got) != 2 || got[0].Alone != 2 || got[1].Search != "ivf" {
+		t.Errorf("searches %+v", got)
+	}
+	run.Searches[0].Lookup = 0.5
+	if chart := timeChart([]recommendationRun{run}, place{"beauty", dualKind}); chart.XLabel != "ms an answer" || chart.Series[1].X[0] != 1 {
+		t.Errorf("the chart of answers: %+v", chart)
+	}
+	run.Searches[1].Lookup = 0.75
+	if chart := timeChart([]recommendationRun{run}, place{"beauty", dualKind}); chart.XLabel != "ms in the index" || chart.Series[1].X[0] != 0.5 {
+		t.Errorf("the chart of searches: %+v", chart)
 	}
 }
 

@@ -122,18 +122,21 @@ func idMeasures() []recommendationMeasure {
 // latencyTable shows what other searches find and take, a row each.
 func latencyTable(runs []recommendationRun, k int) report.Table {
 	t := report.Table{Columns: []report.Column{{Name: "method", Align: report.Left}, {Name: "search", Align: report.Left}}}
-	for _, name := range []string{"effort", fmt.Sprintf("R@%d", k), "of exact", "ms an answer", "answers/s"} {
+	for _, name := range []string{"effort", fmt.Sprintf("R@%d", k), "of exact", "ms in the index", "ms an answer", "answers/s"} {
 		t.Columns = append(t.Columns, report.Column{Name: name, Align: report.Right})
 	}
 	for _, r := range runs {
 		exact := at(r.Scores.Scores, k).Recall
 		for _, s := range searchesOf(r) {
-			effort := ""
+			effort, lookup := "", ""
 			if s.Effort > 0 {
 				effort = fmt.Sprint(s.Effort)
 			}
+			if s.Lookup > 0 {
+				lookup = fmt.Sprintf("%.3f", s.Lookup)
+			}
 			recall := at(s.Scores, k).Recall
-			t.Rows = append(t.Rows, report.Cells(recommendationName(r.method()), searchName(s), effort, fmt.Sprintf("%.4f", recall), fmt.Sprintf("%.1f %%", 100*recall/exact),
+			t.Rows = append(t.Rows, report.Cells(recommendationName(r.method()), searchName(s), effort, fmt.Sprintf("%.4f", recall), fmt.Sprintf("%.1f %%", 100*recall/exact), lookup,
 				fmt.Sprintf("%.3f", s.Alone), fmt.Sprintf("%.0f", s.PerSecond)))
 		}
 	}
@@ -143,9 +146,12 @@ func latencyTable(runs []recommendationRun, k int) report.Table {
 func searchName(s rankScores) string { return cmp.Or(s.Search, "exact") }
 
 // searchesOf lists the evaluations of a run by search and effort, the exact one
-// first.
+// first: that which was timed with the others, on their machine, if there is one.
 func searchesOf(r recommendationRun) []rankScores {
-	list := append([]rankScores{r.Scores}, r.Searches...)
+	list := slices.Clone(r.Searches)
+	if !slices.ContainsFunc(list, func(s rankScores) bool { return searchName(s) == "exact" }) {
+		list = append(list, r.Scores)
+	}
 	slices.SortStableFunc(list, func(a, b rankScores) int {
 		return cmp.Or(-compareBool(searchName(a) == "exact", searchName(b) == "exact"), cmp.Compare(searchName(a), searchName(b)), cmp.Compare(a.Effort, b.Effort))
 	})

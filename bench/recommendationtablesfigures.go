@@ -37,22 +37,29 @@ func recommendationCharts(runs []recommendationRun) map[string]report.LineChart 
 	return charts
 }
 
-// timeChart draws recall against the time of an answer, a line a method and
-// search.
+// timeChart draws recall against the time that a search takes in the index, a
+// line a method and search; against that of the whole answer where one of the
+// former is not known.
 func timeChart(runs []recommendationRun, p place) report.LineChart {
 	k := mainCutoff(p.kind)
-	chart := report.LineChart{Title: fmt.Sprintf("Recall and time, %s, %s", p.title(), p.kind), XLabel: "ms an answer", YLabel: fmt.Sprintf("R@%d", k), LogX: true}
+	chart := report.LineChart{Title: fmt.Sprintf("Recall and time, %s, %s", p.title(), p.kind), XLabel: "ms in the index", YLabel: fmt.Sprintf("R@%d", k), LogX: true}
+	time := func(s rankScores) float64 { return s.Lookup }
+	for _, r := range runs {
+		if slices.ContainsFunc(searchesOf(r), func(s rankScores) bool { return s.Lookup == 0 }) {
+			chart.XLabel, time = "ms an answer", func(s rankScores) float64 { return s.Alone }
+		}
+	}
 	for _, r := range runs {
 		lines := map[string]*report.Series{}
 		var order []string
 		list := searchesOf(r)
-		slices.SortStableFunc(list, func(a, b rankScores) int { return cmp.Compare(a.Alone, b.Alone) })
+		slices.SortStableFunc(list, func(a, b rankScores) int { return cmp.Compare(time(a), time(b)) })
 		for _, s := range list {
 			name := recommendationName(r.method()) + ", " + searchName(s)
 			if lines[name] == nil {
 				lines[name], order = &report.Series{Name: name}, append(order, name)
 			}
-			lines[name].X, lines[name].Y = append(lines[name].X, s.Alone), append(lines[name].Y, at(s.Scores, k).Recall)
+			lines[name].X, lines[name].Y = append(lines[name].X, time(s)), append(lines[name].Y, at(s.Scores, k).Recall)
 		}
 		slices.Sort(order)
 		for _, name := range order {

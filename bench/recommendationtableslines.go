@@ -77,6 +77,7 @@ type rankScores struct {
 	ColdAt    int                  `json:"cold_at_most"`
 	PerSecond float64              `json:"answers_per_second,omitempty"`
 	Alone     float64              `json:"ms_per_answer,omitempty"`
+	Lookup    float64              `json:"ms_per_lookup,omitempty"` // of it in the index
 }
 
 // at returns the scores at a cutoff; what is not there is NaN.

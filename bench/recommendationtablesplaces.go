@@ -156,22 +156,28 @@ func sweepPlaces(runs []recommendationRun) []place {
 }
 
 func ablationPlaces(runs []recommendationRun) []place {
-	return places(runs, "a", place{"ml-1m", generativeKind})
+	return places(runs, ablationLetter, place{"ml-1m", generativeKind})
 }
 
 func coursePlaces(runs []recommendationRun) []place {
 	return places(runs, "u", place{"beauty", idsKind})
 }
 
-// Runs of other tables fill the cells that they have.
+// Runs of other tables fill the cells that they have, of the methods that are
+// planned or were run for the table.
 func sweepRuns(runs []recommendationRun, p place) []recommendationRun {
-	return atPlace(runs, "kgdq", p, func(r recommendationRun) bool { return r.codes() > 0 })
+	rows := withOthers(sweepMethods, atPlace(runs, "k", p, always))
+	return atPlace(runs, "kgdq", p, func(r recommendationRun) bool { return r.codes() > 0 && takesPart(rows, r) })
+}
+
+// takesPart says whether a run is of one of the rows.
+func takesPart(rows []contestant, r recommendationRun) bool {
+	return slices.ContainsFunc(rows, func(c contestant) bool { return c.method == r.method() })
 }
 
 func ablationRuns(runs []recommendationRun, p place) []recommendationRun {
 	return atPlace(runs, "agd", p, func(r recommendationRun) bool {
-		planned := slices.ContainsFunc(ablated, func(c contestant) bool { return c.method == r.method() })
-		return (planned || r.table() == "a") && r.usual()
+		return (takesPart(ablated, r) || r.table() == ablationLetter) && r.usual()
 	})
 }
 
@@ -214,7 +220,10 @@ func timedPlaces(runs []recommendationRun) []place {
 	return list
 }
 
-const tableLetters = "gdqkau"
+const (
+	tableLetters   = "gdqkau"
+	ablationLetter = "a"
+)
 
 // checkRecommendations refuses two runs of the same cell and seed with other
 // settings: a table could show only one.

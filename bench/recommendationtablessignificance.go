@@ -20,6 +20,7 @@ import (
 // userTest is a test of GRIT-VQ against another method, user by user. Where both
 // have several seeds, a user's score is the mean over those both have.
 type userTest struct {
+	Table  string          `json:"table"` // its letter
 	Data   string          `json:"data"`
 	Kind   string          `json:"kind"`
 	Other  string          `json:"other"`
@@ -48,28 +49,47 @@ func significance(store string, runs []recommendationRun, users string) ([]userT
 		return nil, err
 	}
 	var tests []userTest
-	for _, s := range sections {
-		for _, c := range s.tables(runs) {
-			chosen := s.of(runs, c.place)
-			for _, row := range c.rows {
-				if row.method == ourMethod {
-					continue
-				}
-				pairs := seedPairs(chosen, row.method)
-				made, err := testUsers(users, pairs)
-				if err != nil {
-					return nil, err
-				}
-				for _, t := range before {
-					if len(made) == 0 && t.Data == c.data && t.Kind == c.kind && t.Other == row.method && t.holds(pairs) {
-						tests = append(tests, t)
-					}
-				}
-				tests = append(tests, made...)
+	for _, c := range contests(runs) {
+		for _, row := range c.rows {
+			if row.method == ourMethod {
+				continue
 			}
+			pairs := seedPairs(c.runs, row.method)
+			made, err := testUsers(users, c.letter, pairs)
+			if err != nil {
+				return nil, err
+			}
+			for _, t := range before {
+				if len(made) == 0 && t.Table == c.letter && t.Data == c.data && t.Kind == c.kind && t.Other == row.method && t.holds(pairs) {
+					tests = append(tests, t)
+				}
+			}
+			tests = append(tests, made...)
 		}
 	}
 	return tests, nil
+}
+
+// contest is a table in which GRIT-VQ is tested against the others.
+type contest struct {
+	letter string
+	comparison
+	runs []recommendationRun
+}
+
+// contests are the tables of methods and that of GRIT-VQ's parts.
+func contests(runs []recommendationRun) []contest {
+	var list []contest
+	for _, s := range sections {
+		for _, c := range s.tables(runs) {
+			list = append(list, contest{s.letter, c, s.of(runs, c.place)})
+		}
+	}
+	for _, p := range ablationPlaces(runs) {
+		chosen := ablationRuns(runs, p)
+		list = append(list, contest{ablationLetter, comparison{p, withOthers(ablated, chosen)}, chosen})
+	}
+	return list
 }
 
 // readTests reads the tests that were made before, if there are any.
@@ -134,7 +154,7 @@ func (t userTest) holds(pairs []seedPair) bool {
 }
 
 // testUsers tests the pairs whose ranks are in a directory; none: no tests.
-func testUsers(dir string, pairs []seedPair) ([]userTest, error) {
+func testUsers(dir, letter string, pairs []seedPair) ([]userTest, error) {
 	var ours, theirs []*eval.Ranking
 	var seeds []uint64
 	for _, p := range pairs {
@@ -156,7 +176,7 @@ func testUsers(dir string, pairs []seedPair) ([]userTest, error) {
 	var tests []userTest
 	for _, metric := range testedMetrics {
 		first := pairs[0].theirs
-		t := userTest{Data: first.Data, Kind: first.Kind, Other: first.method(), Metric: metric, K: mainCutoff(first.Kind), Seeds: seeds}
+		t := userTest{Table: letter, Data: first.Data, Kind: first.Kind, Other: first.method(), Metric: metric, K: mainCutoff(first.Kind), Seeds: seeds}
 		if err := t.make(ours, theirs); err != nil {
 			return nil, fmt.Errorf("%s and GRIT-VQ on %s: %w", first.method(), first.Data, err)
 		}
@@ -236,28 +256,46 @@ func (t *userTest) make(ours, theirs []*eval.Ranking) error {
 	return err
 }
 
-// writeSignificance shows the tests, a row each.
+// writeSignificance shows the tests of all methods.
 func writeSignificance(out *tableWriter, tests []userTest) {
 	out.text("## Is the difference to GRIT-VQ more than chance?\n")
-	if len(tests) == 0 {
+	list := slices.DeleteFunc(slices.Clone(tests), func(t userTest) bool { return t.Table == ablationLetter })
+	if len(list) == 0 {
 		out.text("Not measured yet.\n")
 		return
 	}
 	out.text("User by user (query by query), over the seeds that both have: two-sided paired t test, Wilcoxon's signed-rank test, 95 % bootstrap interval of the difference; **strong** where\n" +
 		"the interval is to one side of 0. Raw figures: [" + recommendationResults + "-significance.jsonl](" + recommendationResults + "-significance.jsonl).\n")
+	out.table(significanceTable(list, recommendationName))
+}
+
+// writePartSignificance shows the tests of GRIT-VQ's parts at a place, if there
+// are any.
+func writePartSignificance(out *tableWriter, tests []userTest, p place) {
+	list := slices.DeleteFunc(slices.Clone(tests), func(t userTest) bool {
+		return t.Table != ablationLetter || t.Data != p.data || t.Kind != p.kind
+	})
+	if len(list) > 0 {
+		out.text("GRIT-VQ against each, user by user as above:\n")
+		out.table(significanceTable(list, ablationName))
+	}
+}
+
+// significanceTable has a row a test.
+func significanceTable(tests []userTest, names func(string) string) report.Table {
 	t := report.Table{Columns: []report.Column{{Name: "data", Align: report.Left}, {Name: "model", Align: report.Left}, {Name: "metric", Align: report.Left}, {Name: "other", Align: report.Left}}}
 	for _, name := range []string{"seeds", "users", "GRIT-VQ", "the other", "difference", "interval", "t test p", "Wilcoxon p"} {
 		t.Columns = append(t.Columns, report.Column{Name: name, Align: report.Right})
 	}
 	for _, test := range tests {
 		letter := map[eval.RankMetric]string{eval.Recall: "R", eval.NDCG: "N"}[test.Metric]
-		row := report.Cells(place{data: test.Data}.title(), test.Kind, fmt.Sprintf("%s@%d", letter, test.K), recommendationName(test.Other), joined(test.Seeds), report.Count(test.Users),
+		row := report.Cells(place{data: test.Data}.title(), test.Kind, fmt.Sprintf("%s@%d", letter, test.K), names(test.Other), joined(test.Seeds), report.Count(test.Users),
 			fmt.Sprintf("%.4f", test.Ours), fmt.Sprintf("%.4f", test.Theirs), fmt.Sprintf("%+.4f", test.Ours-test.Theirs),
 			fmt.Sprintf("%+.4f to %+.4f", test.Low, test.High), report.Number(test.Paired, 2), report.Number(test.Wilcoxon, 2))
 		row[8].Strong = test.Low > 0 || test.High < 0
 		t.Rows = append(t.Rows, row)
 	}
-	out.table(t)
+	return t
 }
 
 // joined writes seeds as 1, 2, 3.

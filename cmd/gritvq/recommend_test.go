@@ -60,14 +60,27 @@ func TestRecommendSettings(t *testing.T) {
 	}
 }
 
-func TestMedianTime(t *testing.T) {
+// lookedUp is a searcher that has spent so much time in its index.
+type lookedUp struct{ time.Duration }
+
+func (l *lookedUp) LookupTime() time.Duration { return l.Duration }
+
+func TestTimesOfAnswersAreMedians(t *testing.T) {
 	pauses := []time.Duration{60, 1, 25, 1} // milliseconds; the first does not count
-	got, err := medianTime(len(pauses), func(i int) error { time.Sleep(pauses[i] * time.Millisecond); return nil })
-	if err != nil || got >= 20*time.Millisecond {
+	searcher := &lookedUp{time.Hour}
+	got, err := timeAnswers(len(pauses), searcher, func(i int) error {
+		time.Sleep(pauses[i] * time.Millisecond)
+		searcher.Duration += pauses[i] * time.Microsecond
+		return nil
+	})
+	if err != nil || got.answer < time.Millisecond || got.answer >= 20*time.Millisecond || got.lookup != time.Microsecond {
 		t.Errorf("%v, %v", got, err)
 	}
+	if got, err := timeAnswers(2, nil, func(int) error { return nil }); err != nil || got.lookup != 0 {
+		t.Errorf("without an index: %v, %v", got, err)
+	}
 	failure := errors.New("no")
-	if _, err := medianTime(3, func(int) error { return failure }); !errors.Is(err, failure) {
+	if _, err := timeAnswers(3, nil, func(int) error { return failure }); !errors.Is(err, failure) {
 		t.Errorf("got %v", err)
 	}
 	if got := cutoffsUpTo(20); !slices.Equal(got, []int{5, 10, 20}) {

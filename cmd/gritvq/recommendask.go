@@ -50,14 +50,14 @@ func runRecommendAsk(ctx context.Context, s *streams, o recommendAskOptions) err
 	}
 	defer searcher.Close()
 	var lists [][]recommender.Scored
-	took, err := medianTime(timedAsks, func(int) (err error) {
+	times, err := timeAnswers(timedAsks, searcher, func(int) (err error) {
 		lists, err = searcher.Recommend(ctx, []recommender.Query{query}, o.count)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	answers := newAnswers(r.Table, r.Model.Score(), took)
+	answers := newAnswers(r.Table, r.Model.Score(), times.answer)
 	for _, item := range lists[0] {
 		answers.add(item.Item, item.Score)
 	}

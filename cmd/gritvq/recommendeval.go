@@ -78,9 +78,11 @@ type rankingResult struct {
 	Cold   []eval.RankingScores `json:"cold"`
 	ColdAt int                  `json:"cold_at_most"`
 	// Together is the number of answers a second when many are asked at once,
-	// Alone the median time of one answer.
+	// Alone the median time of one answer, and Lookup of the part of it spent in
+	// an index, if there is one.
 	Together float64 `json:"answers_per_second"`
 	Alone    float64 `json:"ms_per_answer"`
+	Lookup   float64 `json:"ms_per_lookup,omitempty"`
 }
 
 // userScores is what recommend eval --json prints.
@@ -146,7 +148,7 @@ func runRecommendEval(ctx context.Context, s *streams, o recommendEvalOptions) e
 		return err
 	}
 	took := time.Since(begun)
-	alone, err := medianTime(len(queries), func(i int) error {
+	times, err := timeAnswers(len(queries), searcher, func(i int) error {
 		_, err := searcher.Recommend(ctx, queries[i:i+1], o.beam)
 		return err
 	})
@@ -162,7 +164,7 @@ func runRecommendEval(ctx context.Context, s *streams, o recommendEvalOptions) e
 	if err != nil {
 		return err
 	}
-	out := userScores{Users: ranking.Len(), ColdUsers: cold.Len(), rankingResult: newRankingResult(ranking, cold, o.beam, took, alone)}
+	out := userScores{Users: ranking.Len(), ColdUsers: cold.Len(), rankingResult: newRankingResult(ranking, cold, o.beam, took, times)}
 	out.Kind, out.Items, out.Search, out.Effort, out.ColdAt = r.Config.Kind(), r.Table.Len(), o.search.index, o.search.effort, o.cold
 	if o.json {
 		return s.writeJSON(out)
@@ -175,8 +177,9 @@ func cutoffsUpTo(depth int) []int {
 	return slices.DeleteFunc(eval.RankCutoffs(), func(k int) bool { return k > depth })
 }
 
-func newRankingResult(all, cold *eval.Ranking, depth int, took, alone time.Duration) rankingResult {
-	out := rankingResult{Depth: depth, Scores: all.Means(cutoffsUpTo(depth)...), Together: float64(all.Len()) / took.Seconds(), Alone: 1000 * alone.Seconds()}
+func newRankingResult(all, cold *eval.Ranking, depth int, took time.Duration, times answerTimes) rankingResult {
+	out := rankingResult{Depth: depth, Scores: all.Means(cutoffsUpTo(depth)...), Together: float64(all.Len()) / took.Seconds(),
+		Alone: 1000 * times.answer.Seconds(), Lookup: 1000 * times.lookup.Seconds()}
 	if cold.Len() > 0 {
 		out.Cold = cold.Means(cutoffsUpTo(depth)...)
 	}
@@ -193,25 +196,42 @@ func (r rankingResult) show(s *streams, coldTitle string) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(s.out, "\n%s answers a second together, %s ms for one alone\n", report.Number(r.Together, 3), report.Number(r.Alone, 3))
+	inIndex := ""
+	if r.Lookup > 0 {
+		inIndex = fmt.Sprintf(", %s of them in the index", report.Number(r.Lookup, 3))
+	}
+	_, err := fmt.Fprintf(s.out, "\n%s answers a second together, %s ms for one alone%s\n", report.Number(r.Together, 3), report.Number(r.Alone, 3), inIndex)
 	return err
 }
 
-// medianTime is the median time of n runs, after one that warms up.
-func medianTime(n int, run func(i int) error) (time.Duration, error) {
-	var times []time.Duration
+// answerTimes are the medians of answers that were asked for one by one: of the
+// whole, and of the part spent in an index.
+type answerTimes struct{ answer, lookup time.Duration }
+
+// timeAnswers times n answers of a searcher, after one that warms up.
+func timeAnswers(n int, searcher any, answer func(i int) error) (answerTimes, error) {
+	lookups := func() time.Duration { return 0 }
+	if indexed, ok := searcher.(interface{ LookupTime() time.Duration }); ok {
+		lookups = indexed.LookupTime
+	}
+	var answers, inIndex []time.Duration
 	for i := range n {
-		begun := time.Now()
-		if err := run(i); err != nil {
-			return 0, err
+		begun, before := time.Now(), lookups()
+		if err := answer(i); err != nil {
+			return answerTimes{}, err
 		}
 		if i > 0 || n == 1 {
-			times = append(times, time.Since(begun))
+			answers, inIndex = append(answers, time.Since(begun)), append(inIndex, lookups()-before)
 		}
 	}
+	return answerTimes{median(answers), median(inIndex)}, nil
+}
+
+// median is the upper one of an even number of times; of none it is 0.
+func median(times []time.Duration) time.Duration {
 	if len(times) == 0 {
-		return 0, nil
+		return 0
 	}
 	slices.Sort(times)
-	return times[len(times)/2], nil
+	return times[len(times)/2]
 }

@@ -155,7 +155,7 @@ func runRetrieveEval(ctx context.Context, s *streams, o retrieveEvalOptions) err
 		return err
 	}
 	took := time.Since(begun)
-	alone, err := medianTime(len(texts), func(i int) error {
+	times, err := timeAnswers(len(texts), searcher, func(i int) error {
 		_, err := searcher.Find(ctx, texts[i:i+1], o.depth)
 		return err
 	})
@@ -171,7 +171,7 @@ func runRetrieveEval(ctx context.Context, s *streams, o retrieveEvalOptions) err
 	if err != nil {
 		return err
 	}
-	out := searchScores{Queries: ranking.Len(), ColdQueries: cold.Len(), rankingResult: newRankingResult(ranking, cold, o.depth, took, alone)}
+	out := searchScores{Queries: ranking.Len(), ColdQueries: cold.Len(), rankingResult: newRankingResult(ranking, cold, o.depth, took, times)}
 	out.Kind, out.Items, out.Search, out.Effort, out.ColdAt = r.Manifest.Kind, r.Table.Len(), o.search.index, o.search.effort, o.cold
 	if o.json {
 		return s.writeJSON(out)
@@ -211,14 +211,14 @@ func runRetrieveAsk(ctx context.Context, s *streams, o retrieveAskOptions) error
 	}
 	defer searcher.Close()
 	var lists [][]twotower.Scored
-	took, err := medianTime(timedAsks, func(int) (err error) {
+	times, err := timeAnswers(timedAsks, searcher, func(int) (err error) {
 		lists, err = searcher.Find(ctx, []string{o.text}, o.count)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	answers := newAnswers(r.Table, "inner_product", took)
+	answers := newAnswers(r.Table, "inner_product", times.answer)
 	for _, item := range lists[0] {
 		answers.add(item.Item, item.Score)
 	}

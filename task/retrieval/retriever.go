@@ -3,6 +3,7 @@ package retrieval
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/gomlx/compute"
 
@@ -90,6 +91,9 @@ func (s *Searcher) Find(ctx context.Context, texts []string, k int) ([][]twotowe
 func (s *Searcher) Update(ctx context.Context, set weights.Set) error {
 	return s.towers.Update(ctx, set)
 }
+
+// LookupTime is the time spent in the index so far, see twotower.Searcher.
+func (s *Searcher) LookupTime() time.Duration { return s.towers.LookupTime() }
 
 // Close gives the engine's memory back.
 func (s *Searcher) Close() { s.towers.Close() }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"sync/atomic"
+	"time"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/core/graph"
@@ -48,6 +50,7 @@ type Searcher struct {
 	encode  *model.Exec // queries
 	embed   *model.Exec // items
 	index   index.Searcher
+	lookups atomic.Int64 // nanoseconds, see LookupTime
 }
 
 // NewSearcher makes the vectors of all items and their index.
@@ -213,7 +216,9 @@ func (s *Searcher) Nearest(ctx context.Context, queries []Query, k int) ([][]Sco
 	}
 	k = min(k, s.items.Len())
 	found, scores := make([]uint32, len(queries)*k), make([]float32, len(queries)*k)
+	begun := time.Now()
 	s.index.Search(vectors, len(queries), k, found, scores, index.SearchOptions{Effort: s.options.Effort})
+	s.lookups.Add(int64(time.Since(begun)))
 	results := make([][]Scored, len(queries))
 	for i := range queries {
 		list := make([]Scored, 0, k)
@@ -224,6 +229,10 @@ func (s *Searcher) Nearest(ctx context.Context, queries []Query, k int) ([][]Sco
 	}
 	return results, nil
 }
+
+// LookupTime is the part of the time of all answers so far that was spent in the
+// index, once the queries were vectors.
+func (s *Searcher) LookupTime() time.Duration { return time.Duration(s.lookups.Load()) }
 
 // call runs a program of one output and frees what it was given.
 func call(exec *model.Exec, inputs ...*tensors.Tensor) ([]float32, error) {

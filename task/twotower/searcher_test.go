@@ -44,9 +44,13 @@ func TestSearchEqualsBruteForce(t *testing.T) {
 				}
 			}
 		}
+		before := s.LookupTime()
 		exact, err := s.Nearest(t.Context(), queries, 7)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if before != 0 || s.LookupTime() <= 0 {
+			t.Errorf("%s: %v in the index before the first search, %v after", name, before, s.LookupTime())
 		}
 		for i := range queries {
 			query := vectors[i*m.Config.Width : (i+1)*m.Config.Width]

@@ -94,7 +94,7 @@ var sections = []section{
 	{"g", generativeKind, "Generative", []comparison{{place{"beauty", generativeKind}, variants}, {place{"sports", generativeKind}, twoVariants}, {place{"toys", generativeKind}, twoVariants}}},
 	{"d", dualKind, "Dual encoder", []comparison{{place{"beauty", dualKind}, allVariants}, {place{"sports", dualKind}, twoVariants}, {place{"toys", dualKind}, twoVariants},
 		{place{"ml-1m", dualKind}, twoVariants}}},
-	{"q", searchKind, "Query to product, made-up queries", []comparison{{place{"beauty", searchKind}, allVariants}, {place{"toys", searchKind}, twoVariants}}},
+	{"q", searchKind, "Query to product, made-up queries", []comparison{{place{"beauty", searchKind}, allVariants}}},
 }
 
 // tables are the section's, with the places and methods that runs add.

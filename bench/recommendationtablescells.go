@@ -74,7 +74,7 @@ func positive(x float64) float64 {
 
 // kindMeasures are the columns of the tables of a kind.
 var kindMeasures = map[string][]recommendationMeasure{
-	generativeKind: {recallAt(5), ndcgAt(5), recallAt(10), ndcgAt(10), recallAt(50), collisions, utilization, answerRate, lastStep},
+	generativeKind: {recallAt(5), ndcgAt(5), recallAt(10), ndcgAt(10), recallAt(20), collisions, utilization, answerRate, lastStep},
 	dualKind:       {recallAt(10), ndcgAt(10), recallAt(50), ndcgAt(50), recallAt(100), ndcgAt(100), collisions, utilization, answerTime, lastStep},
 	searchKind:     {recallAt(10), ndcgAt(10), mrrAt(10), recallAt(50), recallAt(100), collisions, utilization, answerTime, lastStep},
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 
-	"github.com/gritvq/gritvq/internal/heapguard"
+	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/nn"
 	"github.com/gritvq/gritvq/weights"
 )
@@ -16,8 +16,7 @@ import (
 // convRows compares convolutions and a whole image autoencoder, values and
 // gradients, with PyTorch.
 func convRows(ctx context.Context, p *peers, rounds int) ([]row, error) {
-	heapguard.Ensure()
-	backend, err := compute.NewWithConfig("go")
+	backend, err := engine.Open(engine.Embedded)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/data"
+	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/fit"
 	"github.com/gritvq/gritvq/images"
 	"github.com/gritvq/gritvq/vq"
@@ -33,7 +34,7 @@ var pictureScenarios = map[string][]string{
 
 // pictureChild runs one scenario and prints what it cost.
 func pictureChild(name, backendName string, steps int, set []string) error {
-	backend, err := compute.NewWithConfig(cmp.Or(backendName, "go"))
+	backend, err := engine.Open(cmp.Or(backendName, engine.Embedded))
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gomlx/compute"
 	"github.com/gritvq/gritvq/bundle"
+	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/feature"
 	"github.com/gritvq/gritvq/images"
@@ -41,7 +42,7 @@ func rateDistortion(ctx context.Context, folder string, bundles []string, backen
 		return err
 	}
 	defer set.Close()
-	backend, err := compute.NewWithConfig(backendName)
+	backend, err := engine.Open(backendName)
 	if err != nil {
 		return err
 	}

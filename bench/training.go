@@ -10,10 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gomlx/compute"
-	_ "github.com/gomlx/compute/gobackend"
 	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/data"
+	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/fit"
 )
 
@@ -53,7 +52,7 @@ func train(source, method string, steps int, set ...string) (measured, error) {
 		return measured{}, err
 	}
 	defer os.RemoveAll(dir)
-	backend, err := compute.NewWithConfig("go")
+	backend, err := engine.Open(engine.Embedded)
 	if err != nil {
 		return measured{}, err
 	}

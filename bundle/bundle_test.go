@@ -14,9 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gomlx/compute"
-	_ "github.com/gomlx/compute/gobackend"
 	"github.com/google/go-cmp/cmp"
+	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/fit"
 	"github.com/gritvq/gritvq/safetensors"
 	"github.com/gritvq/gritvq/tokenizer"
@@ -120,7 +119,7 @@ func TestRuntimeDecodesWithTheStoredCodes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	backend, err := compute.NewWithConfig("go")
+	backend, err := engine.Open(engine.Embedded)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gomlx/compute"
 
+	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/fit"
 	"github.com/gritvq/gritvq/images"
 	"github.com/gritvq/gritvq/report"
@@ -38,7 +39,7 @@ func pictured(t *testing.T, dir string) (*Comparison, func(method string, steps 
 	t.Helper()
 	task := &PictureTask{Images: scenes(t, "images=40"), Held: scenes(t, "images=10&seed=9"), Data: "sha256:scenes"}
 	c := &Comparison{Task: task, Dir: dir, Engine: func() (compute.Backend, func(), error) {
-		backend, err := compute.NewWithConfig("go")
+		backend, err := engine.Open(engine.Embedded)
 		return backend, backend.Finalize, err
 	}}
 	return c, func(method string, steps int) Cell {

@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"github.com/gomlx/compute"
-	_ "github.com/gomlx/compute/gobackend"
 
 	"github.com/gritvq/gritvq/data"
+	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/fit"
 )
 
@@ -166,7 +166,7 @@ func real(t *testing.T, dir string) (*Comparison, func(method string, steps int)
 		t.Fatal(err)
 	}
 	c := &Comparison{Task: &VectorTask{Vectors: v, Stats: stats}, Dir: dir, Engine: func() (compute.Backend, func(), error) {
-		backend, err := compute.NewWithConfig("go")
+		backend, err := engine.Open(engine.Embedded)
 		return backend, backend.Finalize, err
 	}}
 	return c, func(method string, steps int) Cell {

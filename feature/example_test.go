@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"log"
 
-	"github.com/gomlx/compute"
-	_ "github.com/gomlx/compute/gobackend"
-
+	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/feature"
 )
 
@@ -16,7 +14,7 @@ func ExampleExtractor() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	backend, err := compute.NewWithConfig("go")
+	backend, err := engine.Open(engine.Embedded)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -40,7 +38,7 @@ func ExampleLPIPS() {
 		fmt.Println(err)
 		return
 	}
-	backend, err := compute.NewWithConfig("go")
+	backend, err := engine.Open(engine.Embedded)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -7,19 +7,19 @@ import (
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
-	_ "github.com/gomlx/compute/gobackend" // the embedded engine
 	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
 
+	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/nn"
 	"github.com/gritvq/gritvq/weights"
 )
 
-// engine is the embedded engine.
-var engine = sync.OnceValue(func() compute.Backend {
-	e, err := compute.NewWithConfig("go")
+// backend is the embedded engine.
+var backend = sync.OnceValue(func() compute.Backend {
+	e, err := engine.Open(engine.Embedded)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func run(variables weights.Set, x *tensors.Tensor, build func(v weights.Vars, x 
 	if err := weights.Install(store, variables); err != nil {
 		log.Fatal(err)
 	}
-	y, err := model.CallOnce(engine(), store, func(_ *model.Scope, x *graph.Node) *graph.Node {
+	y, err := model.CallOnce(backend(), store, func(_ *model.Scope, x *graph.Node) *graph.Node {
 		return build(weights.FromStore(store, x.Graph()), x)
 	}, x)
 	if err != nil {

@@ -4,12 +4,11 @@ import (
 	"fmt"
 	"log"
 
-	"github.com/gomlx/compute"
-	_ "github.com/gomlx/compute/gobackend" // the embedded engine
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
 
+	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/radius"
 	"github.com/gritvq/gritvq/transform"
 	"github.com/gritvq/gritvq/vq"
@@ -39,11 +38,11 @@ func quantize(config vq.Config) (codes [][]int32, vectors [][]float32) {
 	if err := weights.Install(store, variables); err != nil {
 		log.Fatal(err)
 	}
-	engine, err := compute.NewWithConfig("go")
+	backend, err := engine.Open(engine.Embedded)
 	if err != nil {
 		log.Fatal(err)
 	}
-	out, err := model.CallOnceN(engine, store, func(_ *model.Scope, z *graph.Node) []*graph.Node {
+	out, err := model.CallOnceN(backend, store, func(_ *model.Scope, z *graph.Node) []*graph.Node {
 		ctx := &vq.Context{Vars: weights.FromStore(store, z.Graph())}
 		index := q.Build(ctx, z).Index // [N, levels]
 		return []*graph.Node{index, q.Lookup(ctx, index)}

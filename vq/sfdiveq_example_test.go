@@ -3,9 +3,9 @@ package vq_test
 import (
 	"fmt"
 
-	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/core/graph"
 
+	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/vq"
 )
 
@@ -26,12 +26,12 @@ func ExampleSpaceFillingDiVeQ() {
 // The nearest code of a point between two codes is far; the nearest point of the
 // curve through them is not, but it has no index.
 func ExampleProjectOnCurve() {
-	engine, err := compute.NewWithConfig("go")
+	backend, err := engine.Open(engine.Embedded)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	out, err := graph.CallOnceN(engine, func(z, codes *graph.Node) []*graph.Node {
+	out, err := graph.CallOnceN(backend, func(z, codes *graph.Node) []*graph.Node {
 		segment, share, point := vq.ProjectOnCurve(z, codes)
 		return []*graph.Node{vq.Take(codes, vq.Nearest(z, codes)), point, segment, share}
 	}, [][]float32{{3, 1}}, [][]float32{{0, 0}, {8, 0}, {8, 8}})

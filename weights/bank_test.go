@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
 
+	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/internal/gradtest"
 	"github.com/gritvq/gritvq/weights"
 )
@@ -99,7 +99,7 @@ func TestBankPacksInBlocks(t *testing.T) {
 
 // The embedded engine is known by its name, which must not change unseen.
 func TestTheEmbeddedEngineCompilesNothing(t *testing.T) {
-	backend, err := compute.NewWithConfig("go")
+	backend, err := engine.Open(engine.Embedded)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,10 +4,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/gomlx/compute"
-	_ "github.com/gomlx/compute/gobackend"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/ml/model"
+
+	"github.com/gritvq/gritvq/engine"
 )
 
 func TestGroupsFollowThePath(t *testing.T) {
@@ -71,7 +71,7 @@ func TestRandDependsOnSeedAndPurposeOnly(t *testing.T) {
 
 // A step through the store: values go in, a graph changes them, they come back.
 func TestStoreRoundTrip(t *testing.T) {
-	backend, err := compute.NewWithConfig("go")
+	backend, err := engine.Open(engine.Embedded)
 	if err != nil {
 		t.Fatal(err)
 	}

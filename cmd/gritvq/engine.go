@@ -8,8 +8,7 @@ import (
 	"strings"
 
 	"github.com/gomlx/compute"
-	_ "github.com/gomlx/compute/gobackend" // the embedded engine
-	"github.com/gritvq/gritvq/internal/heapguard"
+	"github.com/gritvq/gritvq/engine"
 	"github.com/spf13/cobra"
 )
 
@@ -46,8 +45,7 @@ func openEngine(value string) (compute.Backend, error) {
 	default:
 		return nil, usagef("unknown backend %q: use go or xla[:plugin]", value)
 	}
-	heapguard.Ensure()
-	backend, err := compute.NewWithConfig(value)
+	backend, err := engine.Open(value)
 	if err != nil {
 		return nil, fmt.Errorf("starting the engine %s: %w; gritvq doctor says what is missing", value, err)
 	}

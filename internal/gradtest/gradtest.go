@@ -12,10 +12,9 @@ import (
 	"testing"
 
 	"github.com/gomlx/compute"
-	_ "github.com/gomlx/compute/gobackend" // the embedded engine under test
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
-	"github.com/gritvq/gritvq/internal/heapguard"
+	"github.com/gritvq/gritvq/engine"
 )
 
 // Inputs are named arrays: the values a graph function is evaluated at.
@@ -45,7 +44,7 @@ type Function func(in map[string]*graph.Node) *graph.Node
 // GRITVQ_TEST_BACKEND names (XLA in tests built with -tags xla).
 func Engine(tb testing.TB) compute.Backend {
 	tb.Helper()
-	b, err := engine()
+	b, err := shared()
 	if err != nil {
 		tb.Fatalf("starting the engine: %v", err)
 	}
@@ -56,9 +55,8 @@ func Engine(tb testing.TB) compute.Backend {
 // the same order.
 func Embedded() bool { return os.Getenv("GRITVQ_TEST_BACKEND") == "" }
 
-var engine = sync.OnceValues(func() (compute.Backend, error) {
-	heapguard.Ensure()
-	return compute.NewWithConfig(cmp.Or(os.Getenv("GRITVQ_TEST_BACKEND"), "go"))
+var shared = sync.OnceValues(func() (compute.Backend, error) {
+	return engine.Open(cmp.Or(os.Getenv("GRITVQ_TEST_BACKEND"), engine.Embedded))
 })
 
 // Float is an element type the embedded engine differentiates.

@@ -9,20 +9,19 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/gomlx/compute"
-
 	"github.com/gritvq/gritvq/data"
+	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/tokenizer"
 )
 
 // untrainedRuntime stands for the runtime of a bundle: 16 pixels a side, a code
 // for every 4 x 4 of them.
 func untrainedRuntime(ctx context.Context) (*tokenizer.Runtime, error) {
-	engine, err := compute.NewWithConfig("go")
+	backend, err := engine.Open(engine.Embedded)
 	if err != nil {
 		return nil, err
 	}
-	return startUntrained(ctx, engine, 16, []int{8, 8, 8}, 1, 1)
+	return startUntrained(ctx, backend, 16, []int{8, 8, 8}, 1, 1)
 }
 
 // A picture of any size becomes one grid of codes, and a picture again.

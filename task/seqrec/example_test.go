@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"log"
 
-	"github.com/gomlx/compute"
-	_ "github.com/gomlx/compute/gobackend" // the embedded engine
-
+	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/task/seqrec"
 )
 
@@ -29,11 +27,11 @@ func ExampleSearcher() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	engine, err := compute.NewWithConfig("go")
+	backend, err := engine.Open(engine.Embedded)
 	if err != nil {
 		log.Fatal(err)
 	}
-	s, err := seqrec.NewSearcher(engine, m, m.Init(1), items, seqrec.SearchOptions{ExcludeSeen: true})
+	s, err := seqrec.NewSearcher(backend, m, m.Init(1), items, seqrec.SearchOptions{ExcludeSeen: true})
 	if err != nil {
 		log.Fatal(err)
 	}

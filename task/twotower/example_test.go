@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"log"
 
-	"github.com/gomlx/compute"
-	_ "github.com/gomlx/compute/gobackend" // the embedded engine
-
+	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/task/twotower"
 )
 
@@ -26,12 +24,12 @@ func ExampleSearcher() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	engine, err := compute.NewWithConfig("go")
+	backend, err := engine.Open(engine.Embedded)
 	if err != nil {
 		log.Fatal(err)
 	}
 	ctx := context.Background()
-	s, err := twotower.NewSearcher(ctx, engine, m, m.Init(1), items, twotower.SearchOptions{})
+	s, err := twotower.NewSearcher(ctx, backend, m, m.Init(1), items, twotower.SearchOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -1,0 +1,85 @@
+package engine
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/gomlx/compute"
+	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+)
+
+// matrices are as large as those of a training step.
+func matrices() (x, w *tensors.Tensor) {
+	values := func(rows, columns int) *tensors.Tensor {
+		flat := make([]float32, rows*columns)
+		for i := range flat {
+			flat[i] = float32(i%97)/97 - 0.5
+		}
+		return tensors.FromFlatDataAndDimensions(flat, rows, columns)
+	}
+	return values(2048, 256), values(256, 256)
+}
+
+// chain multiplies again and again, so that one operation at a time is ready.
+func chain(x, w *graph.Node) *graph.Node {
+	for range 24 {
+		x = graph.Tanh(graph.Dot(x, w).Product())
+	}
+	return graph.ReduceAllSum(x)
+}
+
+// However many executors there are, the engine computes the same bits.
+func TestExecutorsDoNotChangeResults(t *testing.T) {
+	result := func(backend compute.Backend, err error) float32 {
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer backend.Finalize()
+		x, w := matrices()
+		out, err := graph.CallOnce(backend, chain, x, w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.Value().(float32)
+	}
+	want := result(compute.NewWithConfig(Embedded))
+	if got := result(Open(Embedded)); got != want {
+		t.Errorf("%v, the engine as it comes computes %v", got, want)
+	}
+	for executors := range 5 {
+		if got := result(Open(fmt.Sprintf("%s:num_executors=%d", Embedded, executors+1))); got != want {
+			t.Errorf("%d executors compute %v, want %v", executors+1, got, want)
+		}
+	}
+}
+
+func TestOpenSaysWhatIsWrong(t *testing.T) {
+	for _, config := range []string{"nothing", "go:threads=3"} {
+		if _, err := Open(config); err == nil {
+			t.Errorf("%q was opened", config)
+		}
+	}
+}
+
+// BenchmarkOpen compares the engine as it comes with ours.
+func BenchmarkOpen(b *testing.B) {
+	for name, open := range map[string]func() (compute.Backend, error){
+		"as-it-comes": func() (compute.Backend, error) { return compute.NewWithConfig(Embedded) },
+		"tuned":       func() (compute.Backend, error) { return Open(Embedded) },
+	} {
+		b.Run(fmt.Sprintf("%s/threads%d", name, runtime.GOMAXPROCS(0)), func(b *testing.B) {
+			backend, err := open()
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer backend.Finalize()
+			x, w := matrices()
+			program := graph.MustNewExec(backend, chain)
+			for b.Loop() {
+				program.MustCall(x, w)[0].MustFinalizeAll()
+			}
+		})
+	}
+}

@@ -25,7 +25,7 @@ const Embedded = "go"
 // operation may spread over, idle or not: twice as many as there are processors.
 // On two or four cores that leaves next to none for a matrix product. With as
 // many as there are processors half of them are left, and training on two
-// cores takes 0.5 to 0.65 of the time (results/engine.md).
+// cores takes 0.53 to 0.67 of the time (results/engine.md).
 func Open(config string) (compute.Backend, error) {
 	heapguard.Ensure()
 	if config == Embedded {

@@ -22,7 +22,6 @@ import (
 // measured is one training scenario's cost.
 type measured struct {
 	Step   float64 `json:"step"`   // median seconds a step
-	Best   float64 `json:"best"`   // fastest tenth
 	Memory int64   `json:"memory"` // peak resident bytes of the process
 }
 
@@ -101,8 +100,7 @@ func train(source, method string, steps int, set ...string) (measured, error) {
 	for i := len(stamps) / 5; i+1 < len(stamps); i++ { // the first fifth warms up
 		times = append(times, stamps[i+1].Sub(stamps[i]).Seconds())
 	}
-	slices.Sort(times)
-	return measured{Step: times[len(times)/2], Best: times[len(times)/10], Memory: peakMemory()}, nil
+	return measured{Step: median(times), Memory: peakMemory()}, nil
 }
 
 // inTurns trains several configurations side by side, one step of each after the
@@ -158,7 +156,7 @@ func inTurns(ctx context.Context, source string, steps int, configurations [][]s
 	return times, failure
 }
 
-// periodMeans averages over whole refresh periods.
+// periodMeans averages over whole refresh periods, what is left over aside.
 func periodMeans(times []float64, period int) []float64 {
 	var out []float64
 	for start := 0; start+period <= len(times); start += period {

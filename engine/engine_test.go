@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"reflect"
 	"runtime"
 	"testing"
 
@@ -52,6 +53,29 @@ func TestExecutorsDoNotChangeResults(t *testing.T) {
 		if got := result(Open(fmt.Sprintf("%s:num_executors=%d", Embedded, executors+1))); got != want {
 			t.Errorf("%d executors compute %v, want %v", executors+1, got, want)
 		}
+	}
+}
+
+// The embedded engine takes as many executors as the program has threads now,
+// unless it is told how many.
+func TestEmbeddedEngineFollowsTheThreads(t *testing.T) {
+	executors := func(config string) int64 {
+		backend, err := Open(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer backend.Finalize()
+		return reflect.ValueOf(backend).Elem().FieldByName("NumExecutors").Int()
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	for _, threads := range []int{1, 2, 3} {
+		runtime.GOMAXPROCS(threads)
+		if got := executors(Embedded); got != int64(threads) {
+			t.Errorf("%d executors for %d threads", got, threads)
+		}
+	}
+	if got := executors(Embedded + ":num_executors=5"); got != 5 {
+		t.Errorf("%d executors instead of 5", got)
 	}
 }
 

@@ -41,10 +41,11 @@ func (t *Trainer) Run(ctx context.Context) (weights.Set, error) {
 		}
 		err = t.one(ctx, parts...)
 		finalize(parts)
-		if err != nil {
-			if ctx.Err() != nil {
-				return nil, t.interrupt()
-			}
+		switch {
+		case err == nil:
+		case errors.Is(err, ctx.Err()):
+			return nil, t.interrupt()
+		default: // also when ctx has ended meanwhile: a step that failed half way is not one to continue from
 			return nil, err
 		}
 		if rhythm.Due(t.state.Step) {

@@ -118,6 +118,37 @@ func TestResumeIsIdentical(t *testing.T) {
 	}
 }
 
+// An evaluation that fails while the run is being stopped is told, and made up
+// for when the run goes on.
+func TestFailureWhileStoppingIsNotSkipped(t *testing.T) {
+	whole, dir := t.TempDir(), t.TempDir()
+	if _, err := Run(t.Context(), gradtest.Engine(t), regression(-1), settings(), Options{Dir: whole}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	failing, broken := regression(-1), errors.New("the device is gone")
+	evaluate, calls := failing.Evaluate, 0
+	failing.Evaluate = func(ctx context.Context, set weights.Set) (float64, map[string]float64, error) {
+		if calls++; calls == 2 {
+			cancel()
+			return 0, nil, broken
+		}
+		return evaluate(ctx, set)
+	}
+	if _, err := Run(ctx, gradtest.Engine(t), failing, settings(), Options{Dir: dir}); !errors.Is(err, broken) {
+		t.Errorf("a failure while stopping: %v", err)
+	}
+	if _, err := Run(t.Context(), gradtest.Engine(t), regression(-1), settings(), Options{Dir: dir, Resume: true}); err != nil {
+		t.Fatal(err)
+	}
+	a, _ := os.ReadFile(filepath.Join(whole, LogFile))
+	b, _ := os.ReadFile(filepath.Join(dir, LogFile))
+	if len(a) == 0 || !bytes.Equal(a, b) {
+		t.Error("the log of the run that went on differs")
+	}
+}
+
 func TestSkippedStep(t *testing.T) {
 	var skipped []int
 	_, err := Run(t.Context(), gradtest.Engine(t), regression(7), settings(), Options{Dir: t.TempDir(), Watch: Observer{Step: func(r Record) {

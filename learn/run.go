@@ -98,10 +98,12 @@ func (t *trainer) run(ctx context.Context) (*Result, error) {
 			finalize(inputs)
 		}
 		switch {
+		case err != nil && !errors.Is(err, ctx.Err()):
+			// Also when ctx has ended meanwhile: the step is counted and what falls due
+			// after it was not done, so this state is not one to continue from.
+			return nil, err
 		case ctx.Err() != nil:
 			return nil, t.interrupt()
-		case err != nil:
-			return nil, err
 		}
 		if rhythm.Due(t.state.Step) {
 			if err := t.save(); err != nil {

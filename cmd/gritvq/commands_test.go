@@ -80,6 +80,26 @@ func TestFlagsBecomeSettings(t *testing.T) {
 	if c, err = trainConfig(t, "--codes", "4"); err != nil || c.Quantizer.Mix.Rank > 4 {
 		t.Errorf("rank %d for 4 codes, %v", c.Quantizer.Mix.Rank, err)
 	}
+	base, err := fit.Default("grit")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A short run is lowered to its size but for what --set names, if only to repeat the preset.
+	short := []string{"--steps", "60"}
+	for key, value := range map[string]func(fit.Config) int{
+		"train.schedule.warmup": func(c fit.Config) int { return c.Train.Schedule.Warmup },
+		"train.evaluate":        func(c fit.Config) int { return c.Train.Evaluate },
+		"train.log":             func(c fit.Config) int { return c.Train.Log },
+	} {
+		lowered, err := trainConfig(t, short...)
+		if err != nil || value(lowered) >= value(base) {
+			t.Errorf("%s of a short run is %d, %v", key, value(lowered), err)
+		}
+		told, err := trainConfig(t, append(slices.Clone(short), "--set", fmt.Sprintf("%s=%d", key, value(base)))...)
+		if err != nil || value(told) != value(base) {
+			t.Errorf("--set %s=%d gave %d, %v", key, value(base), value(told), err)
+		}
+	}
 	paper, err := trainConfig(t, "--preset", "paper")
 	if want, _ := fit.Paper("grit"); err != nil || paper.Quantizer.Mix.Kind != want.Quantizer.Mix.Kind || paper.Quantizer.Learn != "frozen" {
 		t.Errorf("--preset paper gave %+v, %v", paper.Quantizer, err)

@@ -133,7 +133,7 @@ func demoConfig(o demoOptions, method string) (fit.Config, error) {
 	c.Quantizer.Codes, c.Quantizer.Levels = o.codes, 1
 	c.Train.Steps, c.Train.Batch = o.steps, 1024
 	c.Train.Evaluate, c.Train.HeldRows, c.Train.Log = max(1, o.steps/20), 4096, max(1, o.steps/100)
-	fitToSize(&c, c)
+	fitToSize(&c, c, nil)
 	if err := c.Validate(); err != nil {
 		return c, usageError{err}
 	}

@@ -5,10 +5,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/task/recommender"
 )
 
@@ -19,7 +22,7 @@ func recommendSettings(t *testing.T, args ...string) (recommender.Config, error)
 	s, _, _ := silent()
 	var c recommender.Config
 	cmd := newRecommendTrain(s, func(_ context.Context, _ *streams, o recommendTrainOptions) (err error) {
-		if c, err = recommender.Default(o.model); err != nil {
+		if c, err = o.preset(); err != nil {
 			return err
 		}
 		return o.settings(c, c.Training(), c.Validate)
@@ -52,11 +55,50 @@ func TestRecommendSettings(t *testing.T) {
 	if c, err = recommendSettings(t, "--model", "dual", "--steps", "400", "--set", "train.schedule.warmup=3"); err != nil || c.Training().Schedule.Warmup != 3 {
 		t.Errorf("a warm-up that was asked for became %+v, %v", c.Training(), err)
 	}
+	if c, err = recommendSettings(t, "--model", "dual", "--steps", "400", "--set", "train.schedule.warmup=2000", "--set", "train.evaluate = 1000"); err != nil ||
+		c.Training().Schedule.Warmup != 2000 || c.Training().Evaluate != 1000 {
+		t.Errorf("what was asked for, though it is the preset's, became %+v, %v", c.Training(), err)
+	}
 	for _, args := range [][]string{{"--set", "model.item_layers=1"}, {"--model", "dual", "--set", "beam=3"}, {"--model", "dual", "--batch", "1"}} {
 		_, err := recommendSettings(t, args...)
 		if _, usage := errors.AsType[usageError](err); !usage {
 			t.Errorf("%v gave %v", args, err)
 		}
+	}
+}
+
+// A configuration file says which kind of model it is for, and the published ones
+// are used as they stand.
+func TestConfigurationDecidesTheModel(t *testing.T) {
+	for file, kind := range map[string]string{"recommend-generative.yaml": "generative", "recommend-dual.yaml": "dual"} {
+		path := filepath.Join("..", "..", "configs", file)
+		c, err := recommendSettings(t, "--config", path)
+		if err != nil || c.Kind() != kind {
+			t.Errorf("%s: %v, %v", file, c, err)
+			continue
+		}
+		want, err := recommender.Default(kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		document, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := config.Decode(document, want); err != nil || !reflect.DeepEqual(c, want) {
+			t.Errorf("%s became %+v, %v", file, c, err)
+		}
+	}
+	dual := filepath.Join("..", "..", "configs", "recommend-dual.yaml")
+	if _, err := recommendSettings(t, "--config", dual, "--model", "generative"); err == nil || !strings.Contains(err.Error(), "of a dual model") {
+		t.Errorf("a dual configuration of a generative model: %v", err)
+	}
+	both := filepath.Join(t.TempDir(), "both.yaml")
+	if err := os.WriteFile(both, []byte("model: {width: 64}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := recommendSettings(t, "--config", both); err != nil || c.Kind() != "generative" {
+		t.Errorf("a file that fits both kinds: %v, %v", c, err)
 	}
 }
 

@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/learn"
 	"github.com/gritvq/gritvq/report"
@@ -14,10 +16,40 @@ import (
 	"github.com/gritvq/gritvq/task/recommender"
 )
 
-func runRecommendTrain(ctx context.Context, s *streams, o recommendTrainOptions) error {
+// preset is the configuration of --model, or of the only kind that --config can
+// be of where --model was not given.
+func (o recommendTrainOptions) preset() (recommender.Config, error) {
 	c, err := recommender.Default(o.model)
 	if err != nil {
-		return usagef("--model: %w", err)
+		return nil, usagef("--model: %w", err)
+	}
+	document, err := os.ReadFile(o.config)
+	if err != nil {
+		return c, nil // there is none, or settings says why it cannot be read
+	}
+	var fits []recommender.Config
+	for _, kind := range recommender.Kinds() {
+		other, err := recommender.Default(kind)
+		if err != nil {
+			return nil, err
+		}
+		if config.Decode(document, other) == nil {
+			fits = append(fits, other)
+		}
+	}
+	switch {
+	case len(fits) != 1 || fits[0].Kind() == o.model:
+		return c, nil
+	case o.given("model"):
+		return nil, usagef("%s is a configuration of a %s model: leave out --model %s, or give a file for that", o.config, fits[0].Kind(), o.model)
+	}
+	return recommender.Default(fits[0].Kind())
+}
+
+func runRecommendTrain(ctx context.Context, s *streams, o recommendTrainOptions) error {
+	c, err := o.preset()
+	if err != nil {
+		return err
 	}
 	if err := o.settings(c, c.Training(), c.Validate); err != nil {
 		return err

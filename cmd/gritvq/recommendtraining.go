@@ -50,7 +50,7 @@ func (o *modelTraining) addFlags(cmd *cobra.Command, what string) {
 
 // settings completes the defaults of c, a pointer to a struct whose training run
 // is t: defaults < file < flags < --set. A short run evaluates and warms up in
-// proportion.
+// proportion where nobody said otherwise.
 func (o modelTraining) settings(c any, t *learn.Config, validate func() error) error {
 	preset := *t
 	if o.config != "" {
@@ -76,10 +76,10 @@ func (o modelTraining) settings(c any, t *learn.Config, validate func() error) e
 			return usagef("--set %s: %w", assignment, err)
 		}
 	}
-	if t.Evaluate == preset.Evaluate {
+	if t.Evaluate == preset.Evaluate && !named(o.sets, "train.evaluate") {
 		t.Evaluate = max(1, min(t.Evaluate, t.Steps/4))
 	}
-	if t.Schedule.Warmup == preset.Schedule.Warmup {
+	if t.Schedule.Warmup == preset.Schedule.Warmup && !named(o.sets, "train.schedule.warmup") {
 		t.Schedule.Warmup = min(t.Schedule.Warmup, max(1, t.Steps/10))
 	}
 	if err := validate(); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -102,7 +103,7 @@ func (o *settings) configOf(method string, document []byte, finish func(*fit.Con
 	if err != nil {
 		return fit.Config{}, usageError{err}
 	}
-	fitToSize(&layered, base)
+	fitToSize(&layered, base, o.sets)
 	if err := layered.Validate(); err != nil {
 		return fit.Config{}, usageError{err}
 	}
@@ -207,21 +208,29 @@ func parseWidths(text string) ([]int, error) {
 
 // fitToSize lowers what a small codebook or a short run leaves no room for (the
 // transform's ranks, the rate's warm-up, the periods of evaluation and log),
-// where the preset's values were left alone.
-func fitToSize(c *fit.Config, base fit.Config) {
-	lower := func(value *int, preset, most int) {
-		if *value == preset {
+// where the preset's values were left alone. What sets name stays as it is.
+func fitToSize(c *fit.Config, base fit.Config, sets []string) {
+	lower := func(key string, value *int, preset, most int) {
+		if *value == preset && !named(sets, key) {
 			*value = min(*value, max(1, most))
 		}
 	}
 	codes, steps := c.Quantizer.Codes, c.Train.Steps
 	mix, preset := &c.Quantizer.Mix, base.Quantizer.Mix
-	lower(&mix.Rank, preset.Rank, codes)
-	lower(&mix.TopK, preset.TopK, codes)
-	lower(&mix.Groups, preset.Groups, codes)
-	lower(&c.Train.Schedule.Warmup, base.Train.Schedule.Warmup, steps/10)
-	lower(&c.Train.Evaluate, base.Train.Evaluate, steps/6)
-	lower(&c.Train.Log, base.Train.Log, steps/40)
+	lower("quantizer.transform.rank", &mix.Rank, preset.Rank, codes)
+	lower("quantizer.transform.topk", &mix.TopK, preset.TopK, codes)
+	lower("quantizer.transform.groups", &mix.Groups, preset.Groups, codes)
+	lower("train.schedule.warmup", &c.Train.Schedule.Warmup, base.Train.Schedule.Warmup, steps/10)
+	lower("train.evaluate", &c.Train.Evaluate, base.Train.Evaluate, steps/6)
+	lower("train.log", &c.Train.Log, base.Train.Log, steps/40)
+}
+
+// named says whether one of the assignments of --set is to a key.
+func named(sets []string, key string) bool {
+	return slices.ContainsFunc(sets, func(assignment string) bool {
+		name, _, _ := strings.Cut(assignment, "=")
+		return strings.TrimSpace(name) == key
+	})
 }
 
 // join writes widths as 64-128-256.

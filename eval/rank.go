@@ -17,7 +17,7 @@ func RankCutoffs() []int { return []int{5, 10, 20, 50, 100} }
 // score ranks each in the middle of the catalogue instead of first. A NaN
 // beats the target, and a target of NaN comes last, so that a diverged model
 // cannot look good. It panics on a target outside the catalogue.
-func RankOf(scores []float32, target int) int {
+func RankOf[S float32 | float64](scores []S, target int) int {
 	own := scores[target]
 	if own != own {
 		return len(scores)
@@ -32,7 +32,7 @@ func RankOf(scores []float32, target int) int {
 // ceil(j (t + 1) / (m + 1)), which is RankOf for m = 1, and 1 to t for m = t.
 // Ranks are therefore distinct. Targets of NaN take the last ranks. It panics
 // on a target outside the catalogue.
-func RanksOf(scores []float32, targets []int) []int {
+func RanksOf[S float32 | float64](scores []S, targets []int) []int {
 	order := make([]int, len(targets)) // positions in targets, best first, NaN last
 	lost := 0                          // targets of NaN
 	for i, target := range targets {
@@ -62,7 +62,7 @@ func RanksOf(scores []float32, targets []int) []int {
 
 // standing counts the scores that beat own, NaN among them, and those that
 // equal it.
-func standing(scores []float32, own float32) (better, tied int) {
+func standing[S float32 | float64](scores []S, own S) (better, tied int) {
 	for _, s := range scores {
 		if s == own {
 			tied++

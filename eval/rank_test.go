@@ -7,7 +7,9 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"testing"
 )
 
@@ -262,6 +264,47 @@ func TestIntervalHoldsTheMean(t *testing.T) {
 	near(t, "high", high, 0.5+half, 0.01)
 	_, _, err = r.Interval("ndgc", 5, 10, 1)
 	fails(t, err, `no ranking metric "ndgc"`)
+}
+
+// Nothing is said of lists beyond their length, in memory or in files.
+func TestCutoffsFollowTheDepth(t *testing.T) {
+	for depth, want := range map[int][]int{0: {5, 10, 20, 50, 100}, 3: {3}, 5: {5}, 30: {5, 10, 20}, 100: {5, 10, 20, 50, 100}} {
+		r := NewRanking()
+		r.Depth = depth
+		for user, rank := range []int{1, 0, 2} {
+			if err := r.Add(strconv.Itoa(user), rank); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := r.Cutoffs(); !slices.Equal(got, want) {
+			t.Errorf("lists of %d have cutoffs %v, want %v", depth, got, want)
+		}
+		if means := r.Means(); len(means) != len(want) || means[0].K != want[0] {
+			t.Errorf("lists of %d are scored at %+v", depth, means)
+		}
+		some, err := r.Subset([]bool{true, true, false})
+		if err != nil || some.Depth != depth {
+			t.Errorf("a part of lists of %d has lists of %d, %v", depth, some.Depth, err)
+		}
+		for _, name := range []string{"scores.csv", "scores.parquet"} {
+			path := filepath.Join(t.TempDir(), name)
+			if err := WriteRanking(path, r); err != nil {
+				t.Fatal(err)
+			}
+			again, err := ReadRanking(path)
+			if err != nil || again.Depth != want[len(want)-1] {
+				t.Errorf("%s of lists of %d has lists of %d, %v", name, depth, again.Depth, err)
+			}
+		}
+		_, err = CompareRankings(r, r, Recall, 100, 1)
+		if depth == 0 || depth == 100 {
+			if err != nil {
+				t.Error(err)
+			}
+			continue
+		}
+		fails(t, err, "recall@100 cannot be taken of lists of "+strconv.Itoa(depth))
+	}
 }
 
 func TestRankingRefusesNonsense(t *testing.T) {

@@ -22,12 +22,17 @@ type RankingComparison struct {
 
 // CompareRankings tests a metric at cutoff k between two recommenders, user by
 // user; the order of users may differ. The bootstrap is drawn with seed. It
-// fails on an unknown metric, fewer than two users, and rankings of different
-// users.
+// fails on an unknown metric, fewer than two users, rankings of different users
+// and lists that are shorter than k.
 func CompareRankings(a, b *Ranking, metric RankMetric, k int, seed uint64) (RankingComparison, error) {
 	result := RankingComparison{Metric: metric, K: k}
 	if err := metric.check(); err != nil {
 		return result, err
+	}
+	for _, r := range []*Ranking{a, b} {
+		if r.Depth > 0 && k > r.Depth {
+			return result, fmt.Errorf("%s@%d cannot be taken of lists of %d", metric, k, r.Depth)
+		}
 	}
 	if a.Len() != b.Len() {
 		return result, fmt.Errorf("rankings of %d and of %d users cannot be paired", a.Len(), b.Len())

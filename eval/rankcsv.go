@@ -80,6 +80,7 @@ func parseRankingCSV(in io.Reader) (*Ranking, error) {
 		return nil, fmt.Errorf("its header lacks the column %q or %q", userColumn, ranksColumn)
 	}
 	r, scores := NewRanking(), make([]float64, len(columns))
+	r.Depth = deepest(columns)
 	for line := 2; ; line++ {
 		record, err := table.Read()
 		if errors.Is(err, io.EOF) {

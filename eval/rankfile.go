@@ -51,12 +51,12 @@ func rankColumns(cutoffs []int) []rankColumn {
 }
 
 // WriteRanking stores the users, their ranks and their scores at cutoffs
-// (RankCutoffs if there is none) in a .parquet or .csv file, by its extension.
+// (those of Cutoffs if there is none) in a .parquet or .csv file, by its extension.
 // The file is written whole or not at all. It fails on another extension and
 // on cutoffs that are below 1 or repeated.
 func WriteRanking(path string, r *Ranking, cutoffs ...int) error {
 	if len(cutoffs) == 0 {
-		cutoffs = RankCutoffs()
+		cutoffs = r.Cutoffs()
 	}
 	for i, k := range cutoffs {
 		if k < 1 || k > maxCutoff || slices.Contains(cutoffs[:i], k) {
@@ -83,8 +83,9 @@ func WriteRanking(path string, r *Ranking, cutoffs ...int) error {
 }
 
 // ReadRanking reads a file that WriteRanking wrote, and checks its scores
-// against its ranks. Columns of other names are passed over. Errors are one
-// sentence that names the file, the row and what to do.
+// against its ranks. The largest cutoff of its scores is the depth of its lists.
+// Columns of other names are passed over. Errors are one sentence that names the
+// file, the row and what to do.
 func ReadRanking(path string) (*Ranking, error) {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".csv":
@@ -93,6 +94,15 @@ func ReadRanking(path string) (*Ranking, error) {
 		return readRankingFile(path, decodeRankingParquet)
 	}
 	return nil, fmt.Errorf("rankings are read from .parquet or .csv, not from %s", path)
+}
+
+// deepest is the largest cutoff of columns, 0 without any.
+func deepest(columns []rankColumn) int {
+	k := 0
+	for _, c := range columns {
+		k = max(k, c.k)
+	}
+	return k
 }
 
 // addChecked adds a user as a file describes it: scores [columns] must be those

@@ -10,6 +10,10 @@ import (
 // lists that a recommender made. It keeps the ranks alone, so every metric at
 // every cutoff, of all users or of some, can be taken from it later.
 type Ranking struct {
+	// Depth is the length of the lists: what is asked of them beyond it is not
+	// known. 0 is for lists of the whole catalogue.
+	Depth int
+
 	users   []string
 	ranks   []int32
 	offsets []int // of users in ranks; one more than users
@@ -99,10 +103,23 @@ func (r *Ranking) Mean(k int) RankingScores {
 	return scores
 }
 
-// Means returns the scores at each of cutoffs, RankCutoffs if there is none.
+// Cutoffs are those of RankCutoffs that the lists are long enough for; of lists
+// that are shorter than the first, their length.
+func (r *Ranking) Cutoffs() []int {
+	if r.Depth == 0 {
+		return RankCutoffs()
+	}
+	list := slices.DeleteFunc(RankCutoffs(), func(k int) bool { return k > r.Depth })
+	if len(list) == 0 {
+		return []int{r.Depth}
+	}
+	return list
+}
+
+// Means returns the scores at each of cutoffs, those of Cutoffs if there is none.
 func (r *Ranking) Means(cutoffs ...int) []RankingScores {
 	if len(cutoffs) == 0 {
-		cutoffs = RankCutoffs()
+		cutoffs = r.Cutoffs()
 	}
 	list := make([]RankingScores, len(cutoffs))
 	for i, k := range cutoffs {
@@ -127,6 +144,7 @@ func (r *Ranking) Subset(keep []bool) (*Ranking, error) {
 		return nil, fmt.Errorf("a choice among %d users has %d entries", r.Len(), len(keep))
 	}
 	part := NewRanking()
+	part.Depth = r.Depth
 	for i, kept := range keep {
 		if kept {
 			part.index[r.users[i]] = part.Len()

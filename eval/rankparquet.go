@@ -76,6 +76,7 @@ func decodeRankingParquet(file *os.File) (r *Ranking, err error) {
 		return nil, err
 	}
 	r = NewRanking()
+	r.Depth = deepest(layout.columns)
 	buffer := make([]parquet.Row, 256)
 	for _, group := range archive.RowGroups() {
 		rows := group.Rows()

@@ -84,6 +84,36 @@ func TestMeanStd(t *testing.T) {
 	}
 }
 
+// Differences of thirds tie as those of whole numbers do, though 1 - 2/3 is not
+// 1/3 to the last bit.
+func TestWilcoxonTiesAreExactUpToRounding(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	third := func(n int) float64 { return float64(n) / 3 }
+	var whole, thirds [2][]float64
+	for range 500 {
+		for side := range whole {
+			n := min(3, random.IntN(4)+random.IntN(2)*side)
+			whole[side] = append(whole[side], float64(n))
+			sum := 0.0
+			for range n {
+				sum += third(1)
+			}
+			thirds[side] = append(thirds[side], sum)
+		}
+	}
+	want, err := Wilcoxon(whole[0], whole[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Wilcoxon(thirds[0], thirds[1])
+	if err != nil || got != want {
+		t.Errorf("thirds give %+v, %v; whole numbers %+v", got, err, want)
+	}
+	if got, err = Wilcoxon([]float64{1 - third(2), 5}, []float64{third(1), 2}); err != nil || got.N != 1 {
+		t.Errorf("a pair that is equal but for rounding counts: %+v, %v", got, err)
+	}
+}
+
 func TestWilcoxonAgainstPublishedValues(t *testing.T) {
 	// SciPy's documentation of scipy.stats.wilcoxon: statistic 24, p-value
 	// 0.041259765625 for Darwin's maize.

@@ -15,12 +15,17 @@ type WilcoxonTest struct {
 	Exact  bool    `json:"exact"` // from the exact distribution, not the normal one
 }
 
+// sameValue is the share of the largest value by which equal differences may
+// differ after rounding.
+const sameValue = 1e-13
+
 // exactWilcoxonPairs is the largest number of pairs tested exactly.
 const exactWilcoxonPairs = 25
 
 // Wilcoxon tests whether the differences of paired a and b are symmetric
 // around zero, by the signed-rank test. Pairs that are equal are left out and
-// equal differences share their ranks. P is exact for at most 25 pairs
+// equal differences share their ranks; equal is what differs by rounding alone,
+// as 1 - 2/3 and 1/3 do. P is exact for at most 25 pairs
 // without either; otherwise it is the normal approximation with corrections
 // for ties and continuity. Without any differing pair P is 1. It fails on
 // lists of different length and on values that are not finite.
@@ -30,7 +35,11 @@ func Wilcoxon(a, b []float64) (WilcoxonTest, error) {
 		return WilcoxonTest{}, err
 	}
 	pairs := len(d)
-	d = slices.DeleteFunc(d, func(x float64) bool { return x == 0 })
+	rounding := 0.0
+	for i := range a {
+		rounding = max(rounding, sameValue*math.Abs(a[i]), sameValue*math.Abs(b[i]))
+	}
+	d = slices.DeleteFunc(d, func(x float64) bool { return math.Abs(x) <= rounding })
 	slices.SortFunc(d, func(x, y float64) int { return cmp.Compare(math.Abs(x), math.Abs(y)) })
 	result := WilcoxonTest{N: len(d), P: 1}
 	if result.N == 0 {
@@ -38,7 +47,7 @@ func Wilcoxon(a, b []float64) (WilcoxonTest, error) {
 	}
 	ties := 0.0 // sum of t^3 - t over groups of t equal differences
 	for start, end := 0, 0; start < len(d); start = end {
-		for end = start; end < len(d) && math.Abs(d[end]) == math.Abs(d[start]); end++ {
+		for end = start; end < len(d) && math.Abs(d[end])-math.Abs(d[start]) <= rounding; end++ {
 		}
 		rank := float64(start+end+1) / 2 // mean of ranks start+1 to end
 		for _, difference := range d[start:end] {

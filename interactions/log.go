@@ -3,6 +3,8 @@ package interactions
 import (
 	"slices"
 	"sort"
+
+	"github.com/gritvq/gritvq/internal/fingerprint"
 )
 
 // Log holds a chronological sequence of items for every user. Users and items
@@ -42,6 +44,20 @@ func (l *Log) ItemNames() []string { return l.items[:len(l.items):len(l.items)] 
 // modify it.
 func (l *Log) Sequence(user int) []int32 {
 	return l.taken[l.offsets[user]:l.offsets[user+1]:l.offsets[user+1]]
+}
+
+// Fingerprint identifies what the log says, whatever the name and the layout of
+// its file: users, in their order, and what each of them took.
+func (l *Log) Fingerprint() string {
+	h := fingerprint.New()
+	for u, user := range l.users {
+		h.Text(user)
+		h.Number(uint64(len(l.Sequence(u))))
+		for _, item := range l.Sequence(u) {
+			h.Text(l.items[item])
+		}
+	}
+	return h.String()
 }
 
 // Recent returns the last n items of a history, or all if it is shorter. It

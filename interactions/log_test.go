@@ -34,6 +34,20 @@ func TestSequences(t *testing.T) {
 	wantError(t, err, "no interactions")
 }
 
+// What a log says has one fingerprint in every layout, and any change another.
+func TestFingerprint(t *testing.T) {
+	of := func(name, text string) string { return mustOpen(t, writeFile(t, name, text), Options{}).Fingerprint() }
+	own := of("s.txt", sequences)
+	if got := of("other.csv", "user,item,time\nann,7,1\nann,8,2\nann,7,3\nann,x,4\nben,8,1\nben,7,2\ncy,x,1\ncy,x,2\ncy,x,3\n"); got != own {
+		t.Error("the same log has two fingerprints")
+	}
+	for _, text := range []string{"ann 7 8 7\nben 8 7\ncy x x x\n", "ann 7 8 7 x\nben 7 8\ncy x x x\n", "ann 7 8 7 x\nbob 8 7\ncy x x x\n", "ann 7 8 7 x 8\nben 7\ncy x x x\n"} {
+		if of("s.txt", text) == own {
+			t.Errorf("%q has the fingerprint of another log", text)
+		}
+	}
+}
+
 // One log in every layout that tables come in.
 func TestTables(t *testing.T) {
 	const want = "2 b a a\n1 c a b\n" // a, twice at one time, stays behind b of row 3

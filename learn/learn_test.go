@@ -149,6 +149,30 @@ func TestFailureWhileStoppingIsNotSkipped(t *testing.T) {
 	}
 }
 
+// A log that was deleted begins anew; nothing is made up for what it said.
+func TestResumeWithoutItsLog(t *testing.T) {
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	if _, err := Run(ctx, gradtest.Engine(t), regression(-1), settings(), Options{Dir: dir, Watch: Observer{Step: func(r Record) {
+		if r.Step == 50 {
+			cancel()
+		}
+	}}}); !errors.Is(err, ErrInterrupted) {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(dir, LogFile)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Run(t.Context(), gradtest.Engine(t), regression(-1), settings(), Options{Dir: dir, Resume: true}); err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.ReadFile(filepath.Join(dir, LogFile))
+	if err != nil || !bytes.HasPrefix(log, []byte(`{"step":60,`)) {
+		t.Errorf("the log begins %.40q, %v", log, err)
+	}
+}
+
 func TestSkippedStep(t *testing.T) {
 	var skipped []int
 	_, err := Run(t.Context(), gradtest.Engine(t), regression(7), settings(), Options{Dir: t.TempDir(), Watch: Observer{Step: func(r Record) {

@@ -81,10 +81,14 @@ func (t *trainer) run(ctx context.Context) (*Result, error) {
 	config := t.config
 	t.begun = time.Now()
 	defer t.bank.Finalize()
+	defer func() {
+		if t.log != nil {
+			t.log.Close()
+		}
+	}()
 	if err := t.prepare(); err != nil {
 		return nil, err
 	}
-	defer t.log.Close()
 	if t.exec != nil {
 		defer t.exec.Finalize()
 	}
@@ -168,6 +172,9 @@ func (t *trainer) prepare() error {
 		return fmt.Errorf("opening the training log: %w", err)
 	}
 	t.log = file
+	if info, err := file.Stat(); err == nil {
+		t.state.LogBytes = min(t.state.LogBytes, info.Size()) // records that were lost are not made up
+	}
 	if err := file.Truncate(t.state.LogBytes); err != nil {
 		return fmt.Errorf("opening the training log: %w", err)
 	}

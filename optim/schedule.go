@@ -19,6 +19,12 @@ func (s Schedule) Validate() error {
 	if kinds := []string{"constant", "cosine", "inverse-sqrt"}; !slices.Contains(kinds, s.Kind) {
 		return fmt.Errorf("schedule.kind: unknown schedule %q, use one of %s", s.Kind, strings.Join(kinds, ", "))
 	}
+	if s.Warmup < 0 {
+		return fmt.Errorf("schedule.warmup is %d, must not be negative", s.Warmup)
+	}
+	if !(s.Floor >= 0 && s.Floor <= 1) {
+		return fmt.Errorf("schedule.floor is %g, must be a share from 0 to 1", s.Floor)
+	}
 	return nil
 }
 

@@ -45,7 +45,12 @@ func TestValidate(t *testing.T) {
 			t.Errorf("%s: %+v passes", name, bad)
 		}
 	}
-	if (Schedule{Kind: "step"}).Validate() == nil {
-		t.Error("an unknown schedule passes")
+	for _, bad := range []Schedule{{Kind: "step"}, {Kind: "cosine", Warmup: -1}, {Kind: "cosine", Floor: -0.1}, {Kind: "cosine", Floor: 1.1}, {Kind: "cosine", Floor: math.NaN()}} {
+		if bad.Validate() == nil {
+			t.Errorf("%+v passes", bad)
+		}
+	}
+	if err := (Schedule{Kind: "cosine", Floor: 1}).Validate(); err != nil {
+		t.Error(err)
 	}
 }

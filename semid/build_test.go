@@ -67,6 +67,17 @@ func TestTokensNumberWhatIsShared(t *testing.T) {
 	}
 }
 
+func TestFingerprint(t *testing.T) {
+	of := func(keys string, codes ...uint32) string {
+		table, err := Build(codes, []int{2, 3}, strings.Fields(keys), Options{})
+		return must(t, table, err).Fingerprint()
+	}
+	own := of("a b", 1, 2, 0, 0)
+	if of("a b", 1, 2, 0, 0) != own || of("b a", 1, 2, 0, 0) == own || of("a b", 1, 2, 0, 1) == own || of("a b c", 1, 2, 0, 0, 1, 1) == own {
+		t.Error("a fingerprint changes with the items and their IDs, and with nothing else")
+	}
+}
+
 func TestExtends(t *testing.T) {
 	build := func(codes []uint32, tokenizer string) *Table {
 		table, err := Build(codes, []int{2, 3}, strings.Fields("a b c"), Options{Tokenizer: tokenizer})

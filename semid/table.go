@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sort"
 	"unicode/utf8"
+
+	"github.com/gritvq/gritvq/internal/fingerprint"
 )
 
 // Method says how items that share codes are told apart.
@@ -86,6 +88,18 @@ func (t *Table) Extends(older *Table) error {
 		return errors.New("it is no later version of the table: items are missing or have other IDs")
 	}
 	return nil
+}
+
+// Fingerprint identifies the items and their IDs.
+func (t *Table) Fingerprint() string {
+	h := fingerprint.New()
+	for row, key := range t.keys {
+		h.Text(key)
+		for _, code := range t.ID(row) {
+			h.Number(uint64(code))
+		}
+	}
+	return h.String()
 }
 
 // Key returns the item of a row.

@@ -12,6 +12,7 @@ import (
 	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/semid"
+	"github.com/gritvq/gritvq/task/modeldir"
 	"github.com/gritvq/gritvq/task/recommender"
 	"github.com/gritvq/gritvq/task/twotower"
 )
@@ -129,6 +130,7 @@ func runRecommendEval(ctx context.Context, s *streams, o recommendEvalOptions) e
 	if err != nil {
 		return err
 	}
+	warnOfOtherData(s, o.dir, r.Manifest, d.Fingerprint())
 	backend, err := openEngine(o.backend)
 	if err != nil {
 		return err
@@ -156,7 +158,7 @@ func runRecommendEval(ctx context.Context, s *streams, o recommendEvalOptions) e
 		return err
 	}
 	if o.perUser != "" {
-		if err := eval.WriteRanking(o.perUser, ranking, cutoffsUpTo(o.beam)...); err != nil {
+		if err := eval.WriteRanking(o.perUser, ranking); err != nil {
 			return err
 		}
 	}
@@ -172,16 +174,19 @@ func runRecommendEval(ctx context.Context, s *streams, o recommendEvalOptions) e
 	return out.show(s, fmt.Sprintf("%s whose item occurs at most %d times in training:", counted(cold.Len(), "user"), o.cold))
 }
 
-// cutoffsUpTo are those that lists of a length can be scored at.
-func cutoffsUpTo(depth int) []int {
-	return slices.DeleteFunc(eval.RankCutoffs(), func(k int) bool { return k > depth })
+// warnOfOtherData says that a model was trained on other data than it is scored
+// with: another file, another --core, other made-up searches.
+func warnOfOtherData(s *streams, dir string, m modeldir.Manifest, fingerprint string) {
+	if m.DataHash != "" && m.DataHash != fingerprint {
+		s.remark("note: %s was trained on other data than these (%s, or another part of it): what is asked for may be what it has learned from", dir, m.Data)
+	}
 }
 
 func newRankingResult(all, cold *eval.Ranking, depth int, took time.Duration, times answerTimes) rankingResult {
-	out := rankingResult{Depth: depth, Scores: all.Means(cutoffsUpTo(depth)...), Together: float64(all.Len()) / took.Seconds(),
+	out := rankingResult{Depth: depth, Scores: all.Means(), Together: float64(all.Len()) / took.Seconds(),
 		Alone: 1000 * times.answer.Seconds(), Lookup: 1000 * times.lookup.Seconds()}
 	if cold.Len() > 0 {
-		out.Cold = cold.Means(cutoffsUpTo(depth)...)
+		out.Cold = cold.Means()
 	}
 	return out
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/gritvq/gritvq/config"
@@ -88,9 +87,8 @@ func runRecommendTrain(ctx context.Context, s *streams, o recommendTrainOptions)
 	}
 	s.remark("training on %s examples: IDs of %d codes, %s", report.Count(d.Examples()), table.Width(), m)
 	watch := newLearnProgress(s, c.Training().Steps)
-	stats := log.Stats()
 	trained, err := recommender.Train(ctx, backend, d, c, learn.Options{Dir: o.output, Resume: o.resumes(), Watch: watch.observer(),
-		Data: fmt.Sprintf("%s %d %d %d ids %s %d", filepath.Base(o.log.path), stats.Users, stats.Items, stats.Interactions, table.Tokenizer(), table.Version())})
+		Data: d.Fingerprint() + " " + table.Fingerprint()})
 	watch.done()
 	if err != nil {
 		return watch.stopped(err)
@@ -101,8 +99,8 @@ func runRecommendTrain(ctx context.Context, s *streams, o recommendTrainOptions)
 		return err
 	}
 	r := &recommender.Recommender{Config: c, Model: trained.Model, Weights: trained.Weights, Table: table, Manifest: modeldir.Manifest{
-		CreatedBy: "gritvq " + version(), Created: time.Now().UTC().Truncate(time.Second), Command: s.command, Data: baseName(o.log.path),
-		Users: stats.Users, Steps: c.Training().Steps, Seconds: trained.Seconds, Validation: validation.Means(cutoffsUpTo(min(20, c.Validation().Depth))...)}}
+		CreatedBy: "gritvq " + version(), Created: time.Now().UTC().Truncate(time.Second), Command: s.command, Data: baseName(o.log.path), DataHash: d.Fingerprint(),
+		Users: log.Users(), Steps: c.Training().Steps, Seconds: trained.Seconds, Validation: validation.Means()}}
 	if err := copyItems(o.ids, o.output); err != nil {
 		return err
 	}

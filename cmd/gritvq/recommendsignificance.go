@@ -2,10 +2,21 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/report"
 )
+
+// comparedCutoffs are the usual ones that the lists of both files reach; where
+// one has shorter lists still, their length.
+func comparedCutoffs(a, b *eval.Ranking) []int {
+	shorter := a
+	if b.Depth > 0 && (a.Depth == 0 || b.Depth < a.Depth) {
+		shorter = b
+	}
+	return slices.DeleteFunc(shorter.Cutoffs(), func(k int) bool { return k > 20 })
+}
 
 func runSignificance(s *streams, o significanceOptions) error {
 	a, err := eval.ReadRanking(o.a)
@@ -18,7 +29,7 @@ func runSignificance(s *streams, o significanceOptions) error {
 	}
 	var all []eval.RankingComparison
 	for _, metric := range []eval.RankMetric{eval.Recall, eval.NDCG} {
-		for _, k := range []int{5, 10, 20} {
+		for _, k := range comparedCutoffs(a, b) {
 			c, err := eval.CompareRankings(a, b, metric, k, 1)
 			if err != nil {
 				return err

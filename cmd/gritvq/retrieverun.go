@@ -68,7 +68,7 @@ func runRetrieveTrain(ctx context.Context, s *streams, o retrieveTrainOptions) e
 	}
 	watch := newLearnProgress(s, c.Train.Steps)
 	r, err := retrieval.Train(ctx, backend, d, c, learn.Options{Dir: o.output, Resume: o.resumes(), Watch: watch.observer(),
-		Data: fmt.Sprintf("%s %+v %d ids %s %d", o.source, o.source.ESCI, d.Pairs(), table.Tokenizer(), table.Version())})
+		Data: d.Fingerprint() + " " + table.Fingerprint()})
 	watch.done()
 	if err != nil {
 		return watch.stopped(err)
@@ -79,7 +79,7 @@ func runRetrieveTrain(ctx context.Context, s *streams, o retrieveTrainOptions) e
 		return err
 	}
 	r.Manifest = modeldir.Manifest{
-		CreatedBy: "gritvq " + version(), Created: time.Now().UTC().Truncate(time.Second), Command: s.command, Data: o.source.String(),
+		CreatedBy: "gritvq " + version(), Created: time.Now().UTC().Truncate(time.Second), Command: s.command, Data: o.source.String(), DataHash: d.Fingerprint(),
 		Queries: len(d.Queries(interactions.TrainPart)), Steps: c.Train.Steps, Seconds: r.Seconds, Validation: validation.Means()}
 	if err := copyItems(o.ids, o.output); err != nil {
 		return err
@@ -132,6 +132,7 @@ func runRetrieveEval(ctx context.Context, s *streams, o retrieveEvalOptions) err
 	if err != nil {
 		return err
 	}
+	warnOfOtherData(s, o.dir, r.Manifest, d.Fingerprint())
 	backend, err := openEngine(o.backend)
 	if err != nil {
 		return err
@@ -163,7 +164,7 @@ func runRetrieveEval(ctx context.Context, s *streams, o retrieveEvalOptions) err
 		return err
 	}
 	if o.perQuery != "" {
-		if err := eval.WriteRanking(o.perQuery, ranking, cutoffsUpTo(o.depth)...); err != nil {
+		if err := eval.WriteRanking(o.perQuery, ranking); err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/gritvq/gritvq/config"
@@ -44,6 +45,7 @@ type Manifest struct {
 	Created    time.Time            `json:"created"`
 	Command    string               `json:"command,omitempty"`
 	Data       string               `json:"data"` // name of the log or of the queries
+	DataHash   string               `json:"data_fingerprint,omitempty"`
 	Users      int                  `json:"users,omitempty"`
 	Queries    int                  `json:"queries,omitempty"`
 	Items      int                  `json:"items"`
@@ -91,7 +93,7 @@ func Save(dir string, m *Manifest, c Content) error {
 	if err := write(filepath.Join(dir, ConfigFile), rendered); err != nil {
 		return err
 	}
-	m.Schema = Schema
+	m.Schema, m.Items, m.Vocab = Schema, c.Table.Len(), c.Table.Vocab()
 	if m.SHA256, err = checksum(model); err != nil {
 		return err
 	}
@@ -159,6 +161,9 @@ func Load(dir string, purpose Purpose, settings func(kind string) any, declared 
 	}
 	if c.Table, err = semid.Load(filepath.Join(dir, IDsDir)); err != nil {
 		return m, Content{}, err
+	}
+	if !slices.Equal(c.Table.Vocab(), m.Vocab) {
+		return m, Content{}, purpose.damaged(dir, fmt.Errorf("its IDs are not those it was trained on, of %d values each", m.Vocab))
 	}
 	return m, c, nil
 }

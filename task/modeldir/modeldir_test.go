@@ -39,7 +39,7 @@ func stored(tb testing.TB) string {
 	}
 	dir := tb.TempDir()
 	content := Content{Config: &settings{Width: 2}, Weights: weights.Set{"w": {Shape: []int{2}, Data: []float32{3, 4}}}, Table: table}
-	if err := Save(dir, &Manifest{Kind: "test", CreatedBy: "a test", Vocab: table.Vocab()}, content); err != nil {
+	if err := Save(dir, &Manifest{Kind: "test", CreatedBy: "a test"}, content); err != nil {
 		tb.Fatal(err)
 	}
 	return dir
@@ -50,7 +50,7 @@ func TestRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Kind != "test" || m.Schema != Schema || c.Config.(*settings).Width != 2 || !slices.Equal(c.Weights["w"].Data, []float32{3, 4}) || c.Table.Key(1) != "b" {
+	if m.Kind != "test" || m.Schema != Schema || m.Items != 2 || !slices.Equal(m.Vocab, c.Table.Vocab()) || c.Config.(*settings).Width != 2 || !slices.Equal(c.Weights["w"].Data, []float32{3, 4}) || c.Table.Key(1) != "b" {
 		t.Errorf("%+v, %+v", m, c)
 	}
 }
@@ -74,7 +74,14 @@ func TestLoadRefuses(t *testing.T) {
 		"another size":    {replaced(ConfigFile, "width: 2", "width: 3"), `variable "w" has shape [2]`},
 		"unknown setting": {replaced(ConfigFile, "width: 2", "height: 2"), "height"},
 		"no settings":     {func(dir string) error { return os.Remove(filepath.Join(dir, ConfigFile)) }, "damaged"},
-		"no IDs":          {func(dir string) error { return os.RemoveAll(filepath.Join(dir, IDsDir)) }, IDsDir},
+		"other IDs": {func(dir string) error {
+			table, err := semid.Build([]uint32{0, 1, 1, 1}, []int{2, 3}, []string{"a", "b"}, semid.Options{})
+			if err != nil {
+				return err
+			}
+			return table.Save(filepath.Join(dir, IDsDir), "")
+		}, "its IDs are not those it was trained on"},
+		"no IDs": {func(dir string) error { return os.RemoveAll(filepath.Join(dir, IDsDir)) }, IDsDir},
 	} {
 		dir := stored(t)
 		if err := c.spoil(dir); err != nil {

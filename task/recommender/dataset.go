@@ -38,6 +38,9 @@ func NewDataset(log *interactions.Log, table *semid.Table) (*Dataset, error) {
 	return d, nil
 }
 
+// Fingerprint identifies the log.
+func (d *Dataset) Fingerprint() string { return d.log.Fingerprint() }
+
 // Examples is the number of training examples: every item of a user's training
 // sequence but the first is a target once, after those before it.
 func (d *Dataset) Examples() int { return d.first[len(d.first)-1] }
@@ -93,16 +96,26 @@ func (d *Dataset) held(part Part, user int) (past []int32, target int32, ok bool
 // and their answers; users with too short a sequence have none. At most limit
 // users, evenly spaced (0: all).
 func (d *Dataset) Queries(part Part, limit int) (queries []Query, targets []int32) {
-	step := 1
-	if limit > 0 {
-		step = (d.log.Users() + limit - 1) / limit
-	}
-	for u := 0; u < d.log.Users(); u += step {
-		if past, target, ok := d.held(part, u); ok {
-			queries, targets = append(queries, d.query(u, past)), append(targets, d.rows[target])
+	var users []int
+	for u := range d.log.Users() {
+		if _, _, ok := d.held(part, u); ok {
+			users = append(users, u)
 		}
 	}
+	step := 1
+	if limit > 0 {
+		step = max(1, (len(users)+limit-1)/limit)
+	}
+	for i := 0; i < len(users); i += step {
+		past, target, _ := d.held(part, users[i])
+		queries, targets = append(queries, d.query(users[i], past)), append(targets, d.rows[target])
+	}
 	return queries, targets
+}
+
+// nobody is the error of a log that holds nothing out.
+func (d *Dataset) nobody() error {
+	return fmt.Errorf("%s has no user of three items or more, so there is nothing to validate or test with", d.log.Path())
 }
 
 // Cold marks the users of a part whose held-out item occurs at most so often in

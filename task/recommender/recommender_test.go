@@ -249,6 +249,65 @@ func TestResumedTrainingEndsAlike(t *testing.T) {
 	}
 }
 
+// listed is a searcher that answers everybody with the same list.
+type listed []Scored
+
+func (l listed) Recommend(_ context.Context, queries []Query, _ int) ([][]Scored, error) {
+	return slices.Repeat([][]Scored{l}, len(queries)), nil
+}
+func (l listed) Update(context.Context, weights.Set) error { return nil }
+func (l listed) Close()                                    {}
+
+// Items of the same score share their mean rank, rounded against the model.
+func TestTiedAnswersShareTheirRank(t *testing.T) {
+	log, table := carousel(t, 12, 12)
+	d := newDataset(t, log, table)
+	list := listed{{Item: 0, Score: 3}, {Item: 1, Score: 2}, {Item: 2, Score: 2}, {Item: 3, Score: 2}, {Item: 4, Score: 2}, {Item: 5, Score: 1}}
+	ranking, err := Rank(t.Context(), list, d, Test, RankOptions{Depth: 6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, targets := d.Queries(Test, 0)
+	want := map[int32]int32{0: 1, 1: 4, 2: 4, 3: 4, 4: 4, 5: 6}
+	for i, target := range targets {
+		if got := ranking.Ranks(i)[0]; got != want[target] {
+			t.Errorf("item %d has rank %d, want %d", target, got, want[target])
+		}
+	}
+	if ranking.Depth != 6 {
+		t.Errorf("lists of 6 have depth %d", ranking.Depth)
+	}
+}
+
+// A log needs somebody to be tested on, and validation finds whom there is.
+func TestShortSequences(t *testing.T) {
+	open := func(text string) *Dataset {
+		_, table := carousel(t, 4, 4)
+		path := filepath.Join(t.TempDir(), "sequences.txt")
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		log, err := interactions.Open(t.Context(), path, interactions.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return newDataset(t, log, table)
+	}
+	pairs := open("a ia ib\nb ib ic\n")
+	if _, _, err := train(t, t.Context(), pairs, tiny()["dual"], learn.Options{Dir: t.TempDir()}); err == nil || !strings.Contains(err.Error(), "no user of three items or more") {
+		t.Errorf("training without anybody to validate with: %v", err)
+	}
+	if _, err := Rank(t.Context(), listed{}, pairs, Test, RankOptions{Depth: 5}); err == nil || !strings.Contains(err.Error(), "no user of three items or more") {
+		t.Errorf("scoring nobody: %v", err)
+	}
+	mixed := open("a ia ib\nb ib ic\nc ia ib ic id\nd ia ib\ne ib ic id ia\n")
+	for limit, want := range map[int]int{0: 2, 1: 1, 2: 2, 9: 2} {
+		if queries, targets := mixed.Queries(Validation, limit); len(queries) != want || len(targets) != want {
+			t.Errorf("at most %d of two users are %d", limit, len(queries))
+		}
+	}
+}
+
 func TestItemsWithoutIDsAreRefused(t *testing.T) {
 	log, _ := carousel(t, 12, 12)
 	_, table := carousel(t, 4, 4)

@@ -21,7 +21,7 @@ var purpose = modeldir.Purpose{Name: "recommender", Make: "gritvq recommend trai
 
 // Save stores the recommender in dir, which must exist.
 func (r *Recommender) Save(dir string) error {
-	r.Manifest.Kind, r.Manifest.Items, r.Manifest.Vocab = r.Config.Kind(), r.Table.Len(), r.Table.Vocab()
+	r.Manifest.Kind = r.Config.Kind()
 	return modeldir.Save(dir, &r.Manifest, modeldir.Content{Config: r.Config, Weights: r.Weights, Table: r.Table})
 }
 

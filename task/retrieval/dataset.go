@@ -9,6 +9,7 @@ import (
 
 	"github.com/gritvq/gritvq/data"
 	"github.com/gritvq/gritvq/interactions"
+	"github.com/gritvq/gritvq/internal/fingerprint"
 	"github.com/gritvq/gritvq/semid"
 	"github.com/gritvq/gritvq/task/twotower"
 )
@@ -57,6 +58,22 @@ func NewDataset(q *interactions.Queries, table *semid.Table) (*Dataset, error) {
 
 // Pairs is the number of training pairs, of a search and one of its answers.
 func (d *Dataset) Pairs() int { return d.first[len(d.first)-1] }
+
+// Fingerprint identifies the searches, what they are for and their answers.
+func (d *Dataset) Fingerprint() string {
+	h := fingerprint.New()
+	for _, part := range []interactions.Part{interactions.TrainPart, interactions.ValidationPart, interactions.TestPart} {
+		h.Number(uint64(len(d.parts[part])))
+		for _, query := range d.parts[part] {
+			h.Text(query.Text)
+			h.Number(uint64(len(query.Answers)))
+			for _, row := range query.Answers {
+				h.Text(d.Table.Key(int(row)))
+			}
+		}
+	}
+	return h.String()
+}
 
 // Queries returns the searches of a part, in order. The caller must not modify
 // them.

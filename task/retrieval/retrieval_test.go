@@ -182,6 +182,51 @@ func TestResumedTrainingEndsAlike(t *testing.T) {
 	}
 }
 
+// Answers of the same score share their mean ranks; one that is not found has 0.
+func TestTiedAnswersShareTheirRanks(t *testing.T) {
+	list := []twotower.Scored{{Item: 9, Score: 3}, {Item: 4, Score: 2}, {Item: 7, Score: 2}, {Item: 1, Score: 2}, {Item: 5, Score: 1}}
+	for _, c := range []struct {
+		answers []int32
+		want    []int
+	}{{[]int32{9}, []int{1}}, {[]int32{4}, []int{3}}, {[]int32{1}, []int{3}}, {[]int32{1, 5, 8}, []int{3, 5, 0}}, {[]int32{8}, []int{0}}, {[]int32{1, 4, 7}, []int{4, 2, 3}}} {
+		got := ranksIn(list, c.answers)
+		if len(c.answers) == 3 && c.answers[1] == 4 { // all that tie: in any order
+			slices.Sort(got)
+			slices.Sort(c.want)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("answers %v have ranks %v, want %v", c.answers, got, c.want)
+		}
+	}
+}
+
+// Other answers, texts or parts are other data.
+func TestFingerprint(t *testing.T) {
+	of := func(change func(q *interactions.Queries)) string {
+		q, table := colours(t)
+		change(q)
+		d, err := NewDataset(q, table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d.Fingerprint()
+	}
+	own := of(func(*interactions.Queries) {})
+	if of(func(*interactions.Queries) {}) != own {
+		t.Error("the same searches have two fingerprints")
+	}
+	for name, change := range map[string]func(q *interactions.Queries){
+		"text":   func(q *interactions.Queries) { q.List[0].Text = "other" },
+		"part":   func(q *interactions.Queries) { q.List[0].Part = interactions.TestPart },
+		"answer": func(q *interactions.Queries) { q.List[0].Answers = []int32{1} },
+		"fewer":  func(q *interactions.Queries) { q.List = q.List[1:] },
+	} {
+		if of(change) == own {
+			t.Errorf("%s: the fingerprint of other searches", name)
+		}
+	}
+}
+
 func TestSource(t *testing.T) {
 	shop, err := interactions.OpenShop("synthetic:shop?users=5&items=80")
 	if err != nil {

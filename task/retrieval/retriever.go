@@ -29,7 +29,7 @@ var purpose = modeldir.Purpose{Name: "search engine", Make: "gritvq retrieve tra
 
 // Save stores the retriever in dir, which must exist.
 func (r *Retriever) Save(dir string) error {
-	r.Manifest.Kind, r.Manifest.Items, r.Manifest.Vocab = kind, r.Table.Len(), r.Table.Vocab()
+	r.Manifest.Kind = kind
 	return modeldir.Save(dir, &r.Manifest, modeldir.Content{Config: &r.Config, Weights: r.Weights, Table: r.Table})
 }
 

@@ -110,9 +110,11 @@ type RankOptions struct {
 const rankBlock = 1024
 
 // Rank makes the searches of a part and returns where their answers stand in the
-// lists that the searcher makes of the whole catalogue; 0 is nowhere.
+// lists that the searcher makes of the whole catalogue; 0 is nowhere. Items of
+// the same score share their mean ranks, as in eval.RanksOf.
 func Rank(ctx context.Context, searcher *Searcher, d *Dataset, part interactions.Part, o RankOptions) (*eval.Ranking, error) {
 	queries, ranking := d.Queries(part), eval.NewRanking()
+	ranking.Depth = o.Depth
 	for start := 0; start < len(queries); start += rankBlock {
 		block := queries[start:min(len(queries), start+rankBlock)]
 		texts := make([]string, len(block))
@@ -124,15 +126,7 @@ func Rank(ctx context.Context, searcher *Searcher, d *Dataset, part interactions
 			return nil, err
 		}
 		for i, list := range lists {
-			places := map[int32]int{}
-			for place, found := range list {
-				places[found.Item] = place + 1
-			}
-			ranks := make([]int, len(block[i].Answers))
-			for j, answer := range block[i].Answers {
-				ranks[j] = places[answer]
-			}
-			if err := ranking.Add(block[i].ID, ranks...); err != nil {
+			if err := ranking.Add(block[i].ID, ranksIn(list, block[i].Answers)...); err != nil {
 				return nil, err
 			}
 		}
@@ -141,4 +135,23 @@ func Rank(ctx context.Context, searcher *Searcher, d *Dataset, part interactions
 		}
 	}
 	return ranking, nil
+}
+
+// ranksIn returns the ranks of answers in a list, 0 for those it lacks.
+func ranksIn(list []twotower.Scored, answers []int32) []int {
+	places, scores := map[int32]int{}, make([]float64, len(list))
+	for place, found := range list {
+		places[found.Item], scores[place] = place, found.Score
+	}
+	var hits, at []int // answers that are in the list, and their places
+	for i, answer := range answers {
+		if place, found := places[answer]; found {
+			hits, at = append(hits, i), append(at, place)
+		}
+	}
+	ranks := make([]int, len(answers))
+	for i, rank := range eval.RanksOf(scores, at) {
+		ranks[hits[i]] = rank
+	}
+	return ranks
 }

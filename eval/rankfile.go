@@ -50,6 +50,15 @@ func rankColumns(cutoffs []int) []rankColumn {
 	return columns
 }
 
+// CheckRankingName reports a name that WriteRanking refuses.
+func CheckRankingName(path string) error {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".csv", ".parquet":
+		return nil
+	}
+	return fmt.Errorf("rankings are written to .parquet or .csv, not to %s; choose another name", path)
+}
+
 // WriteRanking stores the users, their ranks and their scores at cutoffs
 // (those of Cutoffs if there is none) in a .parquet or .csv file, by its extension.
 // The file is written whole or not at all. It fails on another extension and
@@ -63,13 +72,12 @@ func WriteRanking(path string, r *Ranking, cutoffs ...int) error {
 			return fmt.Errorf("cutoff %d for %s is impossible or repeated; give distinct numbers from 1", k, path)
 		}
 	}
+	if err := CheckRankingName(path); err != nil {
+		return err
+	}
 	encode := encodeRankingCSV
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".csv":
-	case ".parquet":
+	if strings.EqualFold(filepath.Ext(path), ".parquet") {
 		encode = encodeRankingParquet
-	default:
-		return fmt.Errorf("rankings are written to .parquet or .csv, not to %s; choose another name", path)
 	}
 	file, err := atomicfile.Create(path)
 	if err != nil {

@@ -1,8 +1,10 @@
 package learn
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
+	"os"
 
 	"github.com/gritvq/gritvq/internal/checkpoint"
 )
@@ -15,6 +17,17 @@ const (
 
 // checkpointsKept are the newest and, in case it is damaged, the one before.
 const checkpointsKept = 2
+
+// IsLog says whether a file is the log of a run.
+func IsLog(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var first Record
+	return json.NewDecoder(f).Decode(&first) == nil && first.Step > 0
+}
 
 // RemoveCheckpoints deletes the checkpoints of a run in dir.
 func RemoveCheckpoints(dir string) error { return checkpoint.Remove(dir) }

@@ -139,6 +139,9 @@ func readManifest(dir string) (*manifest, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, noTable(dir)
 	}
+	if info, missing := os.Stat(dir); missing == nil && !info.IsDir() {
+		return nil, fmt.Errorf("%s is a file; name a directory that gritvq ids made", dir)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the IDs: %w", err)
 	}

@@ -90,6 +90,33 @@ func (t *Table) Extends(older *Table) error {
 	return nil
 }
 
+// Fitting returns the items whose IDs a model of older knows, with the vocabulary
+// of older, of which t is a later version: all but those whose token is beyond it.
+func (t *Table) Fitting(older *Table) (*Table, error) {
+	part := &Table{method: t.method, tokenizer: t.tokenizer, levels: t.levels, vocab: slices.Clone(older.vocab), versions: t.Versions()}
+	for row, key := range t.keys {
+		id := t.ID(row)
+		if !within(id, older.vocab) {
+			continue
+		}
+		part.keys, part.ids = append(part.keys, key), append(part.ids, id...)
+		if t.original != nil {
+			part.original = append(part.original, t.original[row])
+		}
+	}
+	return part, part.index()
+}
+
+// within says whether a vocabulary has the codes of an ID.
+func within(id []uint32, vocab []int) bool {
+	for position, code := range id {
+		if uint64(code) >= uint64(vocab[position]) {
+			return false
+		}
+	}
+	return true
+}
+
 // Fingerprint identifies the items and their IDs.
 func (t *Table) Fingerprint() string {
 	h := fingerprint.New()

@@ -53,12 +53,17 @@ func runIDsAdd(ctx context.Context, s *streams, o idsAddOptions) error {
 			return err
 		}
 	}
+	vocab := table.Vocab()
 	items := slices.Concat(old.Items[:table.Len()], fresh.items)
 	if err := table.Add(codes, fresh.keys(), ranked); err != nil {
 		if o.items == "" && !isItems(o.input) {
 			return fmt.Errorf("%w; rows are called 1, 2, ... unless --items names them", err)
 		}
 		return err
+	}
+	if versions := table.Versions(); versions[len(versions)-1].LastVocab > vocab[len(vocab)-1] {
+		s.remark("note: up to %d items now have the same codes: models trained on earlier versions leave out those beyond %d (gritvq ids --spare keeps numbers free)",
+			versions[len(versions)-1].LastVocab, vocab[len(vocab)-1])
 	}
 	// The items first: names without IDs do no harm, IDs without names would.
 	if err := writeItems(o.dir, items); err != nil {

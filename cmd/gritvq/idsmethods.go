@@ -50,6 +50,13 @@ func (o *idsOptions) chooseMethod() error {
 		}
 		return nil
 	}
+	if o.tokenizer != "" {
+		for _, flag := range []string{"method", "codes", "levels", "parts", "dim", "hidden", "steps", "batch", "preset", "config", "set"} {
+			if given(flag) {
+				return usagef("--tokenizer %s is used as it was trained; leave --%s out", o.tokenizer, flag)
+			}
+		}
+	}
 	sliced := method == slicedVQ
 	if sliced {
 		o.settings.method = "ste"

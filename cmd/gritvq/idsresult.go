@@ -36,6 +36,9 @@ func resultOf(dir string, k coder, t *semid.Table, added int) idsResult {
 	return r
 }
 
+// crowded is the collision rate from which IDs say little of what they stand for.
+const crowded = 0.5
+
 // showIDs prints what a table looks like.
 func showIDs(s *streams, asJSON bool, dir string, k coder, t *semid.Table, added int) error {
 	r := resultOf(dir, k, t, added)
@@ -47,6 +50,9 @@ func showIDs(s *streams, asJSON bool, dir string, k coder, t *semid.Table, added
 	}
 	fmt.Fprintf(s.out, "\n%s: %s, version %d\ncollision rate: %s before, %s after; %s of the items share their codes, at most %d the same\nreport: %s\n",
 		dir, counted(t.Len(), "item"), t.Version(), report.Percent(r.Before, 2), report.Percent(r.After, 2), report.Percent(r.Stats.Before.Sharing, 2), r.Largest, r.Report)
+	if r.Before > crowded {
+		s.remark("note: %s of the items share their codes, which say little then; more --codes or --levels tell items apart, if their embeddings do", report.Percent(r.Stats.Before.Sharing, 0))
+	}
 	if r.After > 0 {
 		s.remark("%s of the items share an ID: no last code was free; --resolve token tells them apart, more codes or levels keep them so", report.Percent(r.Stats.After.Sharing, 2))
 	}

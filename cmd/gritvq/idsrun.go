@@ -30,10 +30,8 @@ func runIDs(ctx context.Context, s *streams, o idsOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, marker := range []string{semid.ManifestFile, semid.UnionFile} {
-		if _, err := os.Stat(filepath.Join(o.output, marker)); err == nil && !o.force {
-			return fmt.Errorf("%s holds a finished table; choose another directory, --force to replace it, or gritvq ids add for new items", o.output)
-		}
+	if err := o.check(list); err != nil {
+		return err
 	}
 	discard, err := makeDirectories(o.output, list)
 	if err != nil {
@@ -67,6 +65,41 @@ func runIDs(ctx context.Context, s *streams, o idsOptions) (err error) {
 		return err
 	}
 	return showIDs(s, o.json, only.dir, k, table, table.Len())
+}
+
+// idsFiles are the files of a directory of IDs.
+var idsFiles = []string{semid.ManifestFile, semid.UnionFile, semid.ParquetFile, semid.JSONLFile, idsItems, idsReport, idsTextEncoder, idsVectors, shopVectors, unionVectors}
+
+// check refuses directories that hold something which nobody asked to replace.
+func (o idsOptions) check(list []*catalogue) error {
+	for _, marker := range []string{semid.ManifestFile, semid.UnionFile} {
+		if present(filepath.Join(o.output, marker)) && !o.force {
+			return fmt.Errorf("%s holds a finished table; choose another directory, --force to replace it, or gritvq ids add for new items", o.output)
+		}
+	}
+	begun := present(filepath.Join(o.output, idsTokenizer))
+	for _, dir := range append([]string{o.output}, directories(list)...) {
+		if err := refuseInput(dir, idsFiles, append(slices.Clone(o.inputs), o.items...)...); err != nil {
+			return err
+		}
+		begun = begun || present(filepath.Join(dir, idsTokenizer)) || present(filepath.Join(dir, semid.ManifestFile))
+		if begun || o.force {
+			continue
+		}
+		if err := refuseForeign(dir, "table of IDs", idsFiles...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// directories are those of catalogues.
+func directories(list []*catalogue) []string {
+	var dirs []string
+	for _, c := range list {
+		dirs = append(dirs, c.dir)
+	}
+	return dirs
 }
 
 // catalogues lists the inputs, with the directories of their tables.
@@ -171,6 +204,13 @@ func (o idsOptions) coder(ctx context.Context, s *streams, dir, vectors string) 
 		return nil, fmt.Errorf("%s holds an unfinished run; --resume continues it, --force starts over", dir)
 	}
 	if state != bundle.Finished || o.force || !o.resume {
+		if o.force && !o.resume {
+			// Without its tokenizer a table could not be added to: from here on the
+			// directory is an unfinished one.
+			if err := semid.Clear(dir); err != nil {
+				return nil, err
+			}
+		}
 		train := trainOptions{settings: o.settings, input: vectors, output: own, backend: o.backend, workers: o.workers, resume: o.resume, force: !o.resume}
 		quiet := *s
 		quiet.out = io.Discard

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"encoding/csv"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,8 +16,11 @@ import (
 )
 
 func runRecommendAsk(ctx context.Context, s *streams, o recommendAskOptions) error {
-	if o.count < 1 || o.beam < 1 {
-		return usagef("-k %d and --beam %d must be at least 1", o.count, o.beam)
+	if o.count < 1 {
+		return usagef("-k %d must be at least 1", o.count)
+	}
+	if o.beam < 1 {
+		return usagef("--beam %d must be at least 1", o.beam)
 	}
 	if err := o.search.check(); err != nil {
 		return err
@@ -27,17 +32,30 @@ func runRecommendAsk(ctx context.Context, s *streams, o recommendAskOptions) err
 	if err := o.search.suit(r); err != nil {
 		return err
 	}
+	if r.Config.Kind() == "dual" && o.user != "" {
+		return usagef("--user %s: a dual encoder goes by the history alone; leave it out", o.user)
+	}
 	var titles string
-	if r.Table, titles, err = o.search.catalogue(o.dir, r.Table); err != nil {
+	if r.Table, titles, err = o.search.catalogue(s, o.dir, r.Table); err != nil {
+		return err
+	}
+	names, err := itemNames(o.history)
+	if err != nil {
 		return err
 	}
 	query := recommender.Query{User: o.user}
-	for _, name := range strings.FieldsFunc(o.history, func(c rune) bool { return c == ',' || c == ' ' }) {
-		row, ok := r.Table.Row(name)
-		if !ok {
-			return fmt.Errorf("item %q is not in the catalogue of %s", name, titles)
+	for _, name := range names {
+		parts := []string{name}
+		if _, ok := r.Table.Row(name); !ok {
+			parts = strings.Fields(name) // items may also be separated by blanks
 		}
-		query.History = append(query.History, int32(row))
+		for _, part := range parts {
+			row, ok := r.Table.Row(part)
+			if !ok {
+				return fmt.Errorf("item %q is not in the catalogue of %s", name, titles)
+			}
+			query.History = append(query.History, int32(row))
+		}
 	}
 	backend, err := openEngine(o.backend)
 	if err != nil {
@@ -57,11 +75,31 @@ func runRecommendAsk(ctx context.Context, s *streams, o recommendAskOptions) err
 	if err != nil {
 		return err
 	}
+	if found := len(lists[0]); found < o.count && o.search.index != "" && found < r.Table.Len()-len(query.History) {
+		s.remark("note: %d of %d were found where --search %s looked; a larger --effort looks further", found, o.count, o.search.index)
+	}
 	answers := newAnswers(r.Table, r.Model.Score(), times.answer)
 	for _, item := range lists[0] {
 		answers.add(item.Item, item.Score)
 	}
 	return answers.show(ctx, s, titles, o.json)
+}
+
+// itemNames splits a list of items at its commas, but for those in quotes.
+func itemNames(list string) ([]string, error) {
+	if strings.TrimSpace(list) == "" {
+		return nil, nil
+	}
+	in := csv.NewReader(strings.NewReader(list))
+	in.TrimLeadingSpace = true
+	names, err := in.Read()
+	if err != nil {
+		return nil, usagef(`--history %s: write item,item,"an item, with a comma"`, list)
+	}
+	for i := range names {
+		names[i] = strings.TrimSpace(names[i])
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" }), nil
 }
 
 // timedAsks is how often a question is asked: once to warm up, then to tell the

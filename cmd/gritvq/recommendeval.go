@@ -37,12 +37,16 @@ func (f searchFlags) check() error {
 	if f.effort < 0 {
 		return usagef("--effort %d must not be negative", f.effort)
 	}
+	if f.effort > 0 && (f.index == "" || f.index == twotower.Indexes[0]) {
+		return usagef("--effort %d is for --search ivf or hnsw; an exact search looks at everything", f.effort)
+	}
 	return nil
 }
 
 // catalogue returns the table of the items that may be found, trained or a later
-// version of it, and the directory that has their titles.
-func (f searchFlags) catalogue(dir string, trained *semid.Table) (*semid.Table, string, error) {
+// version of it, and the directory that has their titles. Items that the model in
+// dir has no number for are left out, with a remark.
+func (f searchFlags) catalogue(s *streams, dir string, trained *semid.Table) (*semid.Table, string, error) {
 	if f.ids == "" {
 		return trained, dir, nil
 	}
@@ -53,11 +57,15 @@ func (f searchFlags) catalogue(dir string, trained *semid.Table) (*semid.Table, 
 	if err := table.Extends(trained); err != nil {
 		return nil, "", fmt.Errorf("%s cannot be used with what %s was trained on: %w; give the directory it was trained with, or train again", f.ids, dir, err)
 	}
-	last := table.Width() - 1
-	if now, then := table.Vocab()[last], trained.Vocab()[last]; now > then {
-		return nil, "", fmt.Errorf("%d items of %s have the same codes, and %s has numbers for %d; train again, with IDs that gritvq ids --spare leaves room in", now, f.ids, dir, then)
+	fitting, err := table.Fitting(trained)
+	if err != nil {
+		return nil, "", err
 	}
-	return table, f.ids, nil
+	if left := table.Len() - fitting.Len(); left > 0 {
+		s.remark("note: %s of %s cannot be found: so many have the same codes, and %s has numbers for %d; train again, with IDs that gritvq ids --spare leaves room in",
+			counted(left, "item"), f.ids, dir, trained.Vocab()[trained.Width()-1])
+	}
+	return fitting, f.ids, nil
 }
 
 // suit refuses an index for a recommender that has none.
@@ -103,6 +111,9 @@ func runRecommendEval(ctx context.Context, s *streams, o recommendEvalOptions) e
 	if err := o.search.check(); err != nil {
 		return err
 	}
+	if err := checkRanking("--per-user", o.perUser, o.log.path); err != nil {
+		return err
+	}
 	if err := o.log.check(); err != nil {
 		return err
 	}
@@ -119,7 +130,7 @@ func runRecommendEval(ctx context.Context, s *streams, o recommendEvalOptions) e
 	if o.beam == 0 {
 		o.beam = r.Model.Depth()
 	}
-	if r.Table, _, err = o.search.catalogue(o.dir, r.Table); err != nil {
+	if r.Table, _, err = o.search.catalogue(s, o.dir, r.Table); err != nil {
 		return err
 	}
 	log, err := o.log.open(ctx, s)
@@ -172,6 +183,18 @@ func runRecommendEval(ctx context.Context, s *streams, o recommendEvalOptions) e
 		return s.writeJSON(out)
 	}
 	return out.show(s, fmt.Sprintf("%s whose item occurs at most %d times in training:", counted(cold.Len(), "user"), o.cold))
+}
+
+// checkRanking refuses a file of ranks that could not be written in the end, or
+// would replace what is read.
+func checkRanking(flag, path string, inputs ...string) error {
+	if path == "" {
+		return nil
+	}
+	if err := eval.CheckRankingName(path); err != nil {
+		return usagef("%s: %w", flag, err)
+	}
+	return refuseInput(path, nil, inputs...)
 }
 
 // warnOfOtherData says that a model was trained on other data than it is scored

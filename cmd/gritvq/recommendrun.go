@@ -59,7 +59,7 @@ func runRecommendTrain(ctx context.Context, s *streams, o recommendTrainOptions)
 	if err := o.log.check(); err != nil {
 		return err
 	}
-	if err := o.check("recommender"); err != nil {
+	if err := o.check("recommender", o.ids, o.log.path); err != nil {
 		return err
 	}
 	table, err := semid.Load(o.ids)
@@ -72,6 +72,9 @@ func runRecommendTrain(ctx context.Context, s *streams, o recommendTrainOptions)
 	}
 	d, err := recommender.NewDataset(log, table)
 	if err != nil {
+		return err
+	}
+	if err := d.Trainable(); err != nil {
 		return err
 	}
 	backend, err := openEngine(o.backend)

@@ -88,16 +88,42 @@ func (o modelTraining) settings(c any, t *learn.Config, validate func() error) e
 	return nil
 }
 
-// check refuses a directory that holds something which nobody asked to replace.
-func (o modelTraining) check(what string) error {
+// modelFiles are the files of a directory that holds a model.
+var modelFiles = []string{modeldir.ManifestFile, modeldir.ModelFile, modeldir.ConfigFile, learn.LogFile, idsItems}
+
+// check refuses a directory that holds something which nobody asked to replace,
+// be it the IDs or one of the other inputs.
+func (o modelTraining) check(what, ids string, inputs ...string) error {
+	if same(o.output, ids) {
+		return usagef("-o %s is the directory of the IDs; choose another", o.output)
+	}
+	if err := refuseInput(o.output, modelFiles, append(inputs, o.config)...); err != nil {
+		return err
+	}
+	made := modeldir.Made(o.output)
 	switch {
+	case !made && present(filepath.Join(o.output, modeldir.ManifestFile)):
+		return fmt.Errorf("%s holds something else than a %s; choose another directory", o.output, what)
 	case o.force:
-	case present(filepath.Join(o.output, modeldir.ManifestFile)):
+	case made:
 		return fmt.Errorf("%s holds a finished %s; choose another directory, or --force to replace it", o.output, what)
 	case present(o.checkpoint()) && !o.resume:
 		return fmt.Errorf("%s holds an unfinished run; --resume continues it, --force starts over", o.output)
+	case present(o.checkpoint()) || learn.IsLog(filepath.Join(o.output, learn.LogFile)): // a run of ours, perhaps killed before its first checkpoint
+	default:
+		return refuseForeign(o.output, what, modelFiles...)
 	}
 	return nil
+}
+
+// same says whether two paths are of one file or directory.
+func same(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
 }
 
 // claim makes the directory and, with --force, clears it.

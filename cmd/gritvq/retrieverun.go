@@ -48,7 +48,7 @@ func runRetrieveTrain(ctx context.Context, s *streams, o retrieveTrainOptions) e
 	if err := useWorkers(o.workers); err != nil {
 		return err
 	}
-	if err := o.check("search engine"); err != nil {
+	if err := o.check("search engine", o.ids, o.source.Names...); err != nil {
 		return err
 	}
 	table, err := semid.Load(o.ids)
@@ -117,6 +117,9 @@ func runRetrieveEval(ctx context.Context, s *streams, o retrieveEvalOptions) err
 	if err := o.search.check(); err != nil {
 		return err
 	}
+	if err := checkRanking("--per-query", o.perQuery, o.source.Names...); err != nil {
+		return err
+	}
 	if err := useWorkers(o.workers); err != nil {
 		return err
 	}
@@ -125,7 +128,7 @@ func runRetrieveEval(ctx context.Context, s *streams, o retrieveEvalOptions) err
 		return err
 	}
 	var titles string
-	if r.Table, titles, err = o.search.catalogue(o.dir, r.Table); err != nil {
+	if r.Table, titles, err = o.search.catalogue(s, o.dir, r.Table); err != nil {
 		return err
 	}
 	d, err := openSearches(ctx, s, o.source, titles, r.Table)
@@ -196,7 +199,7 @@ func runRetrieveAsk(ctx context.Context, s *streams, o retrieveAskOptions) error
 		return err
 	}
 	var titles string
-	if r.Table, titles, err = o.search.catalogue(o.dir, r.Table); err != nil {
+	if r.Table, titles, err = o.search.catalogue(s, o.dir, r.Table); err != nil {
 		return err
 	}
 	if len(r.Model.Words(o.text)) == 0 {

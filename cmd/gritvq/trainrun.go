@@ -44,7 +44,7 @@ func runTrain(ctx context.Context, s *streams, o trainOptions) error {
 		return fmt.Errorf("%s holds an unfinished run; --resume continues it, --force starts over", o.output)
 	}
 	if state == bundle.Absent && !o.force {
-		if err := refuseForeign(o.output); err != nil {
+		if err := refuseForeign(o.output, "tokenizer", bundle.ConfigFile, bundle.ReportFile); err != nil {
 			return err
 		}
 	}
@@ -129,11 +129,37 @@ func heldName(path string) string {
 	return baseName(path)
 }
 
-// refuseForeign reports files of other origin that a bundle would replace.
-func refuseForeign(dir string) error {
-	for _, name := range []string{bundle.ConfigFile, bundle.ReportFile} {
+// refuseForeign reports those of the named files that are in a directory which
+// nothing of what is to be made there has been made in: they are of other origin,
+// and would be replaced.
+func refuseForeign(dir, what string, names ...string) error {
+	for _, name := range names {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
-			return fmt.Errorf("%s is there already and no tokenizer's; choose another directory, or --force to replace it", filepath.Join(dir, name))
+			return fmt.Errorf("%s is there already and no %s's; choose another directory, or --force to replace it", filepath.Join(dir, name), what)
+		}
+	}
+	return nil
+}
+
+// refuseInput reports an input that would be replaced: one of the named files of
+// a directory, or, where there are no names, the file itself.
+func refuseInput(output string, names []string, inputs ...string) error {
+	targets := []string{output}
+	if len(names) > 0 {
+		targets = nil
+		for _, name := range names {
+			targets = append(targets, filepath.Join(output, name))
+		}
+	}
+	for _, target := range targets {
+		there, err := os.Stat(target)
+		if err != nil {
+			continue
+		}
+		for _, input := range inputs {
+			if read, err := os.Stat(input); err == nil && os.SameFile(there, read) {
+				return usagef("%s is read, and would be replaced by what is made of it; choose another place for the output", input)
+			}
 		}
 	}
 	return nil

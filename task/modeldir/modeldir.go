@@ -124,6 +124,13 @@ func checksum(path string) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil)), nil
 }
 
+// Made says whether dir holds a finished model, of whatever kind and schema.
+func Made(dir string) bool {
+	text, err := os.ReadFile(filepath.Join(dir, ManifestFile))
+	var m Manifest
+	return err == nil && json.Unmarshal(text, &m) == nil && m.Kind != "" && m.SHA256 != "" && m.Vocab != nil
+}
+
 // Load reads and verifies the directory dir. settings returns the defaults of a
 // kind, a pointer to a struct, or nil if the purpose knows no such kind; the
 // returned content has them as they were stored. declared returns the variables
@@ -142,6 +149,9 @@ func Load(dir string, purpose Purpose, settings func(kind string) any, declared 
 	}
 	if err := json.Unmarshal(text, &head); err != nil {
 		return m, Content{}, purpose.damaged(dir, errors.New("its manifest is no JSON object"))
+	}
+	if head.Kind == "" {
+		return m, Content{}, fmt.Errorf("%s holds no %s but something else; make one with: %s DIR", dir, purpose.Name, purpose.Make)
 	}
 	if settings(head.Kind) == nil {
 		return m, Content{}, fmt.Errorf("%s holds a model of kind %q, by %s, which is no %s that this gritvq knows; make one with: %s DIR", dir, head.Kind, head.CreatedBy, purpose.Name, purpose.Make)

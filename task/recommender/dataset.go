@@ -18,22 +18,27 @@ type Dataset struct {
 	first []int   // training examples before each user; the last entry counts all
 }
 
-// NewDataset finds every item of the log in the table. It fails on an item
-// without an ID.
+// NewDataset finds every item of the log in the table. It fails on items without
+// an ID.
 func NewDataset(log *interactions.Log, table *semid.Table) (*Dataset, error) {
 	d := &Dataset{Table: table, log: log, rows: make([]int32, log.Items()), first: make([]int, log.Users()+1)}
+	var missing []string
 	for i := range d.rows {
 		row, ok := table.Row(log.Item(i))
 		if !ok {
-			return nil, fmt.Errorf("item %q of %s has no ID; add it with gritvq ids add, or use the catalogue that the log is of", log.Item(i), log.Path())
+			missing = append(missing, log.Item(i))
 		}
 		d.rows[i] = int32(row)
 	}
+	switch len(missing) {
+	case 0:
+	case 1:
+		return nil, fmt.Errorf("item %q of %s has no ID; add it with gritvq ids add, or use the catalogue that the log is of", missing[0], log.Path())
+	default:
+		return nil, fmt.Errorf("%d of the %d items of %s have no ID, such as %q; add them with gritvq ids add, or use the catalogue that the log is of", len(missing), log.Items(), log.Path(), missing[0])
+	}
 	for u := range log.Users() {
 		d.first[u+1] = d.first[u] + max(0, len(log.Train(u))-1)
-	}
-	if d.Examples() == 0 {
-		return nil, fmt.Errorf("%s has no user with two items to learn from beside the two that are held out", log.Path())
 	}
 	return d, nil
 }
@@ -111,6 +116,17 @@ func (d *Dataset) Queries(part Part, limit int) (queries []Query, targets []int3
 		queries, targets = append(queries, d.query(users[i], past)), append(targets, d.rows[target])
 	}
 	return queries, targets
+}
+
+// Trainable reports why nothing can be learned from the log.
+func (d *Dataset) Trainable() error {
+	if queries, _ := d.Queries(Validation, 1); len(queries) == 0 {
+		return d.nobody()
+	}
+	if d.Examples() == 0 {
+		return fmt.Errorf("%s has no user with two items to learn from beside the two that are held out", d.log.Path())
+	}
+	return nil
 }
 
 // nobody is the error of a log that holds nothing out.

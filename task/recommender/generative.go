@@ -101,24 +101,31 @@ func (g generative) Searcher(_ context.Context, backend compute.Backend, set wei
 	if err != nil {
 		return nil, err
 	}
-	s, err := seqrec.NewSearcher(backend, g.Model, set, items, seqrec.SearchOptions{Beam: o.Depth, ExcludeSeen: o.ExcludeSeen, Users: o.Users})
+	width := min(o.Depth, table.Len()) // more beams than items would stay empty
+	s, err := seqrec.NewSearcher(backend, g.Model, set, items, seqrec.SearchOptions{Beam: width, ExcludeSeen: o.ExcludeSeen, Users: o.Users})
 	if err != nil {
 		return nil, err
 	}
-	return beams{s}, nil
+	return beams{s, o.Depth, width}, nil
 }
 
 // beams is seqrec's searcher as one of recommenders.
-type beams struct{ *seqrec.Searcher }
+type beams struct {
+	*seqrec.Searcher
+	depth, width int // of the lists that may be asked for, and of the beam
+}
 
 func (b beams) Update(_ context.Context, set weights.Set) error { return b.Searcher.Update(set) }
 
 func (b beams) Recommend(ctx context.Context, queries []Query, k int) ([][]Scored, error) {
+	if k > b.depth {
+		return nil, fmt.Errorf("%d items were asked for, the search was prepared for 1 to %d", k, b.depth)
+	}
 	own := make([]seqrec.Query, len(queries))
 	for i, q := range queries {
 		own[i] = seqrec.Query(q)
 	}
-	found, err := b.Searcher.Recommend(ctx, own, k)
+	found, err := b.Searcher.Recommend(ctx, own, min(k, b.width))
 	if err != nil {
 		return nil, err
 	}

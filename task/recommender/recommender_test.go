@@ -311,7 +311,7 @@ func TestShortSequences(t *testing.T) {
 func TestItemsWithoutIDsAreRefused(t *testing.T) {
 	log, _ := carousel(t, 12, 12)
 	_, table := carousel(t, 4, 4)
-	if _, err := NewDataset(log, table); err == nil || !strings.Contains(err.Error(), "has no ID") {
+	if _, err := NewDataset(log, table); err == nil || !strings.Contains(err.Error(), "8 of the 12 items") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -28,8 +28,8 @@ func Train(ctx context.Context, backend compute.Backend, d *Dataset, c Config, o
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	if queries, _ := d.Queries(Validation, 1); len(queries) == 0 {
-		return nil, d.nobody()
+	if err := d.Trainable(); err != nil {
+		return nil, err
 	}
 	m, err := c.New(d.Table.Vocab())
 	if err != nil {

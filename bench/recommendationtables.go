@@ -176,7 +176,7 @@ func writeIDTables(out *tableWriter, runs []recommendationRun) {
 }
 
 const recommendationLegend = "Means over seeds ± standard deviations; **best**, and = what is tied with it: no further away than the larger of the two deviations (for a single seed, the\n" +
-	"typical one of the table's other methods). R is recall, N is NDCG, of every user's last item (or of held-out queries) over the whole catalogue; *collisions* is the share of the items\n" +
-	"that their codes do not tell apart, before a token does, *codes used* the mean share over the levels (dense IDs are numbers and have neither), *steps* where training stopped.\n" +
+	"typical one of the table's other methods; where all have one seed nothing says what is tied, and only the tests below tell a difference from chance). R is recall, N is NDCG, of every user's last item (or of held-out queries) over the whole catalogue; *collisions* is one less the\n" +
+	"number of different codes by that of the items, before a token tells them apart, *codes used* the mean share over the levels (dense IDs are numbers and have neither), *steps* where training stopped.\n" +
 	"RQ-VAE starts after a warm-up and moves dead codes, as all do here; *as published* it does not. An empty cell was not measured yet.\n" +
 	"Raw figures: [" + recommendationResults + ".jsonl](" + recommendationResults + ".jsonl).\n"

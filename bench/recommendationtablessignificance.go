@@ -264,8 +264,8 @@ func writeSignificance(out *tableWriter, tests []userTest) {
 		out.text("Not measured yet.\n")
 		return
 	}
-	out.text("User by user (query by query), over the seeds that both have: two-sided paired t test, Wilcoxon's signed-rank test, 95 % bootstrap interval of the difference; **strong** where\n" +
-		"the interval is to one side of 0. Raw figures: [" + recommendationResults + "-significance.jsonl](" + recommendationResults + "-significance.jsonl).\n")
+	out.text("User by user (query by query), each with the mean of the seeds that both have: two-sided paired t test, Wilcoxon's signed-rank test, 95 % bootstrap interval of the difference; **strong**\n" +
+		"where the interval is to one side of 0. The tests speak of other users, not of other seeds (their deviations are in the tables above), and are not corrected for their number. Raw figures: [" + recommendationResults + "-significance.jsonl](" + recommendationResults + "-significance.jsonl).\n")
 	out.table(significanceTable(list, recommendationName))
 }
 

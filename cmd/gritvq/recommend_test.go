@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gritvq/gritvq/config"
+	"github.com/gritvq/gritvq/internal/gradtest"
 	"github.com/gritvq/gritvq/task/recommender"
 )
 
@@ -98,6 +99,27 @@ func TestConfigurationDecidesTheModel(t *testing.T) {
 	}
 	if c, err := recommendSettings(t, "--config", both); err != nil || c.Kind() != "generative" {
 		t.Errorf("a file that fits both kinds: %v, %v", c, err)
+	}
+}
+
+// Who trains with the defaults and without a GPU is told what awaits him.
+func TestLongRunsAreAnnounced(t *testing.T) {
+	if !gradtest.Embedded() {
+		t.Skip("the engine of this test compiles")
+	}
+	for _, c := range []struct {
+		o    modelTraining
+		want bool
+	}{
+		{modelTraining{given: func(string) bool { return false }}, true},
+		{modelTraining{given: func(flag string) bool { return flag == "steps" }}, false},
+		{modelTraining{given: func(string) bool { return false }, sets: []string{"model.layers=1"}}, false},
+	} {
+		s, _, err := silent()
+		c.o.warnOfLongRun(s, gradtest.Engine(t), "gritvq recommend train")
+		if got := strings.Contains(err.String(), "take hours here"); got != c.want {
+			t.Errorf("%+v: %q", c.o.sets, err)
+		}
 	}
 }
 

@@ -89,6 +89,7 @@ func runRecommendTrain(ctx context.Context, s *streams, o recommendTrainOptions)
 		return err
 	}
 	s.remark("training on %s examples: IDs of %d codes, %s", report.Count(d.Examples()), table.Width(), m)
+	o.warnOfLongRun(s, backend, "gritvq recommend train")
 	watch := newLearnProgress(s, c.Training().Steps)
 	trained, err := recommender.Train(ctx, backend, d, c, learn.Options{Dir: o.output, Resume: o.resumes(), Watch: watch.observer(),
 		Data: d.Fingerprint() + " " + table.Fingerprint()})

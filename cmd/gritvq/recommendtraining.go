@@ -7,12 +7,14 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/gomlx/compute"
 	"github.com/spf13/cobra"
 
 	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/internal/atomicfile"
 	"github.com/gritvq/gritvq/learn"
 	"github.com/gritvq/gritvq/task/modeldir"
+	"github.com/gritvq/gritvq/weights"
 )
 
 // modelTraining is the part of a command line that trains a recommender or a
@@ -86,6 +88,14 @@ func (o modelTraining) settings(c any, t *learn.Config, validate func() error) e
 		return usageError{err}
 	}
 	return nil
+}
+
+// warnOfLongRun says what the defaults are made for, to somebody who has given
+// none of them up and no GPU.
+func (o modelTraining) warnOfLongRun(s *streams, backend compute.Backend, command string) {
+	if !weights.Compiles(backend) && !o.given("steps") && len(o.sets) == 0 && o.config == "" {
+		s.remark("note: the default network and budget are made for a GPU and take hours here; %s --help has sizes for a few cores", command)
+	}
 }
 
 // modelFiles are the files of a directory that holds a model.

@@ -66,6 +66,7 @@ func runRetrieveTrain(ctx context.Context, s *streams, o retrieveTrainOptions) e
 	if err := o.claim(); err != nil {
 		return err
 	}
+	o.warnOfLongRun(s, backend, "gritvq retrieve train")
 	watch := newLearnProgress(s, c.Train.Steps)
 	r, err := retrieval.Train(ctx, backend, d, c, learn.Options{Dir: o.output, Resume: o.resumes(), Watch: watch.observer(),
 		Data: d.Fingerprint() + " " + table.Fingerprint()})

@@ -58,6 +58,8 @@ func TestTables(t *testing.T) {
 		"header":          {"t.csv", "timestamp,userId,rating,movieId\n5,2,1,b\n9,1,1,a\n6,2,1,a\n6,2,1,a\n9,1,1,b\n8,1,1,c\n", Options{}},
 		"chosen names":    {"t.csv", "who,what,when\n2,b,5\n1,a,9\n2,a,6\n2,a,6\n1,b,9\n1,c,8\n", Options{User: "who", Item: "what", Time: "when"}},
 		"by order":        {"t.csv", "2,b,5\n1,a,9\n2,a,6\n2,a,6\n1,b,9\n1,c,8\n", Options{}},
+		"four columns":    {"t.csv", "2,b,1,5\n1,a,1,9\n2,a,1,6\n2,a,1,6\n1,b,1,9\n1,c,1,8\n", Options{User: "1", Item: "2", Time: "4"}},
+		"some chosen":     {"t.csv", "timestamp,visitorid,event,itemid\n5,2,v,b\n9,1,v,a\n6,2,v,a\n6,2,v,a\n9,1,v,b\n8,1,v,c\n", Options{User: "visitorid", Item: "4"}},
 		"by number":       {"t.csv", "5,2,b\n9,1,a\n6,2,a\n6,2,a\n9,1,b\n8,1,c\n", Options{User: "2", Item: "3", Time: "1"}},
 		"mark and blanks": {"t.csv", "\xef\xbb\xbfuser, item, time\n2, b, 5\n1, a, 9\n2,a,6\n2,a,6\n1,b,9\n1,c, 8\n", Options{}},
 		"in order":        {"t.csv", "user,item\n2,b\n1,c\n2,a\n1,a\n2,a\n1,b\n", Options{}},
@@ -82,11 +84,13 @@ func TestTablesThatAreWrong(t *testing.T) {
 		opt           Options
 		want          []string
 	}{
-		"many columns":     {"t.csv", "1,2,3,4\n", Options{}, []string{"choose the user", `"1" "2" "3" "4"`}},
-		"forgotten time":   {"t.csv", "user,item,rated_at\n1,2,3\n", Options{}, []string{"choose the time", `"-"`, "rated_at"}},
+		"many columns":     {"t.csv", "1,2,3,4\n", Options{}, []string{"name for the user", "choose the columns", `"1" "2" "3" "4"`}},
+		"forgotten time":   {"t.csv", "user,item,rated_at\n1,2,3\n", Options{}, []string{"name for the time", `choose the columns, and "-" for the time`, "rated_at"}},
 		"unknown name":     {"t.csv", "user,item,time\n1,2,3\n", Options{Item: "song"}, []string{`no column "song" for the item`}},
 		"number too large": {"t.csv", "1,2,3\n", Options{User: "1", Item: "2", Time: "4"}, []string{`no column "4" for the time`}},
 		"one for two":      {"t.csv", "1,2,3\n", Options{User: "1", Item: "1", Time: "3"}, []string{"cannot be two"}},
+		"foreign header":   {"t.csv", "kunde,ware,zeit\n1,2,3\n", Options{}, []string{"line 1", `"zeit"`, "choose the columns, by name"}},
+		"no table":         {"t.txt", "1 2 3\n", Options{User: "1", Item: "2"}, []string{"no table", ".csv"}},
 		"no time":          {"t.csv", "user,item,time\n1,2,soon\n", Options{}, []string{"line 2", `"soon"`, "neither a number nor a date"}},
 		"infinite time":    {"t.csv", "1,2,inf\n", Options{}, []string{"line 1", "not finite"}},
 		"empty item":       {"t.csv", "user,item,time\n1,a,3\n2,,4\n", Options{}, []string{"line 3", "lacks its user or item"}},
@@ -148,6 +152,12 @@ func TestParquetTables(t *testing.T) {
 	}
 	if got := render(mustOpen(t, path, Options{User: "float"})); got != want {
 		t.Error("whole floats are not read as the integers they are")
+	}
+	if got := render(mustOpen(t, path, Options{User: "2", Item: "item_id", Time: "1"})); got != want {
+		t.Error("columns that are chosen by number are others")
+	}
+	if got := render(mustOpen(t, path, Options{Time: "-"})); got == want {
+		t.Error("rows that are said to be in order were sorted")
 	}
 	_, err := Open(context.Background(), path, Options{Item: "tags"})
 	wantError(t, err, `no column "tags"`)

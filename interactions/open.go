@@ -17,7 +17,7 @@ import (
 type Options struct {
 	// User, Item and Time choose the columns of a table by their names or, from
 	// 1, by their numbers. A Time of "-" says that the order of rows is the
-	// order of time.
+	// order of time. What is no table has none to choose.
 	User, Item, Time string
 	// MinUser and MinItem drop users and items of fewer interactions, in turn
 	// until none is left to drop: 5 and 5 give the 5-core.
@@ -63,6 +63,10 @@ func Open(ctx context.Context, path string, opt Options) (*Log, error) {
 }
 
 func openLog(ctx context.Context, path string, opt Options) (*Log, error) {
+	extension := strings.ToLower(filepath.Ext(path))
+	if chosen := opt.User+opt.Item+opt.Time != ""; chosen && (isShop(path) || extension == ".txt") {
+		return nil, fmt.Errorf("%s is no table with columns to choose from; leave the choice out, or name a table .csv, .tsv, .dat or .parquet", path)
+	}
 	if isShop(path) {
 		shop, err := OpenShop(path)
 		if err != nil {
@@ -77,7 +81,6 @@ func openLog(ctx context.Context, path string, opt Options) (*Log, error) {
 	defer file.Close()
 	head := make([]byte, 4)
 	n, _ := file.ReadAt(head, 0)
-	extension := strings.ToLower(filepath.Ext(path))
 	switch start := string(head[:n]); {
 	case start == "PAR1" || extension == ".parquet":
 		return readParquetLog(ctx, path, file, size, opt)

@@ -22,6 +22,10 @@ var (
 // noTime is the Options.Time of tables whose order is that of time.
 const noTime = "-"
 
+// ErrColumns is in the errors that another choice of columns may help with, so
+// that a program can add how its users choose them.
+var ErrColumns = errors.New("choose the columns")
+
 // columns are the places of user, item and time in a row; time is -1 if the
 // order of rows is that of time.
 type columns struct{ user, item, time int }
@@ -171,7 +175,7 @@ func namedColumns(path string, names []string, opt Options) (columns, error) {
 	case timed && at.time < 0 && (opt.Time != "" || len(names) > 2):
 		return at, missingColumn(path, "time", opt.Time, names)
 	case at.user == at.item || at.user == at.time || at.item == at.time:
-		return at, fmt.Errorf("one column of %s cannot be two of user, item and time; choose others", path)
+		return at, fmt.Errorf("one column of %s cannot be two of user, item and time; %w", path, ErrColumns)
 	}
 	return at, nil
 }
@@ -194,10 +198,11 @@ func findColumn(names []string, choice string, usual []string) int {
 // missingColumn says which column could not be found, and among which.
 func missingColumn(path, what, choice string, names []string) error {
 	if choice != "" {
-		return fmt.Errorf("%s has no column %q for the %s; its first row is %q", path, choice, what, names)
+		return fmt.Errorf("%s has no column %q for the %s, among %q; %w", path, choice, what, names, ErrColumns)
 	}
+	order := ""
 	if what == "time" {
-		what += `, or "-" if rows are in chronological order`
+		order = fmt.Sprintf(", and %q for the time if rows are in chronological order", noTime)
 	}
-	return fmt.Errorf("no column of %s goes by a usual name; choose the %s (its first row is %q)", path, what, names)
+	return fmt.Errorf("no column of %s goes by a usual name for the %s, among %q; %w%s", path, what, names, ErrColumns, order)
 }

@@ -25,7 +25,7 @@ func parseTime(text string) (float64, error) {
 			return seconds(when), nil
 		}
 	}
-	return 0, fmt.Errorf("the time %q, which is neither a number nor a date such as 2024-01-31 23:59:59; choose another column", text)
+	return 0, fmt.Errorf("the time %q, which is neither a number nor a date such as 2024-01-31 23:59:59; correct it or %w, by name if there is a header", text, ErrColumns)
 }
 
 func seconds(when time.Time) float64 {

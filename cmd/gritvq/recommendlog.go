@@ -2,6 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -11,24 +15,56 @@ import (
 
 // logOptions choose a log and the part of it that counts.
 type logOptions struct {
-	path string
-	core int // least number of interactions of a user and of an item
+	path    string
+	core    int      // least number of interactions of a user and of an item
+	columns []string // of a table: user, item and, if chosen, time; nil to find them
 }
 
 func (o *logOptions) add(cmd *cobra.Command) {
-	cmd.Flags().IntVar(&o.core, "core", 0, "keep to users and items of at least so many interactions, taken away in turn until all have them")
+	f := cmd.Flags()
+	f.IntVar(&o.core, "core", 0, "keep to users and items of at least so many interactions, taken away in turn until all have them")
+	f.StringSliceVar(&o.columns, "columns", nil, "the columns `USER,ITEM,TIME` of a table, by name or by number from 1, as in visitorid,itemid,timestamp or 1,2,4;\n"+
+		"a TIME of - says that rows are in chronological order (default: found by the usual names)")
 }
 
 func (o logOptions) check() error {
+	_, err := o.options()
+	return err
+}
+
+// options are those of the package that reads logs.
+func (o logOptions) options() (interactions.Options, error) {
 	if o.core < 0 {
-		return usagef("--core %d must not be negative", o.core)
+		return interactions.Options{}, usagef("--core %d must not be negative", o.core)
 	}
-	return nil
+	out := interactions.Options{MinUser: o.core, MinItem: o.core}
+	if o.columns == nil {
+		return out, nil
+	}
+	var parts []string
+	for _, part := range o.columns {
+		parts = append(parts, strings.TrimSpace(part))
+	}
+	if len(parts) < 2 || len(parts) > 3 || slices.Contains(parts, "") {
+		return out, usagef("--columns %s: name user, item and, unless it goes by a usual name, time, as in visitorid,itemid,timestamp or 1,2,4", strings.Join(o.columns, ","))
+	}
+	out.User, out.Item = parts[0], parts[1]
+	if len(parts) == 3 {
+		out.Time = parts[2]
+	}
+	return out, nil
 }
 
 // open reads the log and says what it holds.
 func (o logOptions) open(ctx context.Context, s *streams) (*interactions.Log, error) {
-	log, err := interactions.Open(ctx, o.path, interactions.Options{MinUser: o.core, MinItem: o.core})
+	options, err := o.options()
+	if err != nil {
+		return nil, err
+	}
+	log, err := interactions.Open(ctx, o.path, options)
+	if errors.Is(err, interactions.ErrColumns) {
+		err = fmt.Errorf("%w: --columns USER,ITEM,TIME", err)
+	}
 	if err != nil {
 		return nil, err
 	}

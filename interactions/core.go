@@ -64,7 +64,7 @@ func (l *Log) Core(minUser, minItem int) *Log {
 
 // only copies the interactions of kept users with kept items.
 func (l *Log) only(keepUser func(int) bool, keepItem func(int32) bool) *Log {
-	part := &Log{path: l.path, offsets: []int{0}}
+	part := &Log{path: l.path, offsets: []int{0}, untimed: l.untimed}
 	numbers := make([]int32, l.Items()) // new ones, from 1
 	for u := range l.Users() {
 		if !keepUser(u) {

@@ -16,10 +16,16 @@ type Log struct {
 	items   []string
 	offsets []int   // [users+1] of sequences in taken
 	taken   []int32 // [interactions] items
+	untimed bool    // see InFileOrder
 }
 
 // Path is the name the log was opened by.
 func (l *Log) Path() string { return l.path }
+
+// InFileOrder says that the log came from a table without a column of times,
+// whose rows were taken to be in chronological order. Sequences are in it by
+// their format.
+func (l *Log) InFileOrder() bool { return l.untimed }
 
 // Users is the number of users.
 func (l *Log) Users() int { return len(l.users) }
@@ -126,6 +132,7 @@ type recorder struct {
 	userOf       []int32
 	itemOf       []int32
 	times        []float64 // empty where the file's order is the order of time
+	untimed      bool      // the file is a table without times
 }
 
 func (r *recorder) add(user, item string) {
@@ -136,7 +143,7 @@ func (r *recorder) add(user, item string) {
 // log sorts by user, then by time; interactions of one time stay in the order
 // of the file.
 func (r *recorder) log(path string) *Log {
-	l := &Log{path: path, users: r.users.list, items: r.items.list}
+	l := &Log{path: path, users: r.users.list, items: r.items.list, untimed: r.untimed}
 	l.offsets = make([]int, l.Users()+1)
 	for _, user := range r.userOf {
 		l.offsets[user+1]++

@@ -78,6 +78,34 @@ func TestTables(t *testing.T) {
 	}
 }
 
+// A table without times says so, also when a part of it is kept.
+func TestOrderOfTheFile(t *testing.T) {
+	type row struct {
+		User string `parquet:"user"`
+		Item string `parquet:"item"`
+	}
+	for name, c := range map[string]struct {
+		file, content string
+		opt           Options
+		want          bool
+	}{
+		"two columns": {"t.csv", "1,a\n1,b\n2,a\n", Options{MinUser: 2}, true},
+		"claimed":     {"t.csv", "1,a,9\n1,b,8\n", Options{Time: "-"}, true},
+		"parquet":     {"t.parquet", parquetText(t, []row{{"1", "a"}, {"1", "b"}}), Options{}, true},
+		"times":       {"t.csv", "1,a,9\n1,b,8\n", Options{}, false},
+		"sequences":   {"t.txt", "1 a b\n", Options{}, false},
+		"shop":        {"", "", Options{}, false},
+	} {
+		path := "synthetic:shop?users=5&items=9"
+		if c.file != "" {
+			path = writeFile(t, c.file, c.content)
+		}
+		if got := mustOpen(t, path, c.opt).InFileOrder(); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 func TestTablesThatAreWrong(t *testing.T) {
 	for name, c := range map[string]struct {
 		file, content string

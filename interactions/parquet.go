@@ -28,7 +28,7 @@ func readParquetLog(ctx context.Context, path string, file io.ReaderAt, size int
 	if at.time >= 0 {
 		chosen = append(chosen, names[at.time])
 	}
-	r, row := &recorder{}, 0
+	r, row := &recorder{untimed: at.time < 0}, 0
 	err = archive.EachRow(ctx, chosen, func(values []parquet.Value) error {
 		if err := r.proceed(ctx, path); err != nil {
 			return err

@@ -100,6 +100,7 @@ func readTable(ctx context.Context, path, extension string, rows rowReader, opt 
 	if err != nil {
 		return nil, err
 	}
+	r.untimed = at.time < 0
 	for skip := header; ; skip = false {
 		if !skip {
 			if err := r.addRow(ctx, path, fields, line, at); err != nil {

@@ -68,6 +68,9 @@ func (o logOptions) open(ctx context.Context, s *streams) (*interactions.Log, er
 	if err != nil {
 		return nil, err
 	}
+	if log.InFileOrder() {
+		s.remark("%s: rows are taken to be in chronological order", o.path)
+	}
 	stats := log.Stats()
 	s.remark("%s: %s users, %s items, %s interactions; a user has %s in the mean and %s in the median", o.path, report.Count(stats.Users), report.Count(stats.Items),
 		report.Count(stats.Interactions), report.Number(stats.MeanLength, 3), report.Number(stats.MedianLength, 3))

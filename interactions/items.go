@@ -49,14 +49,15 @@ func ReadItems(ctx context.Context, path string) (*Catalogue, error) {
 	}
 	defer file.Close()
 	var items []Item
+	text := withoutMark(file)
 	switch extension := strings.ToLower(filepath.Ext(path)); extension {
 	case ".jsonl", ".json":
-		items, err = readJSONItems(ctx, path, file)
+		items, err = readJSONItems(ctx, path, text)
 	case ".dat":
-		items, err = readTableItems(ctx, path, doubleColonRows(path, file), []string{"id", "title", "genres"})
+		items, err = readTableItems(ctx, path, doubleColonRows(path, text), []string{"id", "title", "genres"})
 	case ".csv", ".tsv":
 		var rows rowReader
-		if rows, err = tableRows(path, extension, file); err == nil {
+		if rows, err = tableRows(path, extension, text); err == nil {
 			items, err = readTableItems(ctx, path, rows, nil)
 		}
 	default:

@@ -12,8 +12,10 @@ func TestItems(t *testing.T) {
 			`{"id": 20, "short_text": "gun mats", "attributes": [1, 2]}` + "\n"},
 		"list and text": {"items.jsonl", `{"item": "10", "name": "Oil, pure", "store": "Coco", "category": ["Beauty", "", "Skin"]}` + "\n" +
 			`{"item": "20", "title": "gun mats", "categories": null}` + "\n"},
-		"genres": {"items.csv", "movieId,title,genres,brand\n10,\"Oil, pure\",Beauty|Skin,Coco\n20,gun mats,,\n"},
-		"tabs":   {"items.tsv", "genres\tbrand\tid\ttitle\nBeauty > Skin\tCoco\t10\tOil, pure\n\t\t20\tgun mats\n"},
+		"mark":      {"items.jsonl", "\xef\xbb\xbf" + `{"id": 10, "title": "Oil, pure", "brand": "Coco", "categories": "Beauty|Skin"}` + "\n" + `{"id": 20, "title": "gun mats"}`},
+		"mark, csv": {"items.csv", "\xef\xbb\xbfid,title,brand,genres\n10,\"Oil, pure\",Coco,Beauty|Skin\n20,gun mats,,\n"},
+		"genres":    {"items.csv", "movieId,title,genres,brand\n10,\"Oil, pure\",Beauty|Skin,Coco\n20,gun mats,,\n"},
+		"tabs":      {"items.tsv", "genres\tbrand\tid\ttitle\nBeauty > Skin\tCoco\t10\tOil, pure\n\t\t20\tgun mats\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := ReadItems(t.Context(), writeFile(t, c.file, c.content))
@@ -45,6 +47,10 @@ func TestMovies(t *testing.T) {
 	utf8, err := ReadItems(t.Context(), writeFile(t, "movies.dat", "73::Misérables, Les (1995)::Drama|Musical\n"))
 	if err != nil || utf8.Items[0].Title != got.Items[0].Title {
 		t.Errorf("%+v, %v", utf8, err)
+	}
+	marked, err := ReadItems(t.Context(), writeFile(t, "movies.dat", "\xef\xbb\xbf73::Misérables, Les (1995)::Drama\n"))
+	if err != nil || marked.Items[0].ID != "73" {
+		t.Errorf("%+v, %v", marked, err)
 	}
 }
 

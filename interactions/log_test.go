@@ -26,6 +26,9 @@ func TestSequences(t *testing.T) {
 	if got := l.Stats(); got != want {
 		t.Errorf("got %+v", got)
 	}
+	if got := render(mustOpen(t, writeFile(t, "s.txt", "\xef\xbb\xbf"+sequences), Options{})); got != render(l) {
+		t.Errorf("behind a byte order mark: %q", got)
+	}
 	_, err := Open(context.Background(), writeFile(t, "s.txt", "ann 1 2\nben\n"), Options{})
 	wantError(t, err, "line 2", `"ben" without items`)
 	_, err = Open(context.Background(), writeFile(t, "s.txt", "ann 1 2\nann 3\n"), Options{})

@@ -88,11 +88,12 @@ func openLog(ctx context.Context, path string, opt Options) (*Log, error) {
 		return nil, fmt.Errorf("%s is compressed; decompress it first", path)
 	}
 	var recorded *recorder
+	text := withoutMark(file)
 	if extension == ".txt" {
-		recorded, err = readSequences(ctx, path, file)
+		recorded, err = readSequences(ctx, path, text)
 	} else {
 		var rows rowReader
-		if rows, err = tableRows(path, extension, file); err == nil {
+		if rows, err = tableRows(path, extension, text); err == nil {
 			recorded, err = readTable(ctx, path, extension, rows, opt)
 		}
 	}

@@ -37,6 +37,16 @@ func readSequences(ctx context.Context, path string, in io.Reader) (*recorder, e
 	return r, scanError(path, lines)
 }
 
+// withoutMark skips the byte order mark that some programs put before UTF-8: it is
+// no part of the first name.
+func withoutMark(in io.Reader) io.Reader {
+	buffered := bufio.NewReaderSize(in, 1<<16)
+	if mark, _ := buffered.Peek(3); string(mark) == "\xef\xbb\xbf" {
+		_, _ = buffered.Discard(3)
+	}
+	return buffered
+}
+
 // newLines splits text into lines of at most maxLine bytes.
 func newLines(in io.Reader) *bufio.Scanner {
 	lines := bufio.NewScanner(in)

@@ -1,7 +1,6 @@
 package interactions
 
 import (
-	"bufio"
 	"context"
 	"encoding/csv"
 	"errors"
@@ -32,13 +31,9 @@ type columns struct{ user, item, time int }
 
 // tableRows chooses how to split a text into rows, by its extension.
 func tableRows(path, extension string, in io.Reader) (rowReader, error) {
-	buffered := bufio.NewReaderSize(in, 1<<16)
-	if mark, _ := buffered.Peek(3); string(mark) == "\xef\xbb\xbf" {
-		_, _ = buffered.Discard(3) // a byte order mark is no part of a name
-	}
 	switch extension {
 	case ".csv", ".tsv", ".tab", ".data":
-		table := csv.NewReader(buffered)
+		table := csv.NewReader(in)
 		table.ReuseRecord = true
 		if extension != ".csv" {
 			table.Comma, table.LazyQuotes = '\t', true
@@ -52,7 +47,7 @@ func tableRows(path, extension string, in io.Reader) (rowReader, error) {
 			return fields, line, nil
 		}, nil
 	case ".dat":
-		return doubleColonRows(path, buffered), nil
+		return doubleColonRows(path, in), nil
 	}
 	return nil, fmt.Errorf("%s is in no known format, by its extension; expected %s", path, logFormats)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -68,6 +69,9 @@ func (c *catalogue) read(ctx context.Context) error {
 		return err
 	}
 	defer v.Close()
+	if err := checkItemRows(ctx, v); err != nil {
+		return err
+	}
 	c.vectors = c.input
 	if c.itemsAt == "" {
 		c.items = make([]interactions.Item, v.Len())
@@ -85,6 +89,16 @@ func (c *catalogue) read(ctx context.Context) error {
 	}
 	c.items = list.Items
 	return nil
+}
+
+// checkItemRows refuses embeddings with NaN or Inf. Such rows cannot be dropped as
+// for train: every row is an item, and the items are named in their order.
+func checkItemRows(ctx context.Context, v *data.Vectors) error {
+	_, err := v.Scan(ctx, nil)
+	if bad, ok := errors.AsType[*data.NonFiniteError](err); ok {
+		return fmt.Errorf("row %d of %s holds NaN or Inf (%s), and every row is an item; embed it again, or leave the item out of all files", bad.Row, bad.Path, counted(bad.Count, "such row"))
+	}
+	return err
 }
 
 func isShop(input string) bool { return strings.HasPrefix(input, "synthetic:shop") }
@@ -164,9 +178,6 @@ func (c *catalogue) rows(ctx context.Context, dim int) ([]float32, error) {
 	}
 	x := make([]float32, v.Len()*v.Dim())
 	if err := v.Rows(0, v.Len(), x); err != nil {
-		return nil, err
-	}
-	if err := checkFinite(c.vectors, x, dim, 0); err != nil {
 		return nil, err
 	}
 	c.loaded = x

@@ -86,6 +86,14 @@ func New(backend compute.Backend, config Config, source Source, fingerprint, dir
 	return newTrainer(backend, config, source, fingerprint, dir, resume, observe, false)
 }
 
+// tooFew refuses data from which not every code of a level can start.
+func tooFew(tokens int, name string, codes int) error {
+	if tokens < 2 { // the fewest codes of a level
+		return fmt.Errorf("codes need at least 2 training %s to tell apart, and there is %d; give more data", name, tokens)
+	}
+	return fmt.Errorf("%d training %s are fewer than the %d codes of a level; use --codes %d or less, or more data", tokens, name, codes, tokens)
+}
+
 // newTrainer is New; with packs the network's variables travel together to the
 // embedded engine as well.
 func newTrainer(backend compute.Backend, config Config, source Source, fingerprint, dir string, resume bool, observe Observer, packs bool) (*Trainer, error) {
@@ -98,8 +106,7 @@ func newTrainer(backend compute.Backend, config Config, source Source, fingerpri
 		return nil, err
 	}
 	if tokens := source.Train.Len() * m.Tokens(); config.Quantizer.Placed() && tokens < config.Quantizer.Codes {
-		return nil, fmt.Errorf("%d training %s are fewer than the %d codes of a level; use --codes %d or less, or more data",
-			tokens, source.tokenName(), config.Quantizer.Codes, tokens)
+		return nil, tooFew(tokens, source.tokenName(), config.Quantizer.Codes)
 	}
 	sampler, err := data.NewSampler(source.Train, config.Train.Batch, config.Seed)
 	if err != nil {

@@ -25,6 +25,10 @@ type Options struct {
 	Progress func(done, total int)
 }
 
+// ErrFormat is in the errors about files that are of no known format, so that a
+// program that reads more than these can say so.
+var ErrFormat = errors.New("in no known format")
+
 // maxDim bounds the components of a row, so that a damaged header cannot ask
 // for absurd buffers.
 const maxDim = 1 << 20
@@ -164,5 +168,5 @@ func detect(path string, file io.ReaderAt, expected string) (string, error) {
 	case ".parquet":
 		return "", fmt.Errorf("%s is no parquet file: it starts with %q, expected %q; write it again", path, start, "PAR1")
 	}
-	return "", fmt.Errorf("%s is in no known format (by its first bytes and its extension); expected %s", path, expected)
+	return "", fmt.Errorf("%s is %w (by its first bytes and its extension); expected %s", path, ErrFormat, expected)
 }

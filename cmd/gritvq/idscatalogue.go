@@ -65,6 +65,9 @@ func (c *catalogue) read(ctx context.Context) error {
 		return writeNPY(c.vectors, shop.Vectors, shop.Dim)
 	}
 	v, err := data.Open(ctx, c.input, data.Options{})
+	if errors.Is(err, data.ErrFormat) {
+		return fmt.Errorf("%w, or titles in .jsonl, .csv, .tsv or .dat", err)
+	}
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 
 // Names that the fields of an item go by, the preferred one first.
 var (
-	idFields       = []string{"id", "item", "item_id", "movieId", "product_id", "parent_asin", "asin"}
+	idFields       = []string{"id", "item", "item_id", "movieId", "product_id", "parent_asin", "asin", "itemid", "iid", "movie_id", "productid", "product", "key"}
 	titleFields    = []string{"title", "name", "product_title", "short_text"}
 	textFields     = []string{"text"}
 	brandFields    = []string{"brand", "product_brand", "store"}
@@ -31,6 +31,8 @@ var (
 //     of which the first counts, or a text with "|" or ">" between them
 //   - .dat: id::title::categories, as MovieLens has it, in UTF-8 or Latin-1
 //   - .csv, .tsv: columns of these names, under a header
+//   - .parquet: the same, of which only that of the id must be there; the file
+//     may hold embeddings too
 //   - "synthetic:shop?...": the catalogue of a built-in shop, see NewShop
 //
 // ctx stops the reading. Errors are one sentence that names the file, the line
@@ -43,7 +45,7 @@ func ReadItems(ctx context.Context, path string) (*Catalogue, error) {
 		}
 		return shop.Catalogue, nil
 	}
-	file, _, err := data.OpenRegular(path)
+	file, size, err := data.OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}
@@ -60,8 +62,10 @@ func ReadItems(ctx context.Context, path string) (*Catalogue, error) {
 		if rows, err = tableRows(path, extension, text); err == nil {
 			items, err = readTableItems(ctx, path, rows, nil)
 		}
+	case ".parquet":
+		items, err = readParquetItems(ctx, path, file, size)
 	default:
-		return nil, fmt.Errorf("%s holds no items this program can read; expected .jsonl, .csv, .tsv or .dat", path)
+		return nil, fmt.Errorf("%s holds no items this program can read; expected .jsonl, .csv, .tsv, .dat or .parquet", path)
 	}
 	if err != nil {
 		return nil, err
@@ -162,16 +166,8 @@ func readTableItems(ctx context.Context, path string, rows rowReader, header []s
 		}
 		header = slices.Clone(first)
 	}
-	column := func(names []string) int {
-		for _, name := range names {
-			if i := slices.IndexFunc(header, func(h string) bool { return strings.EqualFold(strings.TrimSpace(h), name) }); i >= 0 {
-				return i
-			}
-		}
-		return -1
-	}
-	id, title, text, brand, category := column(idFields), column(titleFields), column(textFields), column(brandFields), column(categoryFields)
-	if id < 0 || title < 0 {
+	at := findItemColumns(header)
+	if at.id < 0 || at.title < 0 {
 		return nil, fmt.Errorf("the header of %s is %q: it needs a column for the id and one for the title", path, header)
 	}
 	var items []Item
@@ -186,19 +182,41 @@ func readTableItems(ctx context.Context, path string, rows rowReader, header []s
 		if err != nil {
 			return nil, err
 		}
-		field := func(at int) string {
-			if at < 0 || at >= len(fields) {
-				return ""
-			}
-			return strings.TrimSpace(utf8Text(fields[at]))
-		}
-		item := Item{ID: field(id), Title: field(title), Text: field(text), Categories: splitCategories(field(category))}
+		item := at.item(fields)
 		if item.ID == "" {
 			return nil, fmt.Errorf("line %d of %s has no id; fill or drop it", line, path)
 		}
-		item.describe(field(brand))
 		items = append(items, item)
 	}
+}
+
+// itemColumns are the places of an item's fields in a row, -1 for those that are
+// not there.
+type itemColumns struct{ id, title, text, brand, category int }
+
+func findItemColumns(header []string) itemColumns {
+	find := func(names []string) int {
+		for _, name := range names {
+			if i := slices.IndexFunc(header, func(h string) bool { return strings.EqualFold(strings.TrimSpace(h), name) }); i >= 0 {
+				return i
+			}
+		}
+		return -1
+	}
+	return itemColumns{find(idFields), find(titleFields), find(textFields), find(brandFields), find(categoryFields)}
+}
+
+// item reads a row; its ID is empty if the row has none.
+func (c itemColumns) item(fields []string) Item {
+	field := func(at int) string {
+		if at < 0 || at >= len(fields) {
+			return ""
+		}
+		return strings.TrimSpace(utf8Text(fields[at]))
+	}
+	item := Item{ID: field(c.id), Title: field(c.title), Text: field(c.text), Categories: splitCategories(field(c.category))}
+	item.describe(field(c.brand))
+	return item
 }
 
 // utf8Text returns text that is not UTF-8 as the Latin-1 that it then is.

@@ -2,6 +2,7 @@ package interactions
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 )
@@ -51,6 +52,44 @@ func TestMovies(t *testing.T) {
 	marked, err := ReadItems(t.Context(), writeFile(t, "movies.dat", "\xef\xbb\xbf73::Misérables, Les (1995)::Drama\n"))
 	if err != nil || marked.Items[0].ID != "73" {
 		t.Errorf("%+v, %v", marked, err)
+	}
+}
+
+// Parquet files name items beside whatever else they hold.
+func TestParquetItems(t *testing.T) {
+	type row struct {
+		Vector []float32 `parquet:"vector,list"`
+		Number *int64    `parquet:"Item_ID,optional"`
+		Title  string    `parquet:"title"`
+		Genres string    `parquet:"genres"`
+		Price  float64   `parquet:"price"`
+	}
+	var rows []row
+	for i := range int64(2000) {
+		number := 7*i - 70
+		rows = append(rows, row{[]float32{1, 2}, &number, "Oil", "Beauty|Skin", 3})
+	}
+	got, err := ReadItems(t.Context(), writeFile(t, "emb.parquet", parquetText(t, rows)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Len() != len(rows) || got.Items[3].ID != "-49" || got.Items[1999].ID != "13923" || got.Items[3].Text != "Oil. Beauty, Skin" {
+		t.Errorf("%d items, such as %+v", got.Len(), got.Items[3])
+	}
+	rows[1500].Number = rows[20].Number
+	_, err = ReadItems(t.Context(), writeFile(t, "emb.parquet", parquetText(t, rows)))
+	wantError(t, err, "emb.parquet", `items 20 and 1500 are both called "70"`)
+	rows[1500].Number = nil
+	_, err = ReadItems(t.Context(), writeFile(t, "emb.parquet", parquetText(t, rows)))
+	wantError(t, err, "row 1500 of", "has no id")
+	type bare struct {
+		Vector []float32 `parquet:"vector,list"`
+		Price  float64   `parquet:"price"`
+	}
+	_, err = ReadItems(t.Context(), writeFile(t, "emb.parquet", parquetText(t, []bare{{[]float32{1}, 2}})))
+	wantError(t, err, "emb.parquet", "no column for the id", "price")
+	if !errors.Is(err, ErrUnnamed) {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -40,6 +40,7 @@ type catalogue struct {
 	items   []interactions.Item
 	vectors string // file of embeddings; "" where the items are all that is known
 	loaded  []float32
+	named   bool // by the file of embeddings itself
 }
 
 // read finds the items, and their embeddings unless they are yet to be made from
@@ -77,11 +78,7 @@ func (c *catalogue) read(ctx context.Context) error {
 	}
 	c.vectors = c.input
 	if c.itemsAt == "" {
-		c.items = make([]interactions.Item, v.Len())
-		for i := range c.items {
-			c.items[i].ID = strconv.Itoa(i + 1)
-		}
-		return nil
+		return c.nameRows(ctx, v.Len())
 	}
 	list, err := interactions.ReadItems(ctx, c.itemsAt)
 	if err != nil {
@@ -91,6 +88,26 @@ func (c *catalogue) read(ctx context.Context) error {
 		return fmt.Errorf("%s has %s, %s has %s; give one row an item", c.itemsAt, counted(list.Len(), "item"), c.input, counted(v.Len(), "row"))
 	}
 	c.items = list.Items
+	return nil
+}
+
+// nameRows names the items of embeddings that came without a list of them: as the
+// file itself does, in a column of a parquet file, or by row numbers from 1.
+func (c *catalogue) nameRows(ctx context.Context, rows int) error {
+	if strings.EqualFold(filepath.Ext(c.input), ".parquet") {
+		list, err := interactions.ReadItems(ctx, c.input)
+		if err == nil {
+			c.items, c.named = list.Items, true
+			return nil
+		}
+		if !errors.Is(err, interactions.ErrUnnamed) {
+			return fmt.Errorf("%w, or name the items with --items", err)
+		}
+	}
+	c.items = make([]interactions.Item, rows)
+	for i := range c.items {
+		c.items[i].ID = strconv.Itoa(i + 1)
+	}
 	return nil
 }
 
@@ -112,10 +129,14 @@ func isItems(path string) bool {
 }
 
 // embedTitles gives embeddings to catalogues that came without: by the words
-// that titles share, all in one space. The encoder stays beside each.
+// that titles share, all in one space. The encoder stays beside each. It says
+// which of the others name their items.
 func embedTitles(s *streams, list []*catalogue) error {
 	var texts []string
 	for _, c := range list {
+		if c.named {
+			s.remark("%s names its items itself, such as %q; --items would name them otherwise", c.input, c.items[0].ID)
+		}
 		if c.vectors != "" {
 			continue
 		}

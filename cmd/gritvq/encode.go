@@ -120,7 +120,7 @@ func runEncode(ctx context.Context, s *streams, o encodeOptions) error {
 		if err := v.Rows(start, n, block); err != nil {
 			return err
 		}
-		if err := checkFinite(v.Path(), block, v.Dim(), start); err != nil {
+		if err := checkFinite(v.Path(), block, v.Dim(), start, "clean the file or pass --drop-nonfinite"); err != nil {
 			return err
 		}
 		codes, err := r.Encode(ctx, block, n, options)

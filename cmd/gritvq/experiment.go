@@ -108,7 +108,7 @@ func (e *experiment) importCodebook(ctx context.Context, s *streams, path string
 	if err := v.Rows(0, v.Len(), values); err != nil {
 		return err
 	}
-	if err := checkFinite(path, values, v.Dim(), 0); err != nil {
+	if err := checkFinite(path, values, v.Dim(), 0, "clean the file"); err != nil {
 		return err
 	}
 	network := m.InitNetwork(e.config.Seed, e.source.Mean, e.source.Variance)

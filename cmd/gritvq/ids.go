@@ -83,7 +83,7 @@ as --name says.
 	f.Lookup("levels").Usage = "codes of an ID; residual levels, or slices where the method has those"
 	f.Lookup("steps").Usage = "training steps (default 2000)"
 	f.Lookup("split").Hidden = true
-	f.StringArrayVar(&o.items, "items", nil, "names and titles of the items, in the order of the rows; once a catalogue (default: row numbers from 1)")
+	f.StringArrayVar(&o.items, "items", nil, "names and titles of the items, in the order of the rows: .jsonl, .csv, .tsv, .dat or .parquet; once a catalogue\n(default: a column of the embeddings' .parquet that is called id, item, asin or so, or row numbers from 1)")
 	f.StringArrayVar(&o.names, "name", nil, "name of a catalogue among several; once each")
 	f.BoolVar(&o.each, "each", false, "train a tokenizer for each of several catalogues instead of one on all")
 	f.StringVar(&o.tokenizer, "tokenizer", "", "use this trained tokenizer instead of training one")

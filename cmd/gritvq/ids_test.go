@@ -160,7 +160,8 @@ func TestRankedCodesBeginWithTheItemsOwn(t *testing.T) {
 				t.Fatal(err)
 			}
 			c := &catalogue{input: filepath.Join(dir, "emb.npy"), dir: ids}
-			if err := c.read(t.Context()); err != nil {
+			s, _, _ := silent()
+			if err := c.read(t.Context(), s); err != nil {
 				t.Fatal(err)
 			}
 			ranked, err := k.ranked(t.Context(), c)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 
 	"github.com/gritvq/gritvq/interactions"
 	"github.com/gritvq/gritvq/semid"
@@ -35,8 +36,11 @@ func runIDsAdd(ctx context.Context, s *streams, o idsAddOptions) error {
 	}
 	defer os.RemoveAll(staging)
 	fresh := &catalogue{input: o.input, itemsAt: o.items, dir: staging}
-	if err := fresh.read(ctx); err != nil {
+	if err := fresh.read(ctx, s); err != nil {
 		return err
+	}
+	if _, named := strconv.Atoi(table.Key(0)); fresh.counted && named != nil {
+		return fmt.Errorf("the items of %s have names, such as %q; name those of %s with --items", o.dir, table.Key(0), o.input)
 	}
 	if _, blind := k.(numbered); !blind {
 		if err := o.embed(fresh, staging); err != nil {
@@ -56,7 +60,7 @@ func runIDsAdd(ctx context.Context, s *streams, o idsAddOptions) error {
 	vocab := table.Vocab()
 	items := slices.Concat(old.Items[:table.Len()], fresh.items)
 	if err := table.Add(codes, fresh.keys(), ranked); err != nil {
-		if o.items == "" && !isItems(o.input) {
+		if fresh.counted {
 			return fmt.Errorf("%w; rows are called 1, 2, ... unless --items names them", err)
 		}
 		return err

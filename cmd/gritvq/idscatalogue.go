@@ -40,12 +40,12 @@ type catalogue struct {
 	items   []interactions.Item
 	vectors string // file of embeddings; "" where the items are all that is known
 	loaded  []float32
-	named   bool // by the file of embeddings itself
+	counted bool // items are called by their row numbers, for want of names
 }
 
 // read finds the items, and their embeddings unless they are yet to be made from
 // titles.
-func (c *catalogue) read(ctx context.Context) error {
+func (c *catalogue) read(ctx context.Context, s *streams) error {
 	if isItems(c.input) {
 		if c.itemsAt != "" {
 			return usagef("%s names the items itself; leave --items out", c.input)
@@ -78,7 +78,7 @@ func (c *catalogue) read(ctx context.Context) error {
 	}
 	c.vectors = c.input
 	if c.itemsAt == "" {
-		return c.nameRows(ctx, v.Len())
+		return c.nameRows(ctx, s, v.Len())
 	}
 	list, err := interactions.ReadItems(ctx, c.itemsAt)
 	if err != nil {
@@ -93,18 +93,19 @@ func (c *catalogue) read(ctx context.Context) error {
 
 // nameRows names the items of embeddings that came without a list of them: as the
 // file itself does, in a column of a parquet file, or by row numbers from 1.
-func (c *catalogue) nameRows(ctx context.Context, rows int) error {
+func (c *catalogue) nameRows(ctx context.Context, s *streams, rows int) error {
 	if strings.EqualFold(filepath.Ext(c.input), ".parquet") {
 		list, err := interactions.ReadItems(ctx, c.input)
 		if err == nil {
-			c.items, c.named = list.Items, true
+			c.items = list.Items
+			s.remark("%s names its items itself, such as %q; --items would name them otherwise", c.input, c.items[0].ID)
 			return nil
 		}
 		if !errors.Is(err, interactions.ErrUnnamed) {
 			return fmt.Errorf("%w, or name the items with --items", err)
 		}
 	}
-	c.items = make([]interactions.Item, rows)
+	c.items, c.counted = make([]interactions.Item, rows), true
 	for i := range c.items {
 		c.items[i].ID = strconv.Itoa(i + 1)
 	}
@@ -129,14 +130,10 @@ func isItems(path string) bool {
 }
 
 // embedTitles gives embeddings to catalogues that came without: by the words
-// that titles share, all in one space. The encoder stays beside each. It says
-// which of the others name their items.
+// that titles share, all in one space. The encoder stays beside each.
 func embedTitles(s *streams, list []*catalogue) error {
 	var texts []string
 	for _, c := range list {
-		if c.named {
-			s.remark("%s names its items itself, such as %q; --items would name them otherwise", c.input, c.items[0].ID)
-		}
 		if c.vectors != "" {
 			continue
 		}

@@ -43,7 +43,7 @@ func runIDs(ctx context.Context, s *streams, o idsOptions) (err error) {
 		}
 	}()
 	for _, c := range list {
-		if err := c.read(ctx); err != nil {
+		if err := c.read(ctx, s); err != nil {
 			return err
 		}
 	}

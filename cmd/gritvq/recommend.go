@@ -68,6 +68,7 @@ There, start with a smaller network and fewer steps, as in the last example.`,
 		Example: `  gritvq recommend train ids sequences.txt -o rec
   gritvq recommend train ids sequences.txt -o dual --model dual --steps 5000
   gritvq recommend train ids log.csv -o rec --core 5 --steps 5000 --set model.layers=2
+  gritvq recommend train ids events.csv -o rec --columns visitorid,itemid,timestamp
   gritvq recommend train ids log.csv -o rec --steps 1200 --batch 128 --set model.layers=2 --set model.width=64 \
     --set model.feed_forward=256 --set model.heads=4 --set model.head_dim=16 --set model.history=8 --set train.optimizer.rate=0.003`,
 		Args: arguments("IDS", "LOG"),

@@ -34,11 +34,11 @@ func openVectors(ctx context.Context, s *streams, path string, drop bool) (v *da
 }
 
 // checkFinite reports the first row of a block [n,dim] with NaN or Inf; start is
-// the block's first row.
-func checkFinite(path string, block []float32, dim, start int) error {
+// the block's first row, and advice what to do.
+func checkFinite(path string, block []float32, dim, start int, advice string) error {
 	for i, x := range block {
 		if x-x != 0 {
-			return fmt.Errorf("row %d of %s holds NaN or Inf; clean the file or pass --drop-nonfinite", start+i/dim, path)
+			return fmt.Errorf("row %d of %s holds NaN or Inf; %s", start+i/dim, path, advice)
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package interactions
 import (
 	"slices"
 	"sort"
+	"strings"
 
 	"github.com/gritvq/gritvq/internal/fingerprint"
 )
@@ -52,16 +53,30 @@ func (l *Log) Sequence(user int) []int32 {
 	return l.taken[l.offsets[user]:l.offsets[user+1]:l.offsets[user+1]]
 }
 
-// Fingerprint identifies what the log says, whatever the name and the layout of
-// its file: users, in their order, and what each of them took.
+// Fingerprint identifies what the log says, whatever the name, the layout and the
+// order of its file: the users and what each of them took.
 func (l *Log) Fingerprint() string {
+	order := make([]int, l.Users())
+	for u := range order {
+		order[u] = u
+	}
+	slices.SortFunc(order, func(a, b int) int { return strings.Compare(l.users[a], l.users[b]) })
 	h := fingerprint.New()
-	for u, user := range l.users {
-		h.Text(user)
+	for _, u := range order {
+		h.Text(l.users[u])
 		h.Number(uint64(len(l.Sequence(u))))
 		for _, item := range l.Sequence(u) {
 			h.Text(l.items[item])
 		}
+	}
+	return h.String()
+}
+
+// Order identifies the order in which the log numbers its users.
+func (l *Log) Order() string {
+	h := fingerprint.New()
+	for _, user := range l.users {
+		h.Text(user)
 	}
 	return h.String()
 }

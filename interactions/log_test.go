@@ -44,6 +44,13 @@ func TestFingerprint(t *testing.T) {
 	if got := of("other.csv", "user,item,time\nann,7,1\nann,8,2\nann,7,3\nann,x,4\nben,8,1\nben,7,2\ncy,x,1\ncy,x,2\ncy,x,3\n"); got != own {
 		t.Error("the same log has two fingerprints")
 	}
+	shuffled := "cy x x x\nben 8 7\nann 7 8 7 x\n"
+	if of("s.txt", shuffled) != own {
+		t.Error("the order of users changes the fingerprint")
+	}
+	if mustOpen(t, writeFile(t, "s.txt", shuffled), Options{}).Order() == mustOpen(t, writeFile(t, "s.txt", sequences), Options{}).Order() {
+		t.Error("the order of users is not told")
+	}
 	for _, text := range []string{"ann 7 8 7\nben 8 7\ncy x x x\n", "ann 7 8 7 x\nben 7 8\ncy x x x\n", "ann 7 8 7 x\nbob 8 7\ncy x x x\n", "ann 7 8 7 x 8\nben 7\ncy x x x\n"} {
 		if of("s.txt", text) == own {
 			t.Errorf("%q has the fingerprint of another log", text)

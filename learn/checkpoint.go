@@ -2,7 +2,9 @@ package learn
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 
@@ -18,7 +20,8 @@ const (
 // checkpointsKept are the newest and, in case it is damaged, the one before.
 const checkpointsKept = 2
 
-// IsLog says whether a file is the log of a run.
+// IsLog says whether a file is the log of a run, be it of one that has not come
+// to its first record.
 func IsLog(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
@@ -26,7 +29,8 @@ func IsLog(path string) bool {
 	}
 	defer f.Close()
 	var first Record
-	return json.NewDecoder(f).Decode(&first) == nil && first.Step > 0
+	err = json.NewDecoder(f).Decode(&first)
+	return errors.Is(err, io.EOF) || err == nil && first.Step > 0
 }
 
 // RemoveCheckpoints deletes the checkpoints of a run in dir.

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 
 	"github.com/gritvq/gritvq/interactions"
 	"github.com/gritvq/gritvq/semid"
@@ -39,8 +38,10 @@ func runIDsAdd(ctx context.Context, s *streams, o idsAddOptions) error {
 	if err := fresh.read(ctx, s); err != nil {
 		return err
 	}
-	if _, named := strconv.Atoi(table.Key(0)); fresh.counted && named != nil {
-		return fmt.Errorf("the items of %s have names, such as %q; name those of %s with --items", o.dir, table.Key(0), o.input)
+	if fresh.counted {
+		if err := fresh.countOn(table); err != nil {
+			return fmt.Errorf("the items of %s have names, %w; name those of %s with --items", o.dir, err, o.input)
+		}
 	}
 	if _, blind := k.(numbered); !blind {
 		if err := o.embed(fresh, staging); err != nil {
@@ -60,9 +61,6 @@ func runIDsAdd(ctx context.Context, s *streams, o idsAddOptions) error {
 	vocab := table.Vocab()
 	items := slices.Concat(old.Items[:table.Len()], fresh.items)
 	if err := table.Add(codes, fresh.keys(), ranked); err != nil {
-		if fresh.counted {
-			return fmt.Errorf("%w; rows are called 1, 2, ... unless --items names them", err)
-		}
 		return err
 	}
 	if versions := table.Versions(); versions[len(versions)-1].LastVocab > vocab[len(vocab)-1] {

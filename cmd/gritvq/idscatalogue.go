@@ -112,6 +112,20 @@ func (c *catalogue) nameRows(ctx context.Context, s *streams, rows int) error {
 	return nil
 }
 
+// countOn numbers items after those of a table that are numbered too; it fails on
+// one of these that is not.
+func (c *catalogue) countOn(table *semid.Table) error {
+	for row := range table.Len() {
+		if key := table.Key(row); key != strconv.Itoa(row+1) {
+			return fmt.Errorf("such as %q", key)
+		}
+	}
+	for i := range c.items {
+		c.items[i].ID = strconv.Itoa(table.Len() + i + 1)
+	}
+	return nil
+}
+
 // checkItemRows refuses embeddings with NaN or Inf. Such rows cannot be dropped as
 // for train: every row is an item, and the items are named in their order.
 func checkItemRows(ctx context.Context, v *data.Vectors) error {

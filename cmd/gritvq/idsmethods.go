@@ -51,7 +51,7 @@ func (o *idsOptions) chooseMethod() error {
 		return nil
 	}
 	if o.tokenizer != "" {
-		for _, flag := range []string{"method", "codes", "levels", "parts", "dim", "hidden", "steps", "batch", "preset", "config", "set"} {
+		for _, flag := range []string{"method", "codes", "levels", "parts", "dim", "hidden", "steps", "batch", "preset", "config", "set", "seed"} {
 			if given(flag) {
 				return usagef("--tokenizer %s is used as it was trained; leave --%s out", o.tokenizer, flag)
 			}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/gritvq/gritvq/bundle"
+	"github.com/gritvq/gritvq/data"
 	"github.com/gritvq/gritvq/semid"
 )
 
@@ -67,8 +68,12 @@ func runIDs(ctx context.Context, s *streams, o idsOptions) (err error) {
 	return showIDs(s, o.json, only.dir, k, table, table.Len())
 }
 
-// idsFiles are the files of a directory of IDs.
-var idsFiles = []string{semid.ManifestFile, semid.UnionFile, semid.ParquetFile, semid.JSONLFile, idsItems, idsReport, idsTextEncoder, idsVectors, shopVectors, unionVectors}
+// idsFiles are the files of a directory of IDs, and idsPassing those that come
+// before them: a run that was killed early leaves nothing else.
+var (
+	idsFiles   = []string{semid.ManifestFile, semid.UnionFile, semid.ParquetFile, semid.JSONLFile, idsItems, idsReport}
+	idsPassing = []string{idsTextEncoder, idsVectors, shopVectors, unionVectors}
+)
 
 // check refuses directories that hold something which nobody asked to replace.
 func (o idsOptions) check(list []*catalogue) error {
@@ -77,14 +82,16 @@ func (o idsOptions) check(list []*catalogue) error {
 			return fmt.Errorf("%s holds a finished table; choose another directory, --force to replace it, or gritvq ids add for new items", o.output)
 		}
 	}
-	begun := present(filepath.Join(o.output, idsTokenizer))
-	for _, dir := range append([]string{o.output}, directories(list)...) {
-		if err := refuseInput(dir, idsFiles, append(slices.Clone(o.inputs), o.items...)...); err != nil {
+	dirs, inputs, begun := directories(o.output, list), append(slices.Clone(o.inputs), o.items...), o.force
+	for _, dir := range dirs {
+		if err := refuseInput(dir, slices.Concat(idsFiles, idsPassing), inputs...); err != nil {
 			return err
 		}
 		begun = begun || present(filepath.Join(dir, idsTokenizer)) || present(filepath.Join(dir, semid.ManifestFile))
-		if begun || o.force {
-			continue
+	}
+	for _, dir := range dirs {
+		if begun {
+			break
 		}
 		if err := refuseForeign(dir, "table of IDs", idsFiles...); err != nil {
 			return err
@@ -93,11 +100,13 @@ func (o idsOptions) check(list []*catalogue) error {
 	return nil
 }
 
-// directories are those of catalogues.
-func directories(list []*catalogue) []string {
-	var dirs []string
+// directories are that of all IDs and those of the catalogues, each once.
+func directories(output string, list []*catalogue) []string {
+	dirs := []string{output}
 	for _, c := range list {
-		dirs = append(dirs, c.dir)
+		if c.dir != output {
+			dirs = append(dirs, c.dir)
+		}
 	}
 	return dirs
 }
@@ -156,24 +165,23 @@ func catalogueNames(inputs []string) []string {
 }
 
 // makeDirectories makes those of the tables. The returned function removes what
-// it made, unless there is more in them than embeddings that are made anew.
+// came into them since, but for what a run goes on from or cannot make anew.
 func makeDirectories(output string, list []*catalogue) (discard func(), err error) {
-	var made []string
+	var made, fresh []string
 	discard = func() {
+		for _, path := range fresh {
+			os.Remove(path)
+		}
 		for _, dir := range slices.Backward(made) {
-			for _, name := range []string{idsVectors, idsTextEncoder, shopVectors} {
-				os.Remove(filepath.Join(dir, name))
-			}
 			os.Remove(dir) // only if empty
 		}
 	}
-	dirs := []string{output}
-	for _, c := range list {
-		if c.dir != output {
-			dirs = append(dirs, c.dir)
+	for _, dir := range directories(output, list) {
+		for _, name := range idsPassing {
+			if path := filepath.Join(dir, name); !present(path) {
+				fresh = append(fresh, path)
+			}
 		}
-	}
-	for _, dir := range dirs {
 		_, missing := os.Stat(dir)
 		if err := makeDirectory(dir); err != nil {
 			discard()
@@ -203,22 +211,45 @@ func (o idsOptions) coder(ctx context.Context, s *streams, dir, vectors string) 
 	if state != bundle.Absent && !o.resume && !o.force {
 		return nil, fmt.Errorf("%s holds an unfinished run; --resume continues it, --force starts over", dir)
 	}
-	if state != bundle.Finished || o.force || !o.resume {
-		if o.force && !o.resume {
-			// Without its tokenizer a table could not be added to: from here on the
-			// directory is an unfinished one.
-			if err := semid.Clear(dir); err != nil {
+	if o.force && !o.resume {
+		// Without its tokenizer a table could not be added to: from here on the
+		// directory is an unfinished one, and nothing in it is gone on with.
+		for _, clear := range []func() error{func() error { return semid.Clear(dir) }, func() error { return bundle.Clear(own) }} {
+			if err := clear(); err != nil {
 				return nil, err
 			}
 		}
-		train := trainOptions{settings: o.settings, input: vectors, output: own, backend: o.backend, workers: o.workers, resume: o.resume, force: !o.resume}
-		quiet := *s
-		quiet.out = io.Discard
-		if err := runTrain(ctx, &quiet, train); err != nil {
+	}
+	if state == bundle.Finished && o.resume {
+		if err := trainedOn(ctx, own, vectors); err != nil {
 			return nil, err
 		}
 	}
+	train := trainOptions{settings: o.settings, input: vectors, output: own, backend: o.backend, workers: o.workers, resume: o.resume, force: !o.resume}
+	quiet := *s
+	quiet.out = io.Discard
+	if err := runTrain(ctx, &quiet, train); err != nil {
+		return nil, err
+	}
 	return openLearned(own, o.backend)
+}
+
+// trainedOn refuses a finished tokenizer that was trained on other embeddings.
+func trainedOn(ctx context.Context, dir, vectors string) error {
+	b, err := bundle.Load(dir)
+	if err != nil {
+		return err
+	}
+	v, err := data.Open(ctx, vectors, data.Options{})
+	if err != nil {
+		return err
+	}
+	defer v.Close()
+	stats, err := v.Scan(ctx, nil)
+	if err == nil && stats.Fingerprint != b.Manifest.Data.Fingerprint {
+		err = fmt.Errorf("%s was trained on other embeddings; choose another directory, or --force to start over", dir)
+	}
+	return err
 }
 
 // numbering is the coder of dense IDs, for one of several catalogues.

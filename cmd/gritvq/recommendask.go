@@ -90,7 +90,7 @@ func itemNames(list string) ([]string, error) {
 	if strings.TrimSpace(list) == "" {
 		return nil, nil
 	}
-	in := csv.NewReader(strings.NewReader(list))
+	in := csv.NewReader(strings.NewReader(strings.NewReplacer("\r\n", ",", "\n", ",").Replace(list)))
 	in.TrimLeadingSpace = true
 	names, err := in.Read()
 	if err != nil {

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -68,6 +70,15 @@ func (f searchFlags) catalogue(s *streams, dir string, trained *semid.Table) (*s
 	return fitting, f.ids, nil
 }
 
+// unreachable says of an error about items without IDs that the items may be
+// those which the model in dir has no number for.
+func (f searchFlags) unreachable(dir string, err error) error {
+	if f.ids == "" {
+		return err
+	}
+	return fmt.Errorf("%w; or train again, if they are in %s and %s has no number for them", err, f.ids, dir)
+}
+
 // suit refuses an index for a recommender that has none.
 func (f searchFlags) suit(r *recommender.Recommender) error {
 	if r.Config.Kind() == "generative" && (f.index != "" || f.effort != 0) {
@@ -111,7 +122,7 @@ func runRecommendEval(ctx context.Context, s *streams, o recommendEvalOptions) e
 	if err := o.search.check(); err != nil {
 		return err
 	}
-	if err := checkRanking("--per-user", o.perUser, o.log.path); err != nil {
+	if err := checkRanking("--per-user", o.perUser, o.dir, o.log.path); err != nil {
 		return err
 	}
 	if err := o.log.check(); err != nil {
@@ -139,7 +150,7 @@ func runRecommendEval(ctx context.Context, s *streams, o recommendEvalOptions) e
 	}
 	d, err := recommender.NewDataset(log, r.Table)
 	if err != nil {
-		return err
+		return o.search.unreachable(o.dir, err)
 	}
 	warnOfOtherData(s, o.dir, r.Manifest, d.Fingerprint())
 	backend, err := openEngine(o.backend)
@@ -186,13 +197,19 @@ func runRecommendEval(ctx context.Context, s *streams, o recommendEvalOptions) e
 }
 
 // checkRanking refuses a file of ranks that could not be written in the end, or
-// would replace what is read.
-func checkRanking(flag, path string, inputs ...string) error {
+// would replace what is read: inputs, and the model in dir.
+func checkRanking(flag, path, dir string, inputs ...string) error {
 	if path == "" {
 		return nil
 	}
 	if err := eval.CheckRankingName(path); err != nil {
 		return usagef("%s: %w", flag, err)
+	}
+	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
+		return usagef("%s %s: there is no directory %s; make it first", flag, path, filepath.Dir(path))
+	}
+	for _, name := range append(slices.Clone(modelFiles), filepath.Join(modeldir.IDsDir, semid.ParquetFile)) {
+		inputs = append(inputs, filepath.Join(dir, name))
 	}
 	return refuseInput(path, nil, inputs...)
 }

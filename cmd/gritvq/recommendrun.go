@@ -92,7 +92,7 @@ func runRecommendTrain(ctx context.Context, s *streams, o recommendTrainOptions)
 	o.warnOfLongRun(s, backend, "gritvq recommend train")
 	watch := newLearnProgress(s, c.Training().Steps)
 	trained, err := recommender.Train(ctx, backend, d, c, learn.Options{Dir: o.output, Resume: o.resumes(), Watch: watch.observer(),
-		Data: d.Fingerprint() + " " + table.Fingerprint()})
+		Data: d.Fingerprint() + " " + log.Order() + " " + table.Fingerprint()})
 	watch.done()
 	if err != nil {
 		return watch.stopped(err)

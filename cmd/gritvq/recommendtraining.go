@@ -104,14 +104,18 @@ var modelFiles = []string{modeldir.ManifestFile, modeldir.ModelFile, modeldir.Co
 // check refuses a directory that holds something which nobody asked to replace,
 // be it the IDs or one of the other inputs.
 func (o modelTraining) check(what, ids string, inputs ...string) error {
-	if same(o.output, ids) {
-		return usagef("-o %s is the directory of the IDs; choose another", o.output)
+	own := filepath.Join(o.output, modeldir.IDsDir)
+	if same(o.output, ids) || same(own, ids) {
+		return usagef("-o %s would replace the IDs in %s; choose another directory", o.output, ids)
 	}
-	if err := refuseInput(o.output, modelFiles, append(inputs, o.config)...); err != nil {
+	if err := refuseInput(o.output, modelFiles, inputs...); err != nil {
 		return err
 	}
 	made := modeldir.Made(o.output)
+	begun := present(o.checkpoint()) || learn.IsLog(filepath.Join(o.output, learn.LogFile)) // perhaps killed before its first checkpoint
 	switch {
+	case !made && !begun && present(own):
+		return fmt.Errorf("%s is there already and no %s's; choose another directory", own, what)
 	case !made && present(filepath.Join(o.output, modeldir.ManifestFile)):
 		return fmt.Errorf("%s holds something else than a %s; choose another directory", o.output, what)
 	case o.force:
@@ -119,7 +123,7 @@ func (o modelTraining) check(what, ids string, inputs ...string) error {
 		return fmt.Errorf("%s holds a finished %s; choose another directory, or --force to replace it", o.output, what)
 	case present(o.checkpoint()) && !o.resume:
 		return fmt.Errorf("%s holds an unfinished run; --resume continues it, --force starts over", o.output)
-	case present(o.checkpoint()) || learn.IsLog(filepath.Join(o.output, learn.LogFile)): // a run of ours, perhaps killed before its first checkpoint
+	case begun:
 	default:
 		return refuseForeign(o.output, what, modelFiles...)
 	}

@@ -118,7 +118,7 @@ func runRetrieveEval(ctx context.Context, s *streams, o retrieveEvalOptions) err
 	if err := o.search.check(); err != nil {
 		return err
 	}
-	if err := checkRanking("--per-query", o.perQuery, o.source.Names...); err != nil {
+	if err := checkRanking("--per-query", o.perQuery, o.dir, o.source.Names...); err != nil {
 		return err
 	}
 	if err := useWorkers(o.workers); err != nil {
@@ -134,7 +134,7 @@ func runRetrieveEval(ctx context.Context, s *streams, o retrieveEvalOptions) err
 	}
 	d, err := openSearches(ctx, s, o.source, titles, r.Table)
 	if err != nil {
-		return err
+		return o.search.unreachable(o.dir, err)
 	}
 	warnOfOtherData(s, o.dir, r.Manifest, d.Fingerprint())
 	backend, err := openEngine(o.backend)

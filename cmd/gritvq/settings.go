@@ -225,11 +225,13 @@ func fitToSize(c *fit.Config, base fit.Config, sets []string) {
 	lower("train.log", &c.Train.Log, base.Train.Log, steps/40)
 }
 
-// named says whether one of the assignments of --set is to a key.
+// named says whether one of the assignments of --set is to a key, or to a section
+// that it is in.
 func named(sets []string, key string) bool {
 	return slices.ContainsFunc(sets, func(assignment string) bool {
 		name, _, _ := strings.Cut(assignment, "=")
-		return strings.TrimSpace(name) == key
+		name = strings.TrimSpace(name)
+		return name == key || strings.HasPrefix(key, name+".")
 	})
 }
 

@@ -214,8 +214,11 @@ func (o idsOptions) coder(ctx context.Context, s *streams, dir, vectors string) 
 	if o.force && !o.resume {
 		// Without its tokenizer a table could not be added to: from here on the
 		// directory is an unfinished one, and nothing in it is gone on with.
-		for _, clear := range []func() error{func() error { return semid.Clear(dir) }, func() error { return bundle.Clear(own) }} {
-			if err := clear(); err != nil {
+		if err := semid.Clear(dir); err != nil {
+			return nil, err
+		}
+		if state != bundle.Absent {
+			if err := bundle.Clear(own); err != nil {
 				return nil, err
 			}
 		}

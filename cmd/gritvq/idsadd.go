@@ -39,8 +39,8 @@ func runIDsAdd(ctx context.Context, s *streams, o idsAddOptions) error {
 		return err
 	}
 	if fresh.counted {
-		if err := fresh.countOn(table); err != nil {
-			return fmt.Errorf("the items of %s have names, %w; name those of %s with --items", o.dir, err, o.input)
+		if name := fresh.countOn(table); name != "" {
+			return fmt.Errorf("the items of %s have names, such as %q; name those of %s with --items", o.dir, name, o.input)
 		}
 	}
 	if _, blind := k.(numbered); !blind {
@@ -58,14 +58,13 @@ func runIDsAdd(ctx context.Context, s *streams, o idsAddOptions) error {
 			return err
 		}
 	}
-	vocab := table.Vocab()
+	then := lastVocab(table)
 	items := slices.Concat(old.Items[:table.Len()], fresh.items)
 	if err := table.Add(codes, fresh.keys(), ranked); err != nil {
 		return err
 	}
-	if versions := table.Versions(); versions[len(versions)-1].LastVocab > vocab[len(vocab)-1] {
-		s.remark("note: up to %d items now have the same codes: models trained on earlier versions leave out those beyond %d (gritvq ids --spare keeps numbers free)",
-			versions[len(versions)-1].LastVocab, vocab[len(vocab)-1])
+	if now := lastVocab(table); now > then {
+		s.remark("note: up to %d items now have the same codes: models trained on earlier versions leave out those beyond %d (gritvq ids --spare keeps numbers free)", now, then)
 	}
 	// The items first: names without IDs do no harm, IDs without names would.
 	if err := writeItems(o.dir, items); err != nil {
@@ -79,6 +78,9 @@ func runIDsAdd(ctx context.Context, s *streams, o idsAddOptions) error {
 	}
 	return showIDs(s, o.json, o.dir, k, table, len(fresh.items))
 }
+
+// lastVocab is the number of values of the last position of an ID.
+func lastVocab(t *semid.Table) int { return t.Vocab()[t.Width()-1] }
 
 // embed gives new items that came as titles embeddings in the space of the
 // catalogue's, and refuses what does not go with them.

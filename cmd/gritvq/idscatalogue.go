@@ -112,18 +112,18 @@ func (c *catalogue) nameRows(ctx context.Context, s *streams, rows int) error {
 	return nil
 }
 
-// countOn numbers items after those of a table that are numbered too; it fails on
-// one of these that is not.
-func (c *catalogue) countOn(table *semid.Table) error {
+// countOn numbers items after those of a table that are numbered too. If one of
+// these has a name instead it does nothing and returns that.
+func (c *catalogue) countOn(table *semid.Table) (name string) {
 	for row := range table.Len() {
 		if key := table.Key(row); key != strconv.Itoa(row+1) {
-			return fmt.Errorf("such as %q", key)
+			return key
 		}
 	}
 	for i := range c.items {
 		c.items[i].ID = strconv.Itoa(table.Len() + i + 1)
 	}
-	return nil
+	return ""
 }
 
 // checkItemRows refuses embeddings with NaN or Inf. Such rows cannot be dropped as

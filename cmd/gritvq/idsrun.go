@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/gritvq/gritvq/bundle"
-	"github.com/gritvq/gritvq/data"
 	"github.com/gritvq/gritvq/semid"
 )
 
@@ -84,7 +83,7 @@ func (o idsOptions) check(list []*catalogue) error {
 	}
 	dirs, inputs, begun := directories(o.output, list), append(slices.Clone(o.inputs), o.items...), o.force
 	for _, dir := range dirs {
-		if err := refuseInput(dir, slices.Concat(idsFiles, idsPassing), inputs...); err != nil {
+		if err := refuseInput(inside(dir, slices.Concat(idsFiles, idsPassing)...), inputs...); err != nil {
 			return err
 		}
 		begun = begun || present(filepath.Join(dir, idsTokenizer)) || present(filepath.Join(dir, semid.ManifestFile))
@@ -223,11 +222,6 @@ func (o idsOptions) coder(ctx context.Context, s *streams, dir, vectors string) 
 			}
 		}
 	}
-	if state == bundle.Finished && o.resume {
-		if err := trainedOn(ctx, own, vectors); err != nil {
-			return nil, err
-		}
-	}
 	train := trainOptions{settings: o.settings, input: vectors, output: own, backend: o.backend, workers: o.workers, resume: o.resume, force: !o.resume}
 	quiet := *s
 	quiet.out = io.Discard
@@ -235,24 +229,6 @@ func (o idsOptions) coder(ctx context.Context, s *streams, dir, vectors string) 
 		return nil, err
 	}
 	return openLearned(own, o.backend)
-}
-
-// trainedOn refuses a finished tokenizer that was trained on other embeddings.
-func trainedOn(ctx context.Context, dir, vectors string) error {
-	b, err := bundle.Load(dir)
-	if err != nil {
-		return err
-	}
-	v, err := data.Open(ctx, vectors, data.Options{})
-	if err != nil {
-		return err
-	}
-	defer v.Close()
-	stats, err := v.Scan(ctx, nil)
-	if err == nil && stats.Fingerprint != b.Manifest.Data.Fingerprint {
-		err = fmt.Errorf("%s was trained on other embeddings; choose another directory, or --force to start over", dir)
-	}
-	return err
 }
 
 // numbering is the coder of dense IDs, for one of several catalogues.

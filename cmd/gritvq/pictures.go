@@ -96,10 +96,7 @@ const defaultPerceptual = 0.1
 
 // perceptual finds the network of the perceptual loss and settles its weight.
 func perceptual(s *streams, o trainOptions, c *fit.Config) (*feature.LPIPS, error) {
-	explicit := o.settings.flags.Changed("perceptual") || c.Train.Perceptual > 0
-	for _, assignment := range o.settings.sets {
-		explicit = explicit || strings.HasPrefix(assignment, "train.perceptual=")
-	}
+	explicit := o.settings.flags.Changed("perceptual") || c.Train.Perceptual > 0 || named(o.settings.sets, "train.perceptual")
 	if explicit && c.Train.Perceptual == 0 {
 		return nil, nil
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/gritvq/gritvq/config"
-	"github.com/gritvq/gritvq/internal/gradtest"
+	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/task/recommender"
 )
 
@@ -104,8 +104,9 @@ func TestConfigurationDecidesTheModel(t *testing.T) {
 
 // Who trains with the defaults and without a GPU is told what awaits him.
 func TestLongRunsAreAnnounced(t *testing.T) {
-	if !gradtest.Embedded() {
-		t.Skip("the engine of this test compiles")
+	backend, failure := engine.Open(engine.Embedded)
+	if failure != nil {
+		t.Fatal(failure)
 	}
 	for _, c := range []struct {
 		o    modelTraining
@@ -116,7 +117,7 @@ func TestLongRunsAreAnnounced(t *testing.T) {
 		{modelTraining{given: func(string) bool { return false }, sets: []string{"model.layers=1"}}, false},
 	} {
 		s, _, err := silent()
-		c.o.warnOfLongRun(s, gradtest.Engine(t), "gritvq recommend train")
+		c.o.warnOfLongRun(s, backend, "gritvq recommend train")
 		if got := strings.Contains(err.String(), "take hours here"); got != c.want {
 			t.Errorf("%+v: %q", c.o.sets, err)
 		}

@@ -65,7 +65,7 @@ func (f searchFlags) catalogue(s *streams, dir string, trained *semid.Table) (*s
 	}
 	if left := table.Len() - fitting.Len(); left > 0 {
 		s.remark("note: %s of %s cannot be found: so many have the same codes, and %s has numbers for %d; train again, with IDs that gritvq ids --spare leaves room in",
-			counted(left, "item"), f.ids, dir, trained.Vocab()[trained.Width()-1])
+			counted(left, "item"), f.ids, dir, lastVocab(trained))
 	}
 	return fitting, f.ids, nil
 }
@@ -208,10 +208,8 @@ func checkRanking(flag, path, dir string, inputs ...string) error {
 	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
 		return usagef("%s %s: there is no directory %s; make it first", flag, path, filepath.Dir(path))
 	}
-	for _, name := range append(slices.Clone(modelFiles), filepath.Join(modeldir.IDsDir, semid.ParquetFile)) {
-		inputs = append(inputs, filepath.Join(dir, name))
-	}
-	return refuseInput(path, nil, inputs...)
+	model := append(inside(dir, modelFiles...), filepath.Join(dir, modeldir.IDsDir, semid.ParquetFile))
+	return refuseInput([]string{path}, append(model, inputs...)...)
 }
 
 // warnOfOtherData says that a model was trained on other data than it is scored

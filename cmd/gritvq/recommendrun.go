@@ -90,9 +90,10 @@ func runRecommendTrain(ctx context.Context, s *streams, o recommendTrainOptions)
 	}
 	s.remark("training on %s examples: IDs of %d codes, %s", report.Count(d.Examples()), table.Width(), m)
 	o.warnOfLongRun(s, backend, "gritvq recommend train")
+	fingerprint := d.Fingerprint()
 	watch := newLearnProgress(s, c.Training().Steps)
 	trained, err := recommender.Train(ctx, backend, d, c, learn.Options{Dir: o.output, Resume: o.resumes(), Watch: watch.observer(),
-		Data: d.Fingerprint() + " " + log.Order() + " " + table.Fingerprint()})
+		Data: fingerprint + " " + log.Order() + " " + table.Fingerprint()})
 	watch.done()
 	if err != nil {
 		return watch.stopped(err)
@@ -103,7 +104,7 @@ func runRecommendTrain(ctx context.Context, s *streams, o recommendTrainOptions)
 		return err
 	}
 	r := &recommender.Recommender{Config: c, Model: trained.Model, Weights: trained.Weights, Table: table, Manifest: modeldir.Manifest{
-		CreatedBy: "gritvq " + version(), Created: time.Now().UTC().Truncate(time.Second), Command: s.command, Data: baseName(o.log.path), DataHash: d.Fingerprint(),
+		CreatedBy: "gritvq " + version(), Created: time.Now().UTC().Truncate(time.Second), Command: s.command, Data: baseName(o.log.path), DataHash: fingerprint,
 		Users: log.Users(), Steps: c.Training().Steps, Seconds: trained.Seconds, Validation: validation.Means()}}
 	if err := copyItems(o.ids, o.output); err != nil {
 		return err

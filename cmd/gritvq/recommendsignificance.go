@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/report"
@@ -15,7 +14,7 @@ func comparedCutoffs(a, b *eval.Ranking) []int {
 	if b.Depth > 0 && (a.Depth == 0 || b.Depth < a.Depth) {
 		shorter = b
 	}
-	return slices.DeleteFunc(shorter.Cutoffs(), func(k int) bool { return k > 20 })
+	return shorter.Cutoffs()
 }
 
 func runSignificance(s *streams, o significanceOptions) error {

@@ -108,7 +108,7 @@ func (o modelTraining) check(what, ids string, inputs ...string) error {
 	if same(o.output, ids) || same(own, ids) {
 		return usagef("-o %s would replace the IDs in %s; choose another directory", o.output, ids)
 	}
-	if err := refuseInput(o.output, modelFiles, inputs...); err != nil {
+	if err := refuseInput(inside(o.output, modelFiles...), inputs...); err != nil {
 		return err
 	}
 	made := modeldir.Made(o.output)
@@ -128,16 +128,6 @@ func (o modelTraining) check(what, ids string, inputs ...string) error {
 		return refuseForeign(o.output, what, modelFiles...)
 	}
 	return nil
-}
-
-// same says whether two paths are of one file or directory.
-func same(a, b string) bool {
-	x, err := os.Stat(a)
-	if err != nil {
-		return false
-	}
-	y, err := os.Stat(b)
-	return err == nil && os.SameFile(x, y)
 }
 
 // claim makes the directory and, with --force, clears it.

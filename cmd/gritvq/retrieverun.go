@@ -67,9 +67,10 @@ func runRetrieveTrain(ctx context.Context, s *streams, o retrieveTrainOptions) e
 		return err
 	}
 	o.warnOfLongRun(s, backend, "gritvq retrieve train")
+	fingerprint := d.Fingerprint()
 	watch := newLearnProgress(s, c.Train.Steps)
 	r, err := retrieval.Train(ctx, backend, d, c, learn.Options{Dir: o.output, Resume: o.resumes(), Watch: watch.observer(),
-		Data: d.Fingerprint() + " " + table.Fingerprint()})
+		Data: fingerprint + " " + table.Fingerprint()})
 	watch.done()
 	if err != nil {
 		return watch.stopped(err)
@@ -80,7 +81,7 @@ func runRetrieveTrain(ctx context.Context, s *streams, o retrieveTrainOptions) e
 		return err
 	}
 	r.Manifest = modeldir.Manifest{
-		CreatedBy: "gritvq " + version(), Created: time.Now().UTC().Truncate(time.Second), Command: s.command, Data: o.source.String(), DataHash: d.Fingerprint(),
+		CreatedBy: "gritvq " + version(), Created: time.Now().UTC().Truncate(time.Second), Command: s.command, Data: o.source.String(), DataHash: fingerprint,
 		Queries: len(d.Queries(interactions.TrainPart)), Steps: c.Train.Steps, Seconds: r.Seconds, Validation: validation.Means()}
 	if err := copyItems(o.ids, o.output); err != nil {
 		return err

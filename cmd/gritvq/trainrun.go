@@ -35,10 +35,9 @@ func runTrain(ctx context.Context, s *streams, o trainOptions) error {
 	if err != nil {
 		return err
 	}
+	e := &experiment{dir: o.output, resume: o.resume && !o.force}
 	switch {
-	case state == bundle.Finished && o.resume && !o.force:
-		return showFinished(s, o, c)
-	case state == bundle.Finished && !o.force:
+	case state == bundle.Finished && !o.force && !o.resume:
 		return fmt.Errorf("%s holds a finished tokenizer; choose another directory, or --force to replace it", o.output)
 	case state == bundle.Unfinished && !o.resume && !o.force:
 		return fmt.Errorf("%s holds an unfinished run; --resume continues it, --force starts over", o.output)
@@ -48,7 +47,6 @@ func runTrain(ctx context.Context, s *streams, o trainOptions) error {
 			return err
 		}
 	}
-	e := &experiment{dir: o.output, resume: o.resume && !o.force}
 	dropped := 0
 	if c.Model.Pictures() {
 		e.source, e.fingerprint, err = openPictureSource(ctx, s, o, c)
@@ -66,6 +64,9 @@ func runTrain(ctx context.Context, s *streams, o trainOptions) error {
 	source := e.source
 	e.config = c
 	defer source.Close()
+	if state == bundle.Finished && e.resume {
+		return e.showFinished(s, o)
+	}
 	if _, err := c.Tokenizer(source.Input()); err != nil {
 		return o.settings.unsuited(c.Quantizer.Method, err)
 	}
@@ -141,28 +142,35 @@ func refuseForeign(dir, what string, names ...string) error {
 	return nil
 }
 
-// refuseInput reports an input that would be replaced: one of the named files of
-// a directory, or, where there are no names, the file itself.
-func refuseInput(output string, names []string, inputs ...string) error {
-	targets := []string{output}
-	if len(names) > 0 {
-		targets = nil
-		for _, name := range names {
-			targets = append(targets, filepath.Join(output, name))
-		}
-	}
+// refuseInput reports an input that is one of the files to be written.
+func refuseInput(targets []string, inputs ...string) error {
 	for _, target := range targets {
-		there, err := os.Stat(target)
-		if err != nil {
-			continue
-		}
 		for _, input := range inputs {
-			if read, err := os.Stat(input); err == nil && os.SameFile(there, read) {
+			if same(target, input) {
 				return usagef("%s is read, and would be replaced by what is made of it; choose another place for the output", input)
 			}
 		}
 	}
 	return nil
+}
+
+// inside are the paths of files in a directory.
+func inside(dir string, names ...string) []string {
+	paths := make([]string, len(names))
+	for i, name := range names {
+		paths[i] = filepath.Join(dir, name)
+	}
+	return paths
+}
+
+// same says whether two paths are of one file or directory.
+func same(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
 }
 
 // claim prepares the output directory. The returned function undoes it after a
@@ -229,13 +237,20 @@ func (e *experiment) store(ctx context.Context, manifest bundle.Manifest, result
 }
 
 // showFinished answers --resume where nothing is left to do.
-func showFinished(s *streams, o trainOptions, c fit.Config) error {
+func (e *experiment) showFinished(s *streams, o trainOptions) error {
 	b, err := bundle.Load(o.output)
 	if err != nil {
 		return err
 	}
-	if !reflect.DeepEqual(b.Config, c) {
-		return fmt.Errorf("%s was finished with other settings; choose another directory, or --force to replace it", o.output)
+	other := ""
+	switch {
+	case !reflect.DeepEqual(b.Config, e.config):
+		other = "settings"
+	case b.Manifest.Data.Fingerprint != e.fingerprint:
+		other = "data"
+	}
+	if other != "" {
+		return fmt.Errorf("%s was finished with other %s; choose another directory, or --force to replace it", o.output, other)
 	}
 	s.remark("%s is already finished", o.output)
 	return showTrained(s, o, b.Manifest)

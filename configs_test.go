@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/gritvq/gritvq/config"
-	"github.com/gritvq/gritvq/fit"
-	"github.com/gritvq/gritvq/task/recommender"
-	"github.com/gritvq/gritvq/task/retrieval"
+	"github.com/gritvq/gritvq/task/recommend"
+	"github.com/gritvq/gritvq/task/recommend/retrieval"
+	"github.com/gritvq/gritvq/train/vqtrain"
 )
 
 // Every published configuration is complete and valid for this version, and its
@@ -31,9 +31,9 @@ func TestConfigsAreValid(t *testing.T) {
 		case strings.HasPrefix(name, "ids-"):
 			command = "gritvq ids "
 		case name == "recommend-generative.yaml":
-			command, check = "gritvq recommend train ", validRecommender(new(recommender.Generative))
+			command, check = "gritvq recommend train ", validRecommender(new(recommend.Generative))
 		case name == "recommend-dual.yaml":
-			command, check = "gritvq recommend train ", validRecommender(new(recommender.Dual))
+			command, check = "gritvq recommend train ", validRecommender(new(recommend.Dual))
 		case name == "recommend-search.yaml":
 			command, check = "gritvq retrieve train ", validSearch
 		}
@@ -50,7 +50,7 @@ func TestConfigsAreValid(t *testing.T) {
 }
 
 func validTokenizer(document []byte) error {
-	var c fit.Config
+	var c vqtrain.Config
 	if err := config.Decode(document, &c); err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func validTokenizer(document []byte) error {
 	return errors.Join(c.Validate(), c.Quantizer.Validate(max(1, c.Model.Dim)), pictures)
 }
 
-func validRecommender(c recommender.Config) func([]byte) error {
+func validRecommender(c recommend.Config) func([]byte) error {
 	return func(document []byte) error {
 		if err := config.Decode(document, c); err != nil {
 			return err

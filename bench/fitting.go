@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas32"
 
-	"github.com/gritvq/gritvq/data"
+	"github.com/gritvq/gritvq/dataset/vectors"
 	"github.com/gritvq/gritvq/index"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/vq"
@@ -139,7 +139,7 @@ func meanSquare(c vq.Config, fitted vq.Fitted, sample vq.Sample) (float64, error
 }
 
 func readSample(ctx context.Context, path string) (vq.Sample, error) {
-	v, err := data.Open(ctx, path, data.Options{})
+	v, err := vectors.Open(ctx, path, vectors.Options{})
 	if err != nil {
 		return vq.Sample{}, err
 	}
@@ -149,7 +149,7 @@ func readSample(ctx context.Context, path string) (vq.Sample, error) {
 }
 
 func writeSample(path string, s vq.Sample) error {
-	w, err := data.CreateVectors(path, s.Dim, s.N)
+	w, err := vectors.CreateVectors(path, s.Dim, s.N)
 	if err != nil {
 		return err
 	}

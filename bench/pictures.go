@@ -13,10 +13,10 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gritvq/gritvq/config"
-	"github.com/gritvq/gritvq/data"
+	"github.com/gritvq/gritvq/dataset"
+	"github.com/gritvq/gritvq/dataset/images"
 	"github.com/gritvq/gritvq/engine"
-	"github.com/gritvq/gritvq/fit"
-	"github.com/gritvq/gritvq/images"
+	"github.com/gritvq/gritvq/train/vqtrain"
 	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
 )
@@ -42,7 +42,7 @@ func pictureChild(name, backendName string, steps int, set []string) error {
 		return nearestChild(backend)
 	}
 	scenario := pictureScenarios[name]
-	c, err := fit.Pictures("default", scenario[0])
+	c, err := vqtrain.Pictures("default", scenario[0])
 	if err != nil {
 		return err
 	}
@@ -68,8 +68,8 @@ func pictureChild(name, backendName string, steps int, set []string) error {
 	defer os.RemoveAll(dir)
 	var stamps []time.Time
 	begun := time.Now()
-	trainer, err := fit.New(backend, c, fit.Source{Images: pictures, HeldImages: pictures, Train: data.All(pictures.Len())}, "scenes", dir, false,
-		fit.Observer{Step: func(fit.Record) { stamps = append(stamps, time.Now()) }})
+	trainer, err := vqtrain.New(backend, c, vqtrain.Source{Images: pictures, HeldImages: pictures, Train: dataset.All(pictures.Len())}, "scenes", dir, false,
+		vqtrain.Observer{Step: func(vqtrain.Record) { stamps = append(stamps, time.Now()) }})
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"github.com/gritvq/gritvq/report"
-	"github.com/gritvq/gritvq/task/recon"
+	"github.com/gritvq/gritvq/task/picture"
 	"github.com/gritvq/gritvq/tokenizer"
 )
 
@@ -12,22 +12,22 @@ import (
 type pictureMeasure = measure[pictureRun]
 
 // held makes a measure of the held-out pictures.
-func held(title string, decimals int, goal float64, of func(recon.Scores) float64) pictureMeasure {
+func held(title string, decimals int, goal float64, of func(picture.Scores) float64) pictureMeasure {
 	return pictureMeasure{title, decimals, false, goal, func(r pictureRun) float64 { return r.scored(of) }}
 }
 
 var (
-	psnr         = held("PSNR (dB)", 2, 1, func(s recon.Scores) float64 { return s.PSNR })
-	ssim         = held("SSIM", 4, 1, func(s recon.Scores) float64 { return s.SSIM })
-	lpips        = held("LPIPS", 4, -1, func(s recon.Scores) float64 { return s.LPIPS })
-	frechet      = held("Frechet", 2, -1, func(s recon.Scores) float64 { return s.Frechet })
-	kid          = held("KID", 4, -1, func(s recon.Scores) float64 { return s.KID })
-	bitsPerPixel = held("bits/pixel", 4, 0, func(s recon.Scores) float64 { return s.BitsPerPixel })
+	psnr         = held("PSNR (dB)", 2, 1, func(s picture.Scores) float64 { return s.PSNR })
+	ssim         = held("SSIM", 4, 1, func(s picture.Scores) float64 { return s.SSIM })
+	lpips        = held("LPIPS", 4, -1, func(s picture.Scores) float64 { return s.LPIPS })
+	frechet      = held("Frechet", 2, -1, func(s picture.Scores) float64 { return s.Frechet })
+	kid          = held("KID", 4, -1, func(s picture.Scores) float64 { return s.KID })
+	bitsPerPixel = held("bits/pixel", 4, 0, func(s picture.Scores) float64 { return s.BitsPerPixel })
 	usedTraining = pictureMeasure{"codes used, training", 1, true, 1, func(r pictureRun) float64 {
 		return r.onTraining(func(s tokenizer.PictureScores) float64 { return s.Utilization.Mean })
 	}}
 	usedHeld = pictureMeasure{"codes used, held out", 1, true, 1, func(r pictureRun) float64 {
-		return r.scored(func(s recon.Scores) float64 { return s.Utilization.Mean })
+		return r.scored(func(s picture.Scores) float64 { return s.Utilization.Mean })
 	}}
 )
 
@@ -37,13 +37,13 @@ var pictureMeasures = []pictureMeasure{
 	{"tokens/code, training", 1, false, 0, func(r pictureRun) float64 {
 		return r.onTraining(func(s tokenizer.PictureScores) float64 { return s.TokensPerCode })
 	}},
-	held("tokens/code, held out", 1, 0, func(s recon.Scores) float64 { return s.TokensPerCode }),
+	held("tokens/code, held out", 1, 0, func(s picture.Scores) float64 { return s.TokensPerCode }),
 	{"dead", 1, true, 0, func(r pictureRun) float64 {
 		return r.onTraining(func(s tokenizer.PictureScores) float64 { return s.DeadRate })
 	}},
-	held("perplexity", 0, 0, func(s recon.Scores) float64 { return s.Perplexity.Mean }),
+	held("perplexity", 0, 0, func(s picture.Scores) float64 { return s.Perplexity.Mean }),
 	bitsPerPixel,
-	held("bits/pixel, coded", 4, 0, func(s recon.Scores) float64 { return s.CodedBitsPerPixel }),
+	held("bits/pixel, coded", 4, 0, func(s picture.Scores) float64 { return s.CodedBitsPerPixel }),
 	{"seconds", 0, false, 0, func(r pictureRun) float64 { return r.Train.Seconds }},
 }
 

@@ -5,23 +5,23 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/gritvq/gritvq/task/recon"
+	"github.com/gritvq/gritvq/task/picture"
 	"github.com/gritvq/gritvq/tokenizer"
 )
 
 // pictureRun is one line of a file of picture runs: a tokenizer that was trained
 // and scored, or why that failed.
 type pictureRun struct {
-	ID      string       `json:"id"` // its first letter names the table it was made for
-	Data    string       `json:"data,omitempty"`
-	Method  string       `json:"method,omitempty"`
-	Seed    uint64       `json:"seed,omitempty"`
-	Flags   string       `json:"flags,omitempty"` // of gritvq train, beside those above
-	Seconds float64      `json:"seconds"`
-	Train   trained      `json:"train,omitzero"`  // what train --json printed
-	Scores  recon.Scores `json:"scores,omitzero"` // what eval --json printed
-	Course  [][]*float64 `json:"course,omitempty"`
-	Failed  string       `json:"failed,omitempty"`
+	ID      string         `json:"id"` // its first letter names the table it was made for
+	Data    string         `json:"data,omitempty"`
+	Method  string         `json:"method,omitempty"`
+	Seed    uint64         `json:"seed,omitempty"`
+	Flags   string         `json:"flags,omitempty"` // of gritvq train, beside those above
+	Seconds float64        `json:"seconds"`
+	Train   trained        `json:"train,omitzero"`  // what train --json printed
+	Scores  picture.Scores `json:"scores,omitzero"` // what eval --json printed
+	Course  [][]*float64   `json:"course,omitempty"`
+	Failed  string         `json:"failed,omitempty"`
 }
 
 // The columns of a course.
@@ -74,7 +74,7 @@ func (r pictureRun) levels() int { return flagOf(r.Flags, "--levels", 1) }
 func (r pictureRun) settings() string { return withoutFlags(r.Flags, "--codes", "--levels") }
 
 // scored returns a score of the held-out pictures, NaN where eval did not run.
-func (r pictureRun) scored(of func(recon.Scores) float64) float64 {
+func (r pictureRun) scored(of func(picture.Scores) float64) float64 {
 	if r.Scores.Images == 0 {
 		return math.NaN()
 	}

@@ -13,12 +13,12 @@ import (
 	"strconv"
 
 	"github.com/gomlx/compute"
-	"github.com/gritvq/gritvq/bundle"
+	"github.com/gritvq/gritvq/artifact/bundle"
+	"github.com/gritvq/gritvq/dataset/images"
 	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/feature"
-	"github.com/gritvq/gritvq/images"
-	"github.com/gritvq/gritvq/task/recon"
+	"github.com/gritvq/gritvq/task/picture"
 	"github.com/gritvq/gritvq/tokenizer"
 )
 
@@ -184,9 +184,9 @@ func tokenizerCoders(ctx context.Context, bundles []string, backend compute.Back
 		if err != nil {
 			return nil, err
 		}
-		files := recon.Files{Tokenizer: b.Tokenizer, Fingerprint: b.Manifest.Fingerprint(), Entropy: b.Entropy}
+		files := picture.Files{Tokenizer: b.Tokenizer, Fingerprint: b.Manifest.Fingerprint(), Entropy: b.Entropy}
 		for levels := 1; levels <= b.Manifest.Layout.Levels; levels++ {
-			encoder := recon.Encoder{Runtime: r, Options: tokenizer.Options{Levels: levels}}
+			encoder := picture.Encoder{Runtime: r, Options: tokenizer.Options{Levels: levels}}
 			setting := filepath.Base(dir)
 			if b.Manifest.Layout.Levels > 1 {
 				setting += fmt.Sprintf(", %d of %d levels", levels, b.Manifest.Layout.Levels)

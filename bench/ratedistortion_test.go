@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gritvq/gritvq/images"
+	"github.com/gritvq/gritvq/dataset/images"
 )
 
 // TestNeed asks at known points of a curve, between them and beyond them.

@@ -14,9 +14,10 @@ import (
 	"time"
 
 	"github.com/gritvq/gritvq/config"
-	"github.com/gritvq/gritvq/data"
+	"github.com/gritvq/gritvq/dataset"
+	"github.com/gritvq/gritvq/dataset/vectors"
 	"github.com/gritvq/gritvq/engine"
-	"github.com/gritvq/gritvq/fit"
+	"github.com/gritvq/gritvq/train/vqtrain"
 )
 
 // measured is one training scenario's cost.
@@ -27,7 +28,7 @@ type measured struct {
 
 // training is a run that is ready to start.
 type training struct {
-	*fit.Trainer
+	*vqtrain.Trainer
 	closers []func()
 }
 
@@ -47,7 +48,7 @@ func prepare(source, method string, steps int, step func(), set ...string) (_ *t
 			t.close()
 		}
 	}()
-	c, err := fit.Default(method)
+	c, err := vqtrain.Default(method)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +59,7 @@ func prepare(source, method string, steps int, step func(), set ...string) (_ *t
 			return nil, err
 		}
 	}
-	vectors, err := data.Open(context.Background(), source, data.Options{})
+	vectors, err := vectors.Open(context.Background(), source, vectors.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -76,8 +77,8 @@ func prepare(source, method string, steps int, step func(), set ...string) (_ *t
 	if err != nil {
 		return nil, err
 	}
-	t.Trainer, err = fit.New(backend, c, fit.Source{Vectors: vectors, HeldVectors: vectors, Train: data.All(vectors.Len()),
-		Mean: stats.Mean, Variance: stats.Variance}, stats.Fingerprint, dir, false, fit.Observer{Step: func(fit.Record) { step() }})
+	t.Trainer, err = vqtrain.New(backend, c, vqtrain.Source{Vectors: vectors, HeldVectors: vectors, Train: dataset.All(vectors.Len()),
+		Mean: stats.Mean, Variance: stats.Variance}, stats.Fingerprint, dir, false, vqtrain.Observer{Step: func(vqtrain.Record) { step() }})
 	if err != nil {
 		return nil, err
 	}

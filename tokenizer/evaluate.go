@@ -4,7 +4,8 @@ import (
 	"context"
 	"math"
 
-	"github.com/gritvq/gritvq/data"
+	"github.com/gritvq/gritvq/dataset"
+	"github.com/gritvq/gritvq/dataset/vectors"
 	"github.com/gritvq/gritvq/eval"
 )
 
@@ -33,7 +34,7 @@ const evaluationRows = 4 * BlockRows
 
 // Evaluate scores the rows of a selection; progress (may be nil) is told how
 // many are done. The usage by code is returned for histograms.
-func (r *Runtime) Evaluate(ctx context.Context, vectors *data.Vectors, rows data.Selection, o Options, progress func(done, total int)) (Scores, *eval.Usage, error) {
+func (r *Runtime) Evaluate(ctx context.Context, vectors *vectors.Vectors, rows dataset.Selection, o Options, progress func(done, total int)) (Scores, *eval.Usage, error) {
 	layout := r.tokenizer.Quantizer.Layout()
 	vocab := layout.VocabOf(o.Levels)
 	usage, err := eval.NewUsage(vocab)

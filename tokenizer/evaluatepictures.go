@@ -6,9 +6,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/gritvq/gritvq/data"
+	"github.com/gritvq/gritvq/dataset"
+	"github.com/gritvq/gritvq/dataset/images"
 	"github.com/gritvq/gritvq/eval"
-	"github.com/gritvq/gritvq/images"
 )
 
 // PictureScores say how close reconstructed pictures are and how codes are used.
@@ -36,7 +36,7 @@ type Pair struct {
 // EvaluatePictures encodes and decodes the centres of pictures. visit, if not
 // nil, sees every batch, whose slices it must not keep. Damaged pictures are
 // left out and counted.
-func (r *Runtime) EvaluatePictures(ctx context.Context, set *images.Set, rows data.Selection, o Options, visit func(Pair) error) (PictureScores, *eval.Usage, error) {
+func (r *Runtime) EvaluatePictures(ctx context.Context, set *images.Set, rows dataset.Selection, o Options, visit func(Pair) error) (PictureScores, *eval.Usage, error) {
 	layout := r.tokenizer.Quantizer.Layout()
 	vocab := layout.VocabOf(o.Levels)
 	usage, err := eval.NewUsage(vocab)

@@ -11,7 +11,8 @@ import (
 
 	"github.com/gomlx/gomlx/core/graph"
 
-	"github.com/gritvq/gritvq/data"
+	"github.com/gritvq/gritvq/dataset"
+	"github.com/gritvq/gritvq/dataset/vectors"
 	"github.com/gritvq/gritvq/internal/gradtest"
 	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
@@ -30,7 +31,7 @@ func TestCodesDependOnTheVectorAlone(t *testing.T) {
 		for _, parts := range []int{1, 2} {
 			tok, set := newTokenizer(t, c, quantizer(t, "grit", parts), dim)
 			r := runtime(t, tok, set)
-			x := vectors(n, dim, 21)
+			x := sampleRows(n, dim, 21)
 			for _, o := range []Options{{}, {Beam: 3}} {
 				whole := encode(t, r, x, n, o)
 				positions := r.Positions(o)
@@ -68,7 +69,7 @@ func TestDecodeIsTheHardReconstruction(t *testing.T) {
 			for _, parts := range []int{1, 2} {
 				tok, set := newTokenizer(t, c, quantizer(t, method, parts), dim)
 				r := runtime(t, tok, set)
-				x := vectors(BlockRows, dim, 31)
+				x := sampleRows(BlockRows, dim, 31)
 				codes := encode(t, r, x, BlockRows, Options{})
 				got, err := r.Decode(t.Context(), codes, BlockRows, r.Positions(Options{}))
 				if err != nil {
@@ -118,7 +119,7 @@ func TestDecodeInPieces(t *testing.T) {
 	tok, set := newTokenizer(t, models["network"], quantizer(t, "grit", 1), 8)
 	r := runtime(t, tok, set)
 	const n = 50
-	codes := encode(t, r, vectors(n, 8, 41), n, Options{})
+	codes := encode(t, r, sampleRows(n, 8, 41), n, Options{})
 	whole, err := r.Decode(t.Context(), codes, n, 3)
 	if err != nil {
 		t.Fatal(err)
@@ -141,7 +142,7 @@ func TestFewerLevels(t *testing.T) {
 		tok, set := newTokenizer(t, models["vectors themselves"], quantizer(t, "ste", parts), 8)
 		r := runtime(t, tok, set)
 		const n = 200
-		x := vectors(n, 8, 51)
+		x := sampleRows(n, 8, 51)
 		all := encode(t, r, x, n, Options{})
 		previous := math.Inf(1)
 		for levels := 1; levels <= 3; levels++ {
@@ -212,7 +213,7 @@ func TestRuntimeErrors(t *testing.T) {
 func TestRuntimeIsSafeForConcurrentUse(t *testing.T) {
 	tok, set := newTokenizer(t, models["network"], quantizer(t, "grit", 1), 8)
 	r := runtime(t, tok, set)
-	x := vectors(64, 8, 61)
+	x := sampleRows(64, 8, 61)
 	want := encode(t, r, x, 64, Options{})
 	var group sync.WaitGroup
 	for range 6 {
@@ -233,7 +234,7 @@ func TestRuntimeIsSafeForConcurrentUse(t *testing.T) {
 
 // Scores of a small set equal those computed from its reconstruction by hand.
 func TestEvaluate(t *testing.T) {
-	vectors, err := data.Open(t.Context(), "synthetic:mixture?rows=5000&dim=8", data.Options{})
+	vectors, err := vectors.Open(t.Context(), "synthetic:mixture?rows=5000&dim=8", vectors.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +242,7 @@ func TestEvaluate(t *testing.T) {
 	tok, set := newTokenizer(t, models["vectors themselves"], quantizer(t, "ste", 1), 8)
 	r := runtime(t, tok, set)
 	var done []int
-	rows := data.All(4500)
+	rows := dataset.All(4500)
 	scores, usage, err := r.Evaluate(t.Context(), vectors, rows, Options{Levels: 2}, func(n, total int) { done = append(done, n, total) })
 	if err != nil {
 		t.Fatal(err)

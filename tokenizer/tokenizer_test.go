@@ -32,7 +32,7 @@ func newTokenizer(t testing.TB, c Config, q vq.Config, input int) (*Tokenizer, w
 		t.Fatal(err)
 	}
 	defer encoder.Close()
-	z, err := encoder.Latents(t.Context(), vectors(300, input, 5), 300)
+	z, err := encoder.Latents(t.Context(), sampleRows(300, input, 5), 300)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func newTokenizer(t testing.TB, c Config, q vq.Config, input int) (*Tokenizer, w
 	return tok, set.Merge("quantizer", codes)
 }
 
-func vectors(n, dim int, seed uint64) []float32 {
+func sampleRows(n, dim int, seed uint64) []float32 {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	x := make([]float32, n*dim)
 	for i := range x {
@@ -119,7 +119,7 @@ func TestDecodeUndoesStandardization(t *testing.T) {
 		if !tok.Identity() || tok.Dim() != 6 {
 			t.Fatalf("identity %v, dimension %d", tok.Identity(), tok.Dim())
 		}
-		x := vectors(10, 6, 8)
+		x := sampleRows(10, 6, 8)
 		got := onGraph(t, set, x, 10, 6, func(v weights.Vars, x *graph.Node) []*graph.Node {
 			return []*graph.Node{tok.Decode(v, tok.Encode(v, x))}
 		})[0]
@@ -160,7 +160,7 @@ func TestLossIsTheStandardizedError(t *testing.T) {
 	c := Config{Dim: 4, Hidden: []int{7}, Activation: "silu", Standardize: "feature"}
 	tok, set := newTokenizer(t, c, quantizer(t, "grit", 1), 6)
 	const n = 30
-	x := vectors(n, 6, 9)
+	x := sampleRows(n, 6, 9)
 	got := onGraph(t, set, x, n, 6, func(v weights.Vars, x *graph.Node) []*graph.Node {
 		pass := tok.Pass(&vq.Context{Vars: v, Training: true}, x)
 		return []*graph.Node{pass.Error(), tok.Decode(v, pass.Quantized.Hard), tok.Unquantized(v, x).Error(), tok.Decode(v, tok.Encode(v, x))}

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/gritvq/gritvq/bundle"
-	"github.com/gritvq/gritvq/codec"
-	"github.com/gritvq/gritvq/data"
+	"github.com/gritvq/gritvq/artifact/bundle"
+	"github.com/gritvq/gritvq/codes"
+	"github.com/gritvq/gritvq/dataset/vectors"
 	"github.com/gritvq/gritvq/internal/atomicfile"
 )
 
@@ -20,11 +20,11 @@ const packedExtension = ".gvq"
 func isPacked(path string) bool { return strings.EqualFold(filepath.Ext(path), packedExtension) }
 
 // createCodes starts a file of codes in the format of its extension.
-func createCodes(path string, b *bundle.Bundle, vocab []int, rows int) (data.CodeWriter, error) {
+func createCodes(path string, b *bundle.Bundle, vocab []int, rows int) (vectors.CodeWriter, error) {
 	if !isPacked(path) {
 		switch strings.ToLower(filepath.Ext(path)) {
 		case ".npy", ".parquet", ".jsonl":
-			return data.CreateCodes(path, vocab, rows)
+			return vectors.CreateCodes(path, vocab, rows)
 		}
 		return nil, usagef("%s has no extension for codes: use .npy, .parquet, .jsonl or %s", path, packedExtension)
 	}
@@ -32,11 +32,11 @@ func createCodes(path string, b *bundle.Bundle, vocab []int, rows int) (data.Cod
 	if err != nil {
 		return nil, err
 	}
-	header := codec.Header{Vocab: make([]uint32, len(vocab)), Rows: uint64(rows), Fingerprint: b.Manifest.Fingerprint()}
+	header := codes.Header{Vocab: make([]uint32, len(vocab)), Rows: uint64(rows), Fingerprint: b.Manifest.Fingerprint()}
 	for i, k := range vocab {
 		header.Vocab[i] = uint32(k)
 	}
-	writer, err := codec.NewWriter(file, header)
+	writer, err := codes.NewWriter(file, header)
 	if err != nil {
 		file.Abort()
 		return nil, fmt.Errorf("cannot write %s: %w", path, err)
@@ -47,7 +47,7 @@ func createCodes(path string, b *bundle.Bundle, vocab []int, rows int) (data.Cod
 // packedWriter makes the packed format a data.CodeWriter.
 type packedWriter struct {
 	file   *atomicfile.File
-	writer *codec.Writer
+	writer *codes.Writer
 }
 
 func (w *packedWriter) WriteRows(codes []uint32) error { return w.writer.WriteRows(codes) }
@@ -74,7 +74,7 @@ type codeReader interface {
 // another tokenizer is refused unless force.
 func openCodes(path string, b *bundle.Bundle, force bool) (codeReader, error) {
 	if !isPacked(path) {
-		return data.OpenCodes(path)
+		return vectors.OpenCodes(path)
 	}
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -88,7 +88,7 @@ func openCodes(path string, b *bundle.Bundle, force bool) (codeReader, error) {
 		file.Close()
 		return nil, fmt.Errorf("cannot read the codes: %w", err)
 	}
-	reader, err := codec.NewReader(file, info.Size())
+	reader, err := codes.NewReader(file, info.Size())
 	if err != nil {
 		file.Close()
 		return nil, fmt.Errorf("%s: %w; copy or encode it again", path, err)
@@ -103,7 +103,7 @@ func openCodes(path string, b *bundle.Bundle, force bool) (codeReader, error) {
 // packedReader makes the packed format a codeReader.
 type packedReader struct {
 	file   *os.File
-	reader *codec.Reader
+	reader *codes.Reader
 }
 
 func (r *packedReader) Len() int    { return int(r.reader.Header().Rows) }

@@ -10,12 +10,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gritvq/gritvq/bundle"
-	"github.com/gritvq/gritvq/codec"
-	"github.com/gritvq/gritvq/images"
-	"github.com/gritvq/gritvq/picture"
+	"github.com/gritvq/gritvq/artifact/bundle"
+	"github.com/gritvq/gritvq/codes"
+	"github.com/gritvq/gritvq/dataset/images"
 	"github.com/gritvq/gritvq/report"
-	"github.com/gritvq/gritvq/task/recon"
+	"github.com/gritvq/gritvq/task/picture"
+	"github.com/gritvq/gritvq/task/picture/draw"
 	"github.com/gritvq/gritvq/tokenizer"
 )
 
@@ -36,8 +36,8 @@ type codedPicture struct {
 	PlainBits    float64 `json:"plain_bits_per_pixel"` // of the codes without entropy coding
 }
 
-func files(b *bundle.Bundle) recon.Files {
-	return recon.Files{Tokenizer: b.Tokenizer, Fingerprint: b.Manifest.Fingerprint(), Entropy: b.Entropy}
+func files(b *bundle.Bundle) picture.Files {
+	return picture.Files{Tokenizer: b.Tokenizer, Fingerprint: b.Manifest.Fingerprint(), Entropy: b.Entropy}
 }
 
 // encodePicture writes one picture of any size as an entropy-coded file.
@@ -51,7 +51,7 @@ func encodePicture(ctx context.Context, s *streams, o encodeOptions, b *bundle.B
 	if err != nil {
 		return err
 	}
-	grid, err := recon.Encoder{Runtime: r, Options: tokenizer.Options{Levels: o.levels, Beam: o.beam}}.Encode(ctx, p)
+	grid, err := picture.Encoder{Runtime: r, Options: tokenizer.Options{Levels: o.levels, Beam: o.beam}}.Encode(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -90,9 +90,9 @@ func isCodedPicture(path string) bool {
 		return false
 	}
 	defer file.Close()
-	head := make([]byte, len(codec.PictureMagic))
+	head := make([]byte, len(codes.PictureMagic))
 	_, err = io.ReadFull(file, head)
-	return err == nil && string(head) == codec.PictureMagic
+	return err == nil && string(head) == codes.PictureMagic
 }
 
 // decodePicture restores one picture.
@@ -104,11 +104,11 @@ func decodePicture(ctx context.Context, s *streams, o decodeOptions, b *bundle.B
 	if err != nil {
 		return err
 	}
-	p, err := recon.Encoder{Runtime: r}.Decode(ctx, grid)
+	p, err := picture.Encoder{Runtime: r}.Decode(ctx, grid)
 	if err != nil {
 		return err
 	}
-	if err := picture.WritePNG(o.output, p); err != nil {
+	if err := draw.WritePNG(o.output, p); err != nil {
 		return err
 	}
 	if o.json {

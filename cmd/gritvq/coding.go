@@ -8,8 +8,8 @@ import (
 	"os"
 	"strings"
 
-	"github.com/gritvq/gritvq/bundle"
-	"github.com/gritvq/gritvq/data"
+	"github.com/gritvq/gritvq/artifact/bundle"
+	"github.com/gritvq/gritvq/dataset/vectors"
 	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/spf13/cobra"
 )
@@ -38,7 +38,7 @@ func (o *codingOptions) addFlags(cmd *cobra.Command) {
 type coding struct {
 	bundle  *bundle.Bundle
 	runtime *tokenizer.Runtime
-	vectors *data.Vectors
+	vectors *vectors.Vectors
 	dropped int // rows left out
 	options tokenizer.Options
 }

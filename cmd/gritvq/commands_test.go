@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gritvq/gritvq/fit"
+	"github.com/gritvq/gritvq/train/vqtrain"
 )
 
 // silent is a set of streams into buffers.
@@ -21,10 +21,10 @@ func silent() (s *streams, out, err *bytes.Buffer) {
 }
 
 // trainConfig parses a train command line and returns its configuration.
-func trainConfig(t *testing.T, args ...string) (fit.Config, error) {
+func trainConfig(t *testing.T, args ...string) (vqtrain.Config, error) {
 	t.Helper()
 	s, _, _ := silent()
-	var c fit.Config
+	var c vqtrain.Config
 	cmd := newTrainCommand(s, func(_ context.Context, _ *streams, o trainOptions) (err error) {
 		c, err = o.settings.config()
 		return err
@@ -44,7 +44,7 @@ func TestSettingsPrecedence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	base, err := fit.Default("ema")
+	base, err := vqtrain.Default("ema")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,16 +80,16 @@ func TestFlagsBecomeSettings(t *testing.T) {
 	if c, err = trainConfig(t, "--codes", "4"); err != nil || c.Quantizer.Mix.Rank > 4 {
 		t.Errorf("rank %d for 4 codes, %v", c.Quantizer.Mix.Rank, err)
 	}
-	base, err := fit.Default("grit")
+	base, err := vqtrain.Default("grit")
 	if err != nil {
 		t.Fatal(err)
 	}
 	// A short run is lowered to its size but for what --set names, if only to repeat the preset.
 	short := []string{"--steps", "60"}
-	for key, value := range map[string]func(fit.Config) int{
-		"train.schedule.warmup": func(c fit.Config) int { return c.Train.Schedule.Warmup },
-		"train.evaluate":        func(c fit.Config) int { return c.Train.Evaluate },
-		"train.log":             func(c fit.Config) int { return c.Train.Log },
+	for key, value := range map[string]func(vqtrain.Config) int{
+		"train.schedule.warmup": func(c vqtrain.Config) int { return c.Train.Schedule.Warmup },
+		"train.evaluate":        func(c vqtrain.Config) int { return c.Train.Evaluate },
+		"train.log":             func(c vqtrain.Config) int { return c.Train.Log },
 	} {
 		lowered, err := trainConfig(t, short...)
 		if err != nil || value(lowered) >= value(base) {
@@ -101,7 +101,7 @@ func TestFlagsBecomeSettings(t *testing.T) {
 		}
 	}
 	paper, err := trainConfig(t, "--preset", "paper")
-	if want, _ := fit.Paper("grit"); err != nil || paper.Quantizer.Mix.Kind != want.Quantizer.Mix.Kind || paper.Quantizer.Learn != "frozen" {
+	if want, _ := vqtrain.Paper("grit"); err != nil || paper.Quantizer.Mix.Kind != want.Quantizer.Mix.Kind || paper.Quantizer.Learn != "frozen" {
 		t.Errorf("--preset paper gave %+v, %v", paper.Quantizer, err)
 	}
 }
@@ -137,7 +137,7 @@ func TestFailuresAreOneSentence(t *testing.T) {
 		"fine":        {func() error { return nil }, exitOK, ""},
 		"failed":      {func() error { return errors.New("no") }, exitFailed, "gritvq: no\n"},
 		"usage":       {func() error { return usagef("bad %s", "flag") }, exitUsage, "gritvq: bad flag\n"},
-		"interrupted": {func() error { return fmt.Errorf("%w at step 3", fit.ErrInterrupted) }, exitInterrupted, "gritvq: interrupted at step 3\n"},
+		"interrupted": {func() error { return fmt.Errorf("%w at step 3", vqtrain.ErrInterrupted) }, exitInterrupted, "gritvq: interrupted at step 3\n"},
 		"traced":      {func() error { return errors.New("shapes differ:\n  at line 3\n  at line 4") }, exitFailed, "gritvq: shapes differ (--debug shows where)\n"},
 		"panic":       {func() error { panic(errors.New("axis 3\nof 2")) }, exitFailed, "gritvq: internal failure: axis 3 (--debug shows where)\n"},
 	} {

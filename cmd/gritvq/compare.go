@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gritvq/gritvq/exp"
+	"github.com/gritvq/gritvq/lab/compare"
 	"github.com/spf13/cobra"
 )
 
@@ -79,17 +79,17 @@ reported and the rest goes on.`,
 }
 
 // showCompared prints the results of a comparison.
-func showCompared(s *streams, o compareOptions, results *exp.Results) error {
+func showCompared(s *streams, o compareOptions, results *compare.Results) error {
 	if o.json {
 		return s.writeJSON(results)
 	}
 	if err := results.Kind.Table(results.Methods, false).Text(s.out); err != nil {
 		return err
 	}
-	if failures := exp.Failures(results.Methods); len(failures) > 0 {
+	if failures := compare.Failures(results.Methods); len(failures) > 0 {
 		fmt.Fprintf(s.out, "\n%s\n", strings.Join(failures, "\n"))
 	}
-	if notes := exp.Notes(results.Methods); len(notes) > 0 {
+	if notes := compare.Notes(results.Methods); len(notes) > 0 {
 		fmt.Fprintf(s.out, "\n%s\n", strings.Join(notes, "\n"))
 	}
 	_, err := fmt.Fprintf(s.out, "\nreport: %s\n", results.Report)

@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/gritvq/gritvq/exp"
-	"github.com/gritvq/gritvq/fit"
+	"github.com/gritvq/gritvq/lab/compare"
+	"github.com/gritvq/gritvq/train/vqtrain"
 	"github.com/gritvq/gritvq/vq"
 )
 
@@ -70,7 +70,7 @@ func TestComparePlans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	points := []exp.Point{{Codes: 64, Levels: 1, Parts: 1}, {Codes: 64, Levels: 2, Parts: 1}}
+	points := []compare.Point{{Codes: 64, Levels: 1, Parts: 1}, {Codes: 64, Levels: 2, Parts: 1}}
 	if !slices.Equal(plan.methods, []string{"ste", "grit"}) || !slices.Equal(plan.seeds, []uint64{5, 6}) || !slices.Equal(plan.points, points) {
 		t.Errorf("the plan is %+v", plan)
 	}
@@ -78,7 +78,7 @@ func TestComparePlans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	usual, err := fit.Default("grit")
+	usual, err := vqtrain.Default("grit")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestKilledComparisonsGoOn(t *testing.T) {
 	}
 	halfway := func(finished int) func() bool {
 		return func() bool {
-			return len(files("cells/*.json")) == finished && len(files("work/*/"+fit.CheckpointFile)) == 1
+			return len(files("cells/*.json")) == finished && len(files("work/*/"+vqtrain.CheckpointFile)) == 1
 		}
 	}
 	if output, state := signalWhen(t, args, syscall.SIGKILL, halfway(1)); state.Success() {
@@ -126,7 +126,7 @@ func TestKilledComparisonsGoOn(t *testing.T) {
 	if got, err := os.ReadFile(first); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("the first record changed: %v", err)
 	}
-	if cells := files("cells/*"); len(cells) != 3 || len(files("work")) != 0 || len(files(exp.PageFile)) != 1 {
+	if cells := files("cells/*"); len(cells) != 3 || len(files("work")) != 0 || len(files(compare.PageFile)) != 1 {
 		t.Errorf("left behind: %s", fmt.Sprint(cells, files("*")))
 	}
 }

@@ -3,14 +3,14 @@ package main
 import (
 	"context"
 
-	"github.com/gritvq/gritvq/exp"
-	"github.com/gritvq/gritvq/task/recon"
+	"github.com/gritvq/gritvq/lab/compare"
+	"github.com/gritvq/gritvq/task/picture"
 )
 
 // compareData is what a comparison runs on.
 type compareData struct {
-	exp.Data
-	task    exp.Task
+	compare.Data
+	task    compare.Task
 	input   int      // numbers of an item
 	metrics []string // networks of the scores
 	close   func()
@@ -26,12 +26,12 @@ func (o *compareOptions) open(ctx context.Context, s *streams, p *comparePlan) (
 	if err != nil {
 		return nil, err
 	}
-	task := &exp.VectorTask{Vectors: source.Vectors, Stats: stats}
+	task := &compare.VectorTask{Vectors: source.Vectors, Stats: stats}
 	if o.held != "" {
 		task.Held = source.HeldVectors
 	}
 	return &compareData{task: task, input: source.Input(), close: source.Close,
-		Data: exp.Data{Name: baseName(o.input), Held: heldName(o.held), Kind: task.Kind().Items, Fingerprint: task.Fingerprint(), Rows: source.Len(), Dim: source.Vectors.Dim(),
+		Data: compare.Data{Name: baseName(o.input), Held: heldName(o.held), Kind: task.Kind().Items, Fingerprint: task.Fingerprint(), Rows: source.Len(), Dim: source.Vectors.Dim(),
 			TrainRows: source.Train.Len(), HeldRows: source.Held.Len(), Dropped: dropped}}, nil
 }
 
@@ -41,12 +41,12 @@ func (o *compareOptions) openPictureTask(ctx context.Context, s *streams, p *com
 	if err != nil {
 		return nil, err
 	}
-	task := &exp.PictureTask{Images: source.Images, Data: fingerprint}
+	task := &compare.PictureTask{Images: source.Images, Data: fingerprint}
 	if o.held != "" {
 		task.Held = source.HeldImages
 	}
 	if task.Perceptual, err = perceptual(s, train, &p.shared); err == nil {
-		task.Networks, err = recon.FindNetworks(metricsDir(o.metrics))
+		task.Networks, err = picture.FindNetworks(metricsDir(o.metrics))
 	}
 	if err != nil {
 		source.Close()
@@ -56,7 +56,7 @@ func (o *compareOptions) openPictureTask(ctx context.Context, s *streams, p *com
 		s.remark("%s", sentence)
 	}
 	opened := &compareData{task: task, input: source.Input(), close: source.Close,
-		Data: exp.Data{Name: baseName(o.input), Held: heldName(o.held), Kind: task.Kind().Items, Fingerprint: task.Fingerprint(), Rows: source.Len(), Size: source.Images.Size(),
+		Data: compare.Data{Name: baseName(o.input), Held: heldName(o.held), Kind: task.Kind().Items, Fingerprint: task.Fingerprint(), Rows: source.Len(), Size: source.Images.Size(),
 			TrainRows: source.Train.Len(), HeldRows: source.Held.Len()}}
 	if task.Networks.LPIPS != nil {
 		opened.metrics = append(opened.metrics, task.Networks.LPIPS.Name())

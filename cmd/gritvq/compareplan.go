@@ -7,18 +7,18 @@ import (
 	"strings"
 
 	"github.com/gritvq/gritvq/config"
-	"github.com/gritvq/gritvq/exp"
-	"github.com/gritvq/gritvq/fit"
+	"github.com/gritvq/gritvq/lab/compare"
+	"github.com/gritvq/gritvq/train/vqtrain"
 	"github.com/gritvq/gritvq/vq"
 )
 
 // comparePlan is what a compare command line asks for.
 type comparePlan struct {
 	methods  []string
-	points   []exp.Point
+	points   []compare.Point
 	seeds    []uint64
-	shared   fit.Config // of a trained method: what all of them have in common
-	document []byte     // of --config
+	shared   vqtrain.Config // of a trained method: what all of them have in common
+	document []byte         // of --config
 	pictures bool
 }
 
@@ -36,7 +36,7 @@ func (o *compareOptions) plan() (comparePlan, error) {
 	if p.methods, err = parseMethods(o.methods, p.pictures); err != nil {
 		return p, err
 	}
-	o.settings.defaults = func(c *fit.Config) {
+	o.settings.defaults = func(c *vqtrain.Config) {
 		if !vq.Classical(c.Quantizer.Method) {
 			c.Train.Steps = compareSteps
 		}
@@ -54,14 +54,14 @@ func (o *compareOptions) plan() (comparePlan, error) {
 		p.seeds = append(p.seeds, p.shared.Seed+uint64(i))
 	}
 	q := p.shared.Quantizer
-	base := exp.Point{Codes: q.Codes, Levels: q.Levels, Parts: q.Parts}
+	base := compare.Point{Codes: q.Codes, Levels: q.Levels, Parts: q.Parts}
 	if o.bits != 0 {
 		for _, name := range []string{"codes", "levels", "parts"} {
 			if o.settings.flags.Changed(name) {
 				return p, usagef("--bits and --%s exclude each other: --bits chooses codes and levels", name)
 			}
 		}
-		if base, err = exp.PointOfBits(o.bits); err != nil {
+		if base, err = compare.PointOfBits(o.bits); err != nil {
 			return p, usagef("--bits: %w", err)
 		}
 	}
@@ -100,18 +100,18 @@ func parseMethods(text string, pictures bool) ([]string, error) {
 
 // sweep returns the sizes of code to compare: every combination of the listed
 // values, the base's where none are listed.
-func sweep(base exp.Point, sweeps []string) ([]exp.Point, error) {
-	points := []exp.Point{base}
+func sweep(base compare.Point, sweeps []string) ([]compare.Point, error) {
+	points := []compare.Point{base}
 	for _, text := range sweeps {
 		name, list, _ := strings.Cut(text, "=")
-		set := map[string]func(*exp.Point, int){
-			"codes":  func(p *exp.Point, n int) { p.Codes = n },
-			"levels": func(p *exp.Point, n int) { p.Levels = n },
+		set := map[string]func(*compare.Point, int){
+			"codes":  func(p *compare.Point, n int) { p.Codes = n },
+			"levels": func(p *compare.Point, n int) { p.Levels = n },
 		}[name]
 		if set == nil {
 			return nil, usagef("--sweep %s: write codes=256,1024 or levels=1,2,4", text)
 		}
-		var next []exp.Point
+		var next []compare.Point
 		for field := range strings.SplitSeq(list, ",") {
 			n, err := strconv.Atoi(strings.TrimSpace(field))
 			if err != nil || n < 1 {
@@ -126,7 +126,7 @@ func sweep(base exp.Point, sweeps []string) ([]exp.Point, error) {
 		}
 		points = next
 	}
-	slices.SortStableFunc(points, func(a, b exp.Point) int {
+	slices.SortStableFunc(points, func(a, b compare.Point) int {
 		if a.Bits() < b.Bits() {
 			return -1
 		}
@@ -140,12 +140,12 @@ func sweep(base exp.Point, sweeps []string) ([]exp.Point, error) {
 
 // config is the configuration of a method at a point with a seed. Classical
 // methods see the vectors themselves and fit in their own way.
-func (p comparePlan) config(o *settings, method string, at exp.Point, seed uint64) (fit.Config, error) {
-	usual, err := fit.Preset(o.preset, method)
+func (p comparePlan) config(o *settings, method string, at compare.Point, seed uint64) (vqtrain.Config, error) {
+	usual, err := vqtrain.Preset(o.preset, method)
 	if err != nil {
-		return fit.Config{}, usageError{err}
+		return vqtrain.Config{}, usageError{err}
 	}
-	return o.configOf(method, p.document, func(c *fit.Config) {
+	return o.configOf(method, p.document, func(c *vqtrain.Config) {
 		c.Quantizer.Method, c.Seed = method, seed
 		c.Quantizer.Codes = at.Codes
 		c.Quantizer.Arrange(at.Levels, at.Parts)
@@ -161,8 +161,8 @@ func (p comparePlan) config(o *settings, method string, at exp.Point, seed uint6
 // cells lists the runs of a comparison, seed after seed, so that an unfinished
 // one has all methods with the first seeds. It fails when the settings suit no
 // method at all.
-func (p comparePlan) cells(o *settings, fingerprint string, input int) ([]exp.Cell, error) {
-	var cells []exp.Cell
+func (p comparePlan) cells(o *settings, fingerprint string, input int) ([]compare.Cell, error) {
+	var cells []compare.Cell
 	var unfit error
 	usable := false
 	for _, at := range p.points {
@@ -170,7 +170,7 @@ func (p comparePlan) cells(o *settings, fingerprint string, input int) ([]exp.Ce
 			for _, method := range p.methods {
 				c, invalid := p.config(o, method, at, seed)
 				c.Quantizer.Method, c.Seed = method, seed
-				cell, err := exp.NewCell(fingerprint, input, at, c, invalid)
+				cell, err := compare.NewCell(fingerprint, input, at, c, invalid)
 				if err != nil {
 					return nil, err
 				}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/gritvq/gritvq/exp"
 	"github.com/gritvq/gritvq/internal/progress"
+	"github.com/gritvq/gritvq/lab/compare"
 	"github.com/gritvq/gritvq/report"
 )
 
@@ -13,7 +13,7 @@ import (
 // every finished run elsewhere.
 type compareProgress struct {
 	s        *streams
-	kind     *exp.Kind
+	kind     *compare.Kind
 	line     *progress.Line
 	runs     int
 	finished int // runs
@@ -23,12 +23,12 @@ type compareProgress struct {
 	total    int
 }
 
-func newCompareProgress(s *streams, kind *exp.Kind, runs int) *compareProgress {
+func newCompareProgress(s *streams, kind *compare.Kind, runs int) *compareProgress {
 	return &compareProgress{s: s, kind: kind, runs: runs, begun: time.Now()}
 }
 
 // step is told of the work of all runs, in training steps.
-func (p *compareProgress) step(cell exp.Cell, done, total int) {
+func (p *compareProgress) step(cell compare.Cell, done, total int) {
 	p.behind, p.total = done, total
 	if p.line == nil {
 		p.line = p.s.line(total)
@@ -37,7 +37,7 @@ func (p *compareProgress) step(cell exp.Cell, done, total int) {
 }
 
 // cell is told of every finished run.
-func (p *compareProgress) cell(cell exp.Cell, r exp.Record, known bool) {
+func (p *compareProgress) cell(cell compare.Cell, r compare.Record, known bool) {
 	p.finished++
 	if known {
 		p.known = p.behind // what comes after is this session's speed

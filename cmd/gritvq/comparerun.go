@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/gomlx/compute"
-	"github.com/gritvq/gritvq/bundle"
-	"github.com/gritvq/gritvq/exp"
-	"github.com/gritvq/gritvq/fit"
+	"github.com/gritvq/gritvq/artifact/bundle"
+	"github.com/gritvq/gritvq/lab/compare"
+	"github.com/gritvq/gritvq/train/vqtrain"
 )
 
 // runCompare compares quantizers and writes the report. Nothing is written
@@ -50,10 +50,10 @@ func runCompare(ctx context.Context, s *streams, o compareOptions) error {
 	s.remark("comparing %s on %s of %s, %d held out: %s", counted(len(plan.methods), "method"), counted(subject.TrainRows, itemName(plan.shared)), o.input, subject.HeldRows, counted(len(cells), "run"))
 	kind := subject.task.Kind()
 	watch := newCompareProgress(s, kind, len(cells))
-	comparison := &exp.Comparison{Task: subject.task, Dir: o.output, Jobs: o.jobs, Engine: engine, Watch: exp.Watcher{Step: watch.step, Cell: watch.cell}}
+	comparison := &compare.Comparison{Task: subject.task, Dir: o.output, Jobs: o.jobs, Engine: engine, Watch: compare.Watcher{Step: watch.step, Cell: watch.cell}}
 	records, err := comparison.Run(ctx, cells)
 	watch.done()
-	if errors.Is(err, fit.ErrInterrupted) {
+	if errors.Is(err, vqtrain.ErrInterrupted) {
 		return fmt.Errorf("%w after %d of %d runs; repeat the command to continue", err, watch.finished, len(cells))
 	}
 	if err != nil {
@@ -63,9 +63,9 @@ func runCompare(ctx context.Context, s *streams, o compareOptions) error {
 	if err != nil {
 		return err
 	}
-	results := &exp.Results{
+	results := &compare.Results{
 		Kind: kind, Methods: summaries, Command: s.command, CreatedBy: "gritvq " + version(), Created: time.Now().UTC().Truncate(time.Second), Data: subject.Data,
-		Settings: exp.Settings{Methods: plan.methods, Points: plan.points, Seeds: plan.seeds, Preset: o.settings.preset, Steps: plan.shared.Train.Steps, Batch: plan.shared.Train.Batch,
+		Settings: compare.Settings{Methods: plan.methods, Points: plan.points, Seeds: plan.seeds, Preset: o.settings.preset, Steps: plan.shared.Train.Steps, Batch: plan.shared.Train.Batch,
 			Split: plan.shared.Train.Split, Network: networkWidths(plan.shared, subject.input), Metrics: subject.metrics, Backend: o.backend, Jobs: o.jobs},
 	}
 	if err := results.Write(o.output); err != nil {
@@ -89,7 +89,7 @@ func checkCompareDirectory(dir string) error {
 		_, err := os.Stat(filepath.Join(dir, name))
 		return err == nil
 	}
-	if exists(bundle.ManifestFile) || exists(fit.CheckpointFile) {
+	if exists(bundle.ManifestFile) || exists(vqtrain.CheckpointFile) {
 		return fmt.Errorf("%s holds a tokenizer; choose another directory with -o", dir)
 	}
 	for _, name := range []string{"index.html", "results.csv", "results.json"} {
@@ -102,7 +102,7 @@ func checkCompareDirectory(dir string) error {
 
 // networkWidths are the widths from the input to the latents; one where there is
 // no network.
-func networkWidths(c fit.Config, input int) []int {
+func networkWidths(c vqtrain.Config, input int) []int {
 	if c.Model.Pictures() {
 		return append(slices.Clone(c.Model.Image.Widths), c.Model.Dim)
 	}

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/gritvq/gritvq/data"
+	"github.com/gritvq/gritvq/dataset/vectors"
 	"github.com/spf13/cobra"
 )
 
@@ -86,7 +86,7 @@ func runDecode(ctx context.Context, s *streams, o decodeOptions) error {
 	if n := codes.Levels(); n%layout.Parts != 0 || n > layout.Parts*layout.Levels {
 		return fmt.Errorf("%s has %d codes a row, the tokenizer makes %d (%s x %s); give codes that it made", o.input, n, layout.Parts*layout.Levels, counted(layout.Parts, "part"), counted(layout.Levels, "level"))
 	}
-	w, err := data.CreateVectors(o.output, b.Manifest.Input, codes.Len())
+	w, err := vectors.CreateVectors(o.output, b.Manifest.Input, codes.Len())
 	if err != nil {
 		return err
 	}

@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/gritvq/gritvq/bundle"
-	"github.com/gritvq/gritvq/fit"
+	"github.com/gritvq/gritvq/artifact/bundle"
 	"github.com/gritvq/gritvq/internal/atomicfile"
 	"github.com/gritvq/gritvq/report"
+	"github.com/gritvq/gritvq/train/vqtrain"
 	"github.com/gritvq/gritvq/vq"
 	"github.com/spf13/cobra"
 )
@@ -55,16 +55,16 @@ page with the curves.`,
 type contender struct {
 	name   string
 	method string
-	adjust func(*fit.Config)
+	adjust func(*vqtrain.Config)
 }
 
 func contenders() []contender {
-	same := func(*fit.Config) {}
+	same := func(*vqtrain.Config) {}
 	return []contender{
 		{"grit", "grit", same},
 		{"ema", "ema", same},
 		{"ste", "ste", same},
-		{"ste, bare", "ste", func(c *fit.Config) {
+		{"ste, bare", "ste", func(c *vqtrain.Config) {
 			c.Quantizer.Start = vq.Start{From: "random"}
 			c.Quantizer.Resets.Every = 0
 		}},
@@ -79,7 +79,7 @@ type comparison struct {
 	Perplexity    float64 `json:"perplexity"`
 	Seconds       float64 `json:"seconds"`
 
-	records []fit.Record
+	records []vqtrain.Record
 	usage   []float64
 }
 
@@ -124,8 +124,8 @@ func runDemo(ctx context.Context, s *streams, o demoOptions) error {
 
 // demoConfig is the model all contenders share: a small network and one level,
 // so that codebooks make the difference.
-func demoConfig(o demoOptions, method string) (fit.Config, error) {
-	c, err := fit.Default(method)
+func demoConfig(o demoOptions, method string) (vqtrain.Config, error) {
+	c, err := vqtrain.Default(method)
 	if err != nil {
 		return c, err
 	}
@@ -165,13 +165,13 @@ func (c contender) compete(ctx context.Context, s *streams, o demoOptions) (comp
 	watch := newTrainProgress(s, config.Train.Steps)
 	result, err := e.run(ctx, s, watch.observer())
 	watch.done()
-	if errors.Is(err, fit.ErrInterrupted) {
-		return comparison{}, fit.ErrInterrupted // there is nothing to resume
+	if errors.Is(err, vqtrain.ErrInterrupted) {
+		return comparison{}, vqtrain.ErrInterrupted // there is nothing to resume
 	}
 	if err != nil {
 		return comparison{}, err
 	}
-	records, err := fit.ReadLog(filepath.Join(dir, bundle.LogFile))
+	records, err := vqtrain.ReadLog(filepath.Join(dir, bundle.LogFile))
 	if err != nil {
 		return comparison{}, err
 	}

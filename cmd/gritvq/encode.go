@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/gritvq/gritvq/bundle"
+	"github.com/gritvq/gritvq/artifact/bundle"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/spf13/cobra"

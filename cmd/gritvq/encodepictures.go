@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/gritvq/gritvq/bundle"
-	"github.com/gritvq/gritvq/data"
-	"github.com/gritvq/gritvq/images"
+	"github.com/gritvq/gritvq/artifact/bundle"
+	"github.com/gritvq/gritvq/dataset/images"
+	"github.com/gritvq/gritvq/dataset/vectors"
 	"github.com/gritvq/gritvq/internal/atomicfile"
 	"github.com/gritvq/gritvq/tokenizer"
 )
@@ -83,7 +83,7 @@ func encodeBlock(ctx context.Context, r *tokenizer.Runtime, set *images.Set, sta
 // writeGrids makes the partial file the result: the codes, and the key of every
 // row in a text file beside them.
 func writeGrids(output string, b *bundle.Bundle, set *images.Set, part *partial, cells int, vocab []int) error {
-	var w data.CodeWriter
+	var w vectors.CodeWriter
 	var err error
 	if isPacked(output) {
 		var flat []int
@@ -92,7 +92,7 @@ func writeGrids(output string, b *bundle.Bundle, set *images.Set, part *partial,
 		}
 		w, err = createCodes(output, b, flat, part.rows())
 	} else {
-		w, err = data.CreateGrids(output, cells, vocab, part.rows())
+		w, err = vectors.CreateGrids(output, cells, vocab, part.rows())
 	}
 	if err != nil {
 		return err

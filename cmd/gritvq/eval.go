@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/gritvq/gritvq/data"
+	"github.com/gritvq/gritvq/dataset"
 	"github.com/spf13/cobra"
 )
 
@@ -62,7 +62,7 @@ func runEval(ctx context.Context, s *streams, o evalOptions) error {
 		return err
 	}
 	line := s.count(v.Len(), "rows")
-	scores, _, err := r.Evaluate(ctx, v, data.All(v.Len()), c.options, func(done, _ int) {
+	scores, _, err := r.Evaluate(ctx, v, dataset.All(v.Len()), c.options, func(done, _ int) {
 		line.Update(int64(done), "scored")
 	})
 	line.Done()

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/gritvq/gritvq/bundle"
-	"github.com/gritvq/gritvq/data"
+	"github.com/gritvq/gritvq/artifact/bundle"
+	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/report"
-	"github.com/gritvq/gritvq/task/recon"
+	"github.com/gritvq/gritvq/task/picture"
 	"github.com/gritvq/gritvq/tokenizer"
 )
 
@@ -19,7 +19,7 @@ func evalPictures(ctx context.Context, s *streams, o evalOptions, b *bundle.Bund
 		return err
 	}
 	defer set.Close()
-	networks, err := recon.FindNetworks(metricsDir(o.metrics))
+	networks, err := picture.FindNetworks(metricsDir(o.metrics))
 	if err != nil {
 		return err
 	}
@@ -32,7 +32,7 @@ func evalPictures(ctx context.Context, s *streams, o evalOptions, b *bundle.Bund
 	}
 	line := s.count(set.Len(), "pictures")
 	defer line.Done()
-	scores, _, err := recon.Evaluate(ctx, r, set, data.All(set.Len()), networks, recon.Options{
+	scores, _, err := picture.Evaluate(ctx, r, set, dataset.All(set.Len()), networks, picture.Options{
 		Options: tokenizer.Options{Levels: o.levels, Beam: o.beam}, Backend: engine, Entropy: b.Entropy,
 		Progress: func(done, _ int) { line.Update(int64(done), "scored") },
 	})
@@ -53,7 +53,7 @@ func evalPictures(ctx context.Context, s *streams, o evalOptions, b *bundle.Bund
 }
 
 // fullPictureTable shows every score that was taken.
-func fullPictureTable(name string, scores recon.Scores) report.Table {
+func fullPictureTable(name string, scores picture.Scores) report.Table {
 	t := pictureTable(pictureScores{name, &scores.PictureScores})
 	add := func(score, value string) { t.Rows = append(t.Rows, report.Cells(score, value)) }
 	if !math.IsNaN(scores.CodedBitsPerPixel) {

@@ -10,11 +10,12 @@ import (
 	"time"
 
 	"github.com/gomlx/compute"
-	"github.com/gritvq/gritvq/bundle"
-	"github.com/gritvq/gritvq/data"
+	"github.com/gritvq/gritvq/artifact/bundle"
+	"github.com/gritvq/gritvq/dataset"
+	"github.com/gritvq/gritvq/dataset/vectors"
 	"github.com/gritvq/gritvq/eval"
-	"github.com/gritvq/gritvq/fit"
 	"github.com/gritvq/gritvq/tokenizer"
+	"github.com/gritvq/gritvq/train/vqtrain"
 	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
 )
@@ -24,8 +25,8 @@ const scoredRows = 200_000
 
 // experiment is one training run with its data.
 type experiment struct {
-	config      fit.Config
-	source      fit.Source
+	config      vqtrain.Config
+	source      vqtrain.Source
 	fingerprint string // of data, held-out file and imported codebook
 	codes       []*weights.Array
 	backend     compute.Backend
@@ -47,34 +48,34 @@ type outcome struct {
 }
 
 // openSource opens and summarises the data of a run. Close it when done.
-func openSource(ctx context.Context, s *streams, input, held string, drop bool, c fit.Config) (fit.Source, data.Stats, int, error) {
+func openSource(ctx context.Context, s *streams, input, held string, drop bool, c vqtrain.Config) (vqtrain.Source, vectors.Stats, int, error) {
 	v, dropped, err := openVectors(ctx, s, input, drop)
 	if err != nil {
-		return fit.Source{}, data.Stats{}, 0, err
+		return vqtrain.Source{}, vectors.Stats{}, 0, err
 	}
 	stats, err := scan(ctx, s, v)
 	if err != nil {
 		v.Close()
-		return fit.Source{}, stats, 0, err
+		return vqtrain.Source{}, stats, 0, err
 	}
-	source := fit.Source{Vectors: v, HeldVectors: v, Mean: stats.Mean, Variance: stats.Variance}
+	source := vqtrain.Source{Vectors: v, HeldVectors: v, Mean: stats.Mean, Variance: stats.Variance}
 	if held == "" {
-		source.Train, source.Held = data.Split(v.Len(), 1-c.Train.Split, c.Seed)
+		source.Train, source.Held = dataset.Split(v.Len(), 1-c.Train.Split, c.Seed)
 		return source, stats, dropped, nil
 	}
 	h, _, err := openVectors(ctx, s, held, drop)
 	if err != nil {
 		v.Close()
-		return fit.Source{}, stats, 0, err
+		return vqtrain.Source{}, stats, 0, err
 	}
-	source.Train, source.HeldVectors, source.Held = data.All(v.Len()), h, data.All(h.Len())
+	source.Train, source.HeldVectors, source.Held = dataset.All(v.Len()), h, dataset.All(h.Len())
 	heldStats, err := scan(ctx, s, h)
 	if err == nil && h.Dim() != v.Dim() {
 		err = fmt.Errorf("%s has %d dimensions, %s has %d; give vectors of the same kind", held, h.Dim(), input, v.Dim())
 	}
 	if err != nil {
 		source.Close()
-		return fit.Source{}, stats, 0, err
+		return vqtrain.Source{}, stats, 0, err
 	}
 	stats.Fingerprint += " held " + heldStats.Fingerprint
 	return source, stats, dropped, nil
@@ -141,9 +142,9 @@ func standardize(book *weights.Array, mean, scale []float32, first bool) {
 }
 
 // run trains to the end and scores the result.
-func (e *experiment) run(ctx context.Context, s *streams, watch fit.Observer) (*outcome, error) {
+func (e *experiment) run(ctx context.Context, s *streams, watch vqtrain.Observer) (*outcome, error) {
 	begun := time.Now()
-	trainer, err := fit.New(e.backend, e.config, e.source, e.fingerprint, e.dir, e.resume, watch)
+	trainer, err := vqtrain.New(e.backend, e.config, e.source, e.fingerprint, e.dir, e.resume, watch)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +160,7 @@ func (e *experiment) run(ctx context.Context, s *streams, watch fit.Observer) (*
 		e.started(result.firstStep)
 	}
 	if result.weights, err = trainer.Run(ctx); err != nil {
-		if errors.Is(err, fit.ErrInterrupted) {
+		if errors.Is(err, vqtrain.ErrInterrupted) {
 			return nil, fmt.Errorf("%w at step %d of %d; repeat the command with --resume to continue", err, trainer.Step(), e.config.Train.Steps)
 		}
 		return nil, err
@@ -167,7 +168,7 @@ func (e *experiment) run(ctx context.Context, s *streams, watch fit.Observer) (*
 	result.duration = time.Since(begun)
 	if err := e.score(ctx, s, trainer, result); err != nil {
 		if ctx.Err() != nil {
-			err = fmt.Errorf("%w while scoring; repeat the command with --resume to finish", fit.ErrInterrupted)
+			err = fmt.Errorf("%w while scoring; repeat the command with --resume to finish", vqtrain.ErrInterrupted)
 		}
 		return nil, err
 	}
@@ -175,7 +176,7 @@ func (e *experiment) run(ctx context.Context, s *streams, watch fit.Observer) (*
 }
 
 // score evaluates the trained weights on held-out and training rows.
-func (e *experiment) score(ctx context.Context, s *streams, trainer *fit.Trainer, result *outcome) (err error) {
+func (e *experiment) score(ctx context.Context, s *streams, trainer *vqtrain.Trainer, result *outcome) (err error) {
 	if result.runtime, err = trainer.Runtime(result.weights); err != nil {
 		return err
 	}

@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/gritvq/gritvq/data"
-	"github.com/gritvq/gritvq/picture"
-	"github.com/gritvq/gritvq/task/recon"
+	"github.com/gritvq/gritvq/dataset"
+	"github.com/gritvq/gritvq/task/picture"
+	"github.com/gritvq/gritvq/task/picture/draw"
 	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/spf13/cobra"
 )
@@ -82,15 +82,15 @@ func runGrid(ctx context.Context, s *streams, o gridOptions) error {
 		return err
 	}
 	defer set.Close()
-	rows := data.All(set.Len())
+	rows := dataset.All(set.Len())
 	if o.seed > 0 {
-		rows, _ = data.Split(set.Len(), 0, o.seed)
+		rows, _ = dataset.Split(set.Len(), 0, o.seed)
 	}
 	count := o.images
 	if o.codes > 0 {
 		count = sheetPictures
 	}
-	sample, err := recon.Take(ctx, r, set, rows.Head(count), tokenizer.Options{Levels: o.levels})
+	sample, err := picture.Take(ctx, r, set, rows.Head(count), tokenizer.Options{Levels: o.levels})
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func runGrid(ctx context.Context, s *streams, o gridOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := picture.WritePNG(o.output, drawing); err != nil {
+	if err := draw.WritePNG(o.output, drawing); err != nil {
 		return err
 	}
 	size := drawing.Bounds().Size()

@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 
-	"github.com/gritvq/gritvq/semid"
+	"github.com/gritvq/gritvq/task/catalogue"
 	"github.com/spf13/cobra"
 )
 
@@ -87,7 +87,7 @@ as --name says.
 	f.StringArrayVar(&o.names, "name", nil, "name of a catalogue among several; once each")
 	f.BoolVar(&o.each, "each", false, "train a tokenizer for each of several catalogues instead of one on all")
 	f.StringVar(&o.tokenizer, "tokenizer", "", "use this trained tokenizer instead of training one")
-	f.StringVar(&o.resolve, "resolve", string(semid.Token), "items with equal codes: token (a number at the end) or reassign (the nearest free last code)")
+	f.StringVar(&o.resolve, "resolve", string(catalogue.Token), "items with equal codes: token (a number at the end) or reassign (the nearest free last code)")
 	f.IntVar(&o.spare, "spare", 0, "least vocabulary of the token, so that a trained recommender can name items added later")
 	f.IntVar(&o.workers, "workers", 0, "threads to use (default all cores)")
 	f.BoolVar(&o.resume, "resume", false, "continue an interrupted training")

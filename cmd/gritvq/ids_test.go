@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gritvq/gritvq/interactions"
-	"github.com/gritvq/gritvq/semid"
-	"github.com/gritvq/gritvq/task/recommender"
+	"github.com/gritvq/gritvq/dataset/interactions"
+	"github.com/gritvq/gritvq/task/catalogue"
+	"github.com/gritvq/gritvq/task/recommend"
 )
 
 func TestNamesOfCatalogueFiles(t *testing.T) {
@@ -70,7 +70,7 @@ func TestIDsOfMovieLens(t *testing.T) {
 	movieLens(t, dir)
 	ids := filepath.Join(dir, "ids")
 	run(t, "ids", filepath.Join(dir, "emb.npy"), "--items", filepath.Join(dir, "movies.dat"), "-o", ids, "--codes", "4", "--levels", "2", "--hidden", "none", "--steps", "5")
-	table, err := semid.Load(ids)
+	table, err := catalogue.Load(ids)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestIDsOfMovieLens(t *testing.T) {
 	if s := log.Stats(); s.Users != 12 || s.Items >= 40 {
 		t.Errorf("%+v", s)
 	}
-	if _, err := recommender.NewDataset(log, table); err != nil {
+	if _, err := recommend.NewDataset(log, table); err != nil {
 		t.Error(err)
 	}
 }
@@ -112,9 +112,9 @@ func TestUnionRoundTrip(t *testing.T) {
 	in := func(parts ...string) string { return filepath.Join(append([]string{dir}, parts...)...) }
 	ids := in("ids")
 	run(t, "ids", in("a", "emb.npy"), in("b", "emb.npy"), "--items", in("a", "movies.dat"), "--items", in("b", "movies.dat"), "-o", ids, "--codes", "4", "--levels", "2", "--hidden", "none", "--steps", "5")
-	var tables []*semid.Table
+	var tables []*catalogue.Table
 	for _, name := range []string{"a", "b"} {
-		table, err := semid.Load(filepath.Join(ids, name))
+		table, err := catalogue.Load(filepath.Join(ids, name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,7 +126,7 @@ func TestUnionRoundTrip(t *testing.T) {
 		tables = append(tables, table)
 	}
 	// The catalogues are equal, so their items share all codes, pair by pair.
-	whole, err := joinTables([]*catalogue{{name: "a"}, {name: "b"}}, tables)
+	whole, err := joinTables([]*itemSource{{name: "a"}, {name: "b"}}, tables)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestRankedCodesBeginWithTheItemsOwn(t *testing.T) {
 		t.Run(method, func(t *testing.T) {
 			ids := filepath.Join(dir, method)
 			run(t, "ids", filepath.Join(dir, "emb.npy"), "-o", ids, "--method", method, "--codes", "4", "--levels", "3", "--hidden", "none", "--steps", "5")
-			table, err := semid.Load(ids)
+			table, err := catalogue.Load(ids)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -159,7 +159,7 @@ func TestRankedCodesBeginWithTheItemsOwn(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c := &catalogue{input: filepath.Join(dir, "emb.npy"), dir: ids}
+			c := &itemSource{input: filepath.Join(dir, "emb.npy"), dir: ids}
 			s, _, _ := silent()
 			if err := c.read(t.Context(), s); err != nil {
 				t.Fatal(err)

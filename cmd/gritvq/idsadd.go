@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/gritvq/gritvq/interactions"
-	"github.com/gritvq/gritvq/semid"
+	"github.com/gritvq/gritvq/dataset/interactions"
+	"github.com/gritvq/gritvq/task/catalogue"
 )
 
 func runIDsAdd(ctx context.Context, s *streams, o idsAddOptions) error {
-	table, err := semid.Load(o.dir)
+	table, err := catalogue.Load(o.dir)
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func runIDsAdd(ctx context.Context, s *streams, o idsAddOptions) error {
 		return fmt.Errorf("cannot keep the new items for a moment: %w", err)
 	}
 	defer os.RemoveAll(staging)
-	fresh := &catalogue{input: o.input, itemsAt: o.items, dir: staging}
+	fresh := &itemSource{input: o.input, itemsAt: o.items, dir: staging}
 	if err := fresh.read(ctx, s); err != nil {
 		return err
 	}
@@ -52,8 +52,8 @@ func runIDsAdd(ctx context.Context, s *streams, o idsAddOptions) error {
 	if err != nil {
 		return err
 	}
-	var ranked semid.Ranked
-	if table.Method() == semid.Reassign {
+	var ranked catalogue.Ranked
+	if table.Method() == catalogue.Reassign {
 		if ranked, err = k.ranked(ctx, fresh); err != nil {
 			return err
 		}
@@ -80,12 +80,12 @@ func runIDsAdd(ctx context.Context, s *streams, o idsAddOptions) error {
 }
 
 // lastVocab is the number of values of the last position of an ID.
-func lastVocab(t *semid.Table) int { return t.Vocab()[t.Width()-1] }
+func lastVocab(t *catalogue.Table) int { return t.Vocab()[t.Width()-1] }
 
 // embed gives new items that came as titles embeddings in the space of the
 // catalogue's, and refuses what does not go with them.
-func (o idsAddOptions) embed(fresh *catalogue, staging string) error {
-	encoder, err := semid.LoadText(filepath.Join(o.dir, idsTextEncoder))
+func (o idsAddOptions) embed(fresh *itemSource, staging string) error {
+	encoder, err := catalogue.LoadText(filepath.Join(o.dir, idsTextEncoder))
 	absent := errors.Is(err, fs.ErrNotExist)
 	switch titles := isItems(o.input); {
 	case titles && absent:

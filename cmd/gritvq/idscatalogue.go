@@ -11,10 +11,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gritvq/gritvq/data"
-	"github.com/gritvq/gritvq/interactions"
+	"github.com/gritvq/gritvq/dataset/interactions"
+	"github.com/gritvq/gritvq/dataset/vectors"
 	"github.com/gritvq/gritvq/internal/atomicfile"
-	"github.com/gritvq/gritvq/semid"
+	"github.com/gritvq/gritvq/task/catalogue"
 )
 
 // The parts of a directory of IDs beside the table itself.
@@ -31,8 +31,8 @@ const (
 // textDim is the dimension of embedded titles.
 const textDim = 256
 
-// catalogue is a list of items on its way to a table of IDs.
-type catalogue struct {
+// itemSource is a list of items on its way to a table of IDs.
+type itemSource struct {
 	name    string // among several
 	dir     string // of its table
 	input   string
@@ -45,7 +45,7 @@ type catalogue struct {
 
 // read finds the items, and their embeddings unless they are yet to be made from
 // titles.
-func (c *catalogue) read(ctx context.Context, s *streams) error {
+func (c *itemSource) read(ctx context.Context, s *streams) error {
 	if isItems(c.input) {
 		if c.itemsAt != "" {
 			return usagef("%s names the items itself; leave --items out", c.input)
@@ -65,8 +65,8 @@ func (c *catalogue) read(ctx context.Context, s *streams) error {
 		c.items, c.vectors = shop.Catalogue.Items, filepath.Join(c.dir, shopVectors)
 		return writeNPY(c.vectors, shop.Vectors, shop.Dim)
 	}
-	v, err := data.Open(ctx, c.input, data.Options{})
-	if errors.Is(err, data.ErrFormat) {
+	v, err := vectors.Open(ctx, c.input, vectors.Options{})
+	if errors.Is(err, vectors.ErrFormat) {
 		return fmt.Errorf("%w, or titles in .jsonl, .csv, .tsv or .dat", err)
 	}
 	if err != nil {
@@ -93,7 +93,7 @@ func (c *catalogue) read(ctx context.Context, s *streams) error {
 
 // nameRows names the items of embeddings that came without a list of them: as the
 // file itself does, in a column of a parquet file, or by row numbers from 1.
-func (c *catalogue) nameRows(ctx context.Context, s *streams, rows int) error {
+func (c *itemSource) nameRows(ctx context.Context, s *streams, rows int) error {
 	if strings.EqualFold(filepath.Ext(c.input), ".parquet") {
 		list, err := interactions.ReadItems(ctx, c.input)
 		if err == nil {
@@ -114,7 +114,7 @@ func (c *catalogue) nameRows(ctx context.Context, s *streams, rows int) error {
 
 // countOn numbers items after those of a table that are numbered too. If one of
 // these has a name instead it does nothing and returns that.
-func (c *catalogue) countOn(table *semid.Table) (name string) {
+func (c *itemSource) countOn(table *catalogue.Table) (name string) {
 	for row := range table.Len() {
 		if key := table.Key(row); key != strconv.Itoa(row+1) {
 			return key
@@ -128,9 +128,9 @@ func (c *catalogue) countOn(table *semid.Table) (name string) {
 
 // checkItemRows refuses embeddings with NaN or Inf. Such rows cannot be dropped as
 // for train: every row is an item, and the items are named in their order.
-func checkItemRows(ctx context.Context, v *data.Vectors) error {
+func checkItemRows(ctx context.Context, v *vectors.Vectors) error {
 	_, err := v.Scan(ctx, nil)
-	if bad, ok := errors.AsType[*data.NonFiniteError](err); ok {
+	if bad, ok := errors.AsType[*vectors.NonFiniteError](err); ok {
 		return fmt.Errorf("row %d of %s holds NaN or Inf (%s), and every row is an item; embed it again, or leave the item out of all files", bad.Row, bad.Path, counted(bad.Count, "such row"))
 	}
 	return err
@@ -145,7 +145,7 @@ func isItems(path string) bool {
 
 // embedTitles gives embeddings to catalogues that came without: by the words
 // that titles share, all in one space. The encoder stays beside each.
-func embedTitles(s *streams, list []*catalogue) error {
+func embedTitles(s *streams, list []*itemSource) error {
 	var texts []string
 	for _, c := range list {
 		if c.vectors != "" {
@@ -157,7 +157,7 @@ func embedTitles(s *streams, list []*catalogue) error {
 		return nil
 	}
 	s.remark("embedding %s by the words of their titles; a sentence encoder's embeddings give better IDs", counted(len(texts), "item"))
-	encoder, err := semid.FitText(texts, textDim)
+	encoder, err := catalogue.FitText(texts, textDim)
 	if err != nil {
 		return err
 	}
@@ -176,12 +176,12 @@ func embedTitles(s *streams, list []*catalogue) error {
 }
 
 // embed writes the embeddings of the titles to path.
-func (c *catalogue) embed(encoder *semid.TextEncoder, path string) error {
+func (c *itemSource) embed(encoder *catalogue.TextEncoder, path string) error {
 	c.vectors = path
 	return writeNPY(path, encoder.Encode(c.texts()), encoder.Dim())
 }
 
-func (c *catalogue) texts() []string {
+func (c *itemSource) texts() []string {
 	texts := make([]string, len(c.items))
 	for i, item := range c.items {
 		texts[i] = item.Text
@@ -190,7 +190,7 @@ func (c *catalogue) texts() []string {
 }
 
 // keys are the names of the items.
-func (c *catalogue) keys() []string {
+func (c *itemSource) keys() []string {
 	keys := make([]string, len(c.items))
 	for i, item := range c.items {
 		keys[i] = item.ID
@@ -199,11 +199,11 @@ func (c *catalogue) keys() []string {
 }
 
 // rows returns the embeddings [items, dim].
-func (c *catalogue) rows(ctx context.Context, dim int) ([]float32, error) {
+func (c *itemSource) rows(ctx context.Context, dim int) ([]float32, error) {
 	if c.loaded != nil {
 		return c.loaded, nil
 	}
-	v, err := data.Open(ctx, c.vectors, data.Options{})
+	v, err := vectors.Open(ctx, c.vectors, vectors.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -221,11 +221,11 @@ func (c *catalogue) rows(ctx context.Context, dim int) ([]float32, error) {
 
 // joinVectors writes the embeddings of all catalogues, one after the other, to
 // path.
-func joinVectors(ctx context.Context, list []*catalogue, path string) error {
-	var parts []*data.Vectors
+func joinVectors(ctx context.Context, list []*itemSource, path string) error {
+	var parts []*vectors.Vectors
 	total := 0
 	for _, c := range list {
-		v, err := data.Open(ctx, c.vectors, data.Options{})
+		v, err := vectors.Open(ctx, c.vectors, vectors.Options{})
 		if err != nil {
 			return err
 		}
@@ -235,7 +235,7 @@ func joinVectors(ctx context.Context, list []*catalogue, path string) error {
 			return fmt.Errorf("%s has %d dimensions, %s has %d; a union needs embeddings of one kind", c.vectors, v.Dim(), list[0].vectors, parts[0].Dim())
 		}
 	}
-	w, err := data.CreateVectors(path, parts[0].Dim(), total)
+	w, err := vectors.CreateVectors(path, parts[0].Dim(), total)
 	if err != nil {
 		return err
 	}
@@ -256,7 +256,7 @@ func joinVectors(ctx context.Context, list []*catalogue, path string) error {
 }
 
 func writeNPY(path string, values []float32, dim int) error {
-	w, err := data.CreateVectors(path, dim, len(values)/dim)
+	w, err := vectors.CreateVectors(path, dim, len(values)/dim)
 	if err != nil {
 		return err
 	}

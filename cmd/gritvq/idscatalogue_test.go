@@ -10,7 +10,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"github.com/gritvq/gritvq/semid"
+	"github.com/gritvq/gritvq/task/catalogue"
 )
 
 // namedRow is a row of embeddings beside the name of its item.
@@ -39,7 +39,7 @@ func idsOf[R any](t *testing.T, rows []R, more ...string) (code int, said string
 	if code = execute(line, &streams{out: &out, err: &remarks}); code != exitOK {
 		return code, remarks.String(), nil
 	}
-	table, err := semid.Load(ids)
+	table, err := catalogue.Load(ids)
 	if err != nil {
 		t.Fatal(err)
 	}

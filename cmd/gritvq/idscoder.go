@@ -11,12 +11,12 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/gritvq/gritvq/bundle"
-	"github.com/gritvq/gritvq/fit"
+	"github.com/gritvq/gritvq/artifact/bundle"
 	"github.com/gritvq/gritvq/index"
 	"github.com/gritvq/gritvq/internal/atomicfile"
-	"github.com/gritvq/gritvq/semid"
+	"github.com/gritvq/gritvq/task/catalogue"
 	"github.com/gritvq/gritvq/tokenizer"
+	"github.com/gritvq/gritvq/train/vqtrain"
 )
 
 // coder gives items the codes that their IDs are made of.
@@ -29,13 +29,13 @@ type coder interface {
 	identity() string
 	// codes returns those of a catalogue's items, of which before others came
 	// earlier: [items, len(vocab)].
-	codes(ctx context.Context, c *catalogue, before int) ([]uint32, error)
+	codes(ctx context.Context, c *itemSource, before int) ([]uint32, error)
 	// ranked orders the last codes of an item by their distance from it.
-	ranked(ctx context.Context, c *catalogue) (semid.Ranked, error)
+	ranked(ctx context.Context, c *itemSource) (catalogue.Ranked, error)
 	// store keeps in a directory of IDs what codes new items.
 	store(dir string) error
 	// course is the log of its training, if there was any.
-	course() ([]fit.Record, error)
+	course() ([]vqtrain.Record, error)
 	// meaning says how the codes of an ID hang together.
 	meaning() string
 }
@@ -70,7 +70,7 @@ func (l *learned) vocab() []int { return l.bundle.Manifest.Layout.Vocab }
 
 func (l *learned) identity() string { return fmt.Sprintf("%x", l.bundle.Manifest.Fingerprint()) }
 
-func (l *learned) codes(ctx context.Context, c *catalogue, _ int) ([]uint32, error) {
+func (l *learned) codes(ctx context.Context, c *itemSource, _ int) ([]uint32, error) {
 	x, err := c.rows(ctx, l.bundle.Manifest.Input)
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func (l *learned) codes(ctx context.Context, c *catalogue, _ int) ([]uint32, err
 
 // ranked looks at the slice of the latent that the last position codes, less
 // what earlier levels of that slice took off.
-func (l *learned) ranked(ctx context.Context, c *catalogue) (semid.Ranked, error) {
+func (l *learned) ranked(ctx context.Context, c *itemSource) (catalogue.Ranked, error) {
 	layout, books := l.runtime.Tokenizer().Quantizer.Layout(), l.runtime.Codebooks()
 	x, err := c.rows(ctx, l.bundle.Manifest.Input)
 	if err != nil {
@@ -132,8 +132,8 @@ func (l *learned) store(dir string) error {
 	return bundle.Write(own, l.bundle)
 }
 
-func (l *learned) course() ([]fit.Record, error) {
-	records, err := fit.ReadLog(filepath.Join(l.dir, bundle.LogFile))
+func (l *learned) course() ([]vqtrain.Record, error) {
+	records, err := vqtrain.ReadLog(filepath.Join(l.dir, bundle.LogFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // a bundle is whole without its log
 	}
@@ -153,7 +153,7 @@ func (l *learned) meaning() string {
 
 // numbered codes by the numbers of items alone.
 type numbered struct {
-	numbering semid.Numbering
+	numbering catalogue.Numbering
 	sizes     []int
 }
 
@@ -165,12 +165,12 @@ func (n numbered) vocab() []int { return n.sizes }
 
 func (n numbered) identity() string { return n.numbering.String() }
 
-func (n numbered) codes(_ context.Context, c *catalogue, before int) ([]uint32, error) {
+func (n numbered) codes(_ context.Context, c *itemSource, before int) ([]uint32, error) {
 	return n.numbering.Codes(n.sizes, before, len(c.items))
 }
 
 // ranked is never asked: numbers do not collide.
-func (n numbered) ranked(context.Context, *catalogue) (semid.Ranked, error) {
+func (n numbered) ranked(context.Context, *itemSource) (catalogue.Ranked, error) {
 	return func(int, []uint32) []uint32 { return nil }, nil
 }
 
@@ -187,15 +187,15 @@ func (n numbered) store(dir string) error {
 	return nil
 }
 
-func (n numbered) course() ([]fit.Record, error) { return nil, nil }
+func (n numbered) course() ([]vqtrain.Record, error) { return nil, nil }
 
 func (n numbered) meaning() string {
 	return "Nothing: these IDs are numbers in random order, so items that share codes have nothing in common."
 }
 
 // coderOf finds what made the table in dir.
-func coderOf(dir string, table *semid.Table, backend string) (coder, error) {
-	if numbering, ok := semid.ParseNumbering(table.Tokenizer()); ok {
+func coderOf(dir string, table *catalogue.Table, backend string) (coder, error) {
+	if numbering, ok := catalogue.ParseNumbering(table.Tokenizer()); ok {
 		return numbered{numbering, table.Vocab()[:table.Levels()]}, nil
 	}
 	l, err := openLearned(filepath.Join(dir, idsTokenizer), backend)

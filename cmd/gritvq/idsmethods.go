@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/gritvq/gritvq/config"
-	"github.com/gritvq/gritvq/fit"
+	"github.com/gritvq/gritvq/train/vqtrain"
 	"github.com/gritvq/gritvq/vq"
 )
 
@@ -61,7 +61,7 @@ func (o *idsOptions) chooseMethod() error {
 	if sliced {
 		o.settings.method = "ste"
 	}
-	o.settings.finish = func(c *fit.Config) {
+	o.settings.finish = func(c *vqtrain.Config) {
 		q := &c.Quantizer
 		if sliced {
 			q.Levels, q.Parts = 1, q.Levels*q.Parts
@@ -80,7 +80,7 @@ func (o *idsOptions) chooseMethod() error {
 // idsDefaults are the settings that ids starts from. Every item gets an ID, so
 // every one is learned from; the last third of the preset's steps hardly changes
 // IDs.
-func idsDefaults(c *fit.Config) {
+func idsDefaults(c *vqtrain.Config) {
 	c.Train.Split, c.Train.Evaluate = 1, 0
 	if !vq.Classical(c.Quantizer.Method) {
 		c.Train.Steps = 2000

@@ -8,10 +8,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gritvq/gritvq/fit"
-	"github.com/gritvq/gritvq/interactions"
+	"github.com/gritvq/gritvq/dataset/interactions"
 	"github.com/gritvq/gritvq/report"
-	"github.com/gritvq/gritvq/semid"
+	"github.com/gritvq/gritvq/task/catalogue"
+	"github.com/gritvq/gritvq/train/vqtrain"
 )
 
 // Bounds of a report of IDs.
@@ -27,7 +27,7 @@ const (
 
 // writeIDsReport makes the page of a table: how codes came into use, which items
 // share theirs, and what codes mean.
-func writeIDsReport(dir string, t *semid.Table, items []interactions.Item, k coder, command string) error {
+func writeIDsReport(dir string, t *catalogue.Table, items []interactions.Item, k coder, command string) error {
 	records, err := k.course()
 	if err != nil {
 		return err
@@ -47,15 +47,15 @@ func writeIDsReport(dir string, t *semid.Table, items []interactions.Item, k cod
 }
 
 // length says what IDs are made of.
-func length(t *semid.Table) string {
+func length(t *catalogue.Table) string {
 	text := counted(t.Levels(), "code")
-	if t.Method() == semid.Token {
+	if t.Method() == catalogue.Token {
 		text += " and a token"
 	}
 	return text
 }
 
-func idsFacts(t *semid.Table, stats semid.Stats) []report.Fact {
+func idsFacts(t *catalogue.Table, stats catalogue.Stats) []report.Fact {
 	used, codes := 0, 0
 	for level, p := range stats.Positions[:t.Levels()] {
 		codes += t.Vocab()[level]
@@ -75,7 +75,7 @@ func idsFacts(t *semid.Table, stats semid.Stats) []report.Fact {
 }
 
 // usageParts draws the course of each level, and tells where it ended.
-func usageParts(t *semid.Table, stats semid.Stats, records []fit.Record) []report.Part {
+func usageParts(t *catalogue.Table, stats catalogue.Stats, records []vqtrain.Record) []report.Part {
 	parts := courseCharts(records)
 	if len(parts) == 0 {
 		parts = append(parts, report.Paragraph("These codes took no training steps, so there is no course to draw."))
@@ -96,7 +96,7 @@ func usageParts(t *semid.Table, stats semid.Stats, records []fit.Record) []repor
 
 // courseCharts draw utilization and perplexity of every level over training;
 // none without steps that were watched.
-func courseCharts(records []fit.Record) []report.Part {
+func courseCharts(records []vqtrain.Record) []report.Part {
 	use := report.LineChart{Title: "Codes in use over training", Caption: "Share of each level's codes that recent batches chose; the rest is dead. A line that falls and stays down is a collapse.",
 		XLabel: "step", YLabel: "codes in use (%)", Percent: true, FromZero: true}
 	even := report.LineChart{Title: "Perplexity over training", Caption: "The number of equally used codes with the same entropy.", XLabel: "step", YLabel: "codes", FromZero: true}
@@ -123,18 +123,18 @@ func courseCharts(records []fit.Record) []report.Part {
 	return []report.Part{use, even}
 }
 
-func collisionNote(t *semid.Table, stats semid.Stats) string {
+func collisionNote(t *catalogue.Table, stats catalogue.Stats) string {
 	if stats.Before.Rate == 0 {
 		return "The tokenizer gave every item codes of its own."
 	}
-	if t.Method() == semid.Reassign {
+	if t.Method() == catalogue.Reassign {
 		return "Items to which the tokenizer gave equal codes. The first keeps them, the others have the nearest last code that was free."
 	}
 	return "Items to which the tokenizer gave equal codes. The token at the end of their IDs tells them apart."
 }
 
 // collisionParts list the sizes of groups and the items of the largest.
-func collisionParts(t *semid.Table, stats semid.Stats, items []interactions.Item) []report.Part {
+func collisionParts(t *catalogue.Table, stats catalogue.Stats, items []interactions.Item) []report.Part {
 	groups := t.Largest(shownGroups)
 	if len(groups) == 0 {
 		return nil
@@ -152,12 +152,12 @@ func collisionParts(t *semid.Table, stats semid.Stats, items []interactions.Item
 
 // meaningParts show the items behind the most used first codes, one path down to
 // single items, and all first codes.
-func meaningParts(t *semid.Table, items []interactions.Item) []report.Part {
+func meaningParts(t *catalogue.Table, items []interactions.Item) []report.Part {
 	texts := make([]string, len(items))
 	for i, item := range items {
 		texts[i] = item.Text
 	}
-	words := semid.NewWords(texts)
+	words := catalogue.NewWords(texts)
 	first := byItems(t.Branches(nil))
 	parts := []report.Part{branchTable("The most used first codes", t, words, items, nil, first[:min(shownCodes, len(first))])}
 	path := []uint32{first[0].Code}
@@ -174,13 +174,13 @@ func meaningParts(t *semid.Table, items []interactions.Item) []report.Part {
 }
 
 // byItems sorts branches, the fullest first.
-func byItems(list []semid.Branch) []semid.Branch {
-	slices.SortStableFunc(list, func(a, b semid.Branch) int { return b.Items - a.Items })
+func byItems(list []catalogue.Branch) []catalogue.Branch {
+	slices.SortStableFunc(list, func(a, b catalogue.Branch) int { return b.Items - a.Items })
 	return list
 }
 
 // branchTable says of each code after prefix what is below it.
-func branchTable(title string, t *semid.Table, words *semid.Words, items []interactions.Item, prefix []uint32, list []semid.Branch) report.Table {
+func branchTable(title string, t *catalogue.Table, words *catalogue.Words, items []interactions.Item, prefix []uint32, list []catalogue.Branch) report.Table {
 	table := report.Table{Title: title, Columns: []report.Column{{Name: "code", Align: report.Right}, {Name: "items", Align: report.Right}, {Name: "typical words"}, {Name: "for example"}}}
 	for _, b := range list {
 		path := append(slices.Clone(prefix), b.Code)
@@ -191,7 +191,7 @@ func branchTable(title string, t *semid.Table, words *semid.Words, items []inter
 }
 
 // itemsTable lists up to limit items with their IDs.
-func itemsTable(title string, t *semid.Table, items []interactions.Item, rows []int, limit int) report.Table {
+func itemsTable(title string, t *catalogue.Table, items []interactions.Item, rows []int, limit int) report.Table {
 	table := report.Table{Title: title, Columns: []report.Column{{Name: "ID", Align: report.Left}, {Name: "item"}, {Name: "title"}}}
 	if len(rows) > limit {
 		table.Caption = fmt.Sprintf("%d of %d.", limit, len(rows))
@@ -255,7 +255,7 @@ func titled(items []interactions.Item) bool {
 	return slices.ContainsFunc(items, func(item interactions.Item) bool { return item.Title != "" })
 }
 
-func versionsText(t *semid.Table) string {
+func versionsText(t *catalogue.Table) string {
 	var text []string
 	for _, v := range t.Versions() {
 		text = append(text, fmt.Sprintf("version %d added %s", v.Number, counted(v.Added, "item")))
@@ -264,7 +264,7 @@ func versionsText(t *semid.Table) string {
 }
 
 // writeUnionReport makes the page of several catalogues.
-func writeUnionReport(dir string, list []*catalogue, tables []*semid.Table, whole *semid.Table, k coder, command string) error {
+func writeUnionReport(dir string, list []*itemSource, tables []*catalogue.Table, whole *catalogue.Table, k coder, command string) error {
 	page := report.New("Semantic IDs of "+counted(len(list), "catalogue"), "Tokenizer: "+k.describe()+".")
 	note := "Each catalogue has its own table and report, in the directory of its name."
 	if whole != nil {

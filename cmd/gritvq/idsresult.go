@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/gritvq/gritvq/report"
-	"github.com/gritvq/gritvq/semid"
+	"github.com/gritvq/gritvq/task/catalogue"
 )
 
 // idsResult is what ids --json prints.
@@ -22,11 +22,11 @@ type idsResult struct {
 	After       float64 `json:"collision_rate_after"`
 	Largest     int     `json:"largest_group"`
 	Utilization float64 `json:"utilization"` // mean over the tokenizer's levels
-	semid.Stats
+	catalogue.Stats
 }
 
 // resultOf summarises a table, of which added items are new.
-func resultOf(dir string, k coder, t *semid.Table, added int) idsResult {
+func resultOf(dir string, k coder, t *catalogue.Table, added int) idsResult {
 	stats := t.Stats()
 	r := idsResult{Output: dir, Report: filepath.Join(dir, idsReport), Tokenizer: k.describe(), Items: t.Len(), Added: added, Version: t.Version(),
 		Width: t.Width(), Vocab: t.Vocab(), Before: stats.Before.Rate, After: stats.After.Rate, Largest: stats.Before.Largest, Stats: stats}
@@ -40,7 +40,7 @@ func resultOf(dir string, k coder, t *semid.Table, added int) idsResult {
 const crowded = 0.5
 
 // showIDs prints what a table looks like.
-func showIDs(s *streams, asJSON bool, dir string, k coder, t *semid.Table, added int) error {
+func showIDs(s *streams, asJSON bool, dir string, k coder, t *catalogue.Table, added int) error {
 	r := resultOf(dir, k, t, added)
 	if asJSON {
 		return s.writeJSON(r)
@@ -60,7 +60,7 @@ func showIDs(s *streams, asJSON bool, dir string, k coder, t *semid.Table, added
 }
 
 // positionsTable shows how the values of each position are used.
-func positionsTable(t *semid.Table, stats semid.Stats) report.Table {
+func positionsTable(t *catalogue.Table, stats catalogue.Stats) report.Table {
 	table := report.Table{Columns: []report.Column{{Name: "position"}, {Name: "codes", Align: report.Right}, {Name: "used", Align: report.Right}, {Name: "perplexity", Align: report.Right}}}
 	for i, p := range stats.Positions {
 		table.Rows = append(table.Rows, report.Cells(positionTitle(t, i), report.Count(t.Vocab()[i]), report.Percent(p.Utilization, 1), report.Number(p.Perplexity, 4)))
@@ -69,7 +69,7 @@ func positionsTable(t *semid.Table, stats semid.Stats) report.Table {
 }
 
 // positionTitle names a position of an ID.
-func positionTitle(t *semid.Table, position int) string {
+func positionTitle(t *catalogue.Table, position int) string {
 	if position == t.Levels() {
 		return "token"
 	}

@@ -9,18 +9,18 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gritvq/gritvq/bundle"
-	"github.com/gritvq/gritvq/semid"
+	"github.com/gritvq/gritvq/artifact/bundle"
+	"github.com/gritvq/gritvq/task/catalogue"
 )
 
 func runIDs(ctx context.Context, s *streams, o idsOptions) (err error) {
 	if err := useWorkers(o.workers); err != nil {
 		return err
 	}
-	if m := semid.Method(o.resolve); m != semid.Token && m != semid.Reassign {
+	if m := catalogue.Method(o.resolve); m != catalogue.Token && m != catalogue.Reassign {
 		return usagef("--resolve %s: use token or reassign", o.resolve)
 	}
-	if o.spare < 0 || o.spare > 0 && semid.Method(o.resolve) != semid.Token {
+	if o.spare < 0 || o.spare > 0 && catalogue.Method(o.resolve) != catalogue.Token {
 		return usagef("--spare %d: use 0 or more, and only with --resolve token", o.spare)
 	}
 	if err := o.chooseMethod(); err != nil {
@@ -70,13 +70,13 @@ func runIDs(ctx context.Context, s *streams, o idsOptions) (err error) {
 // idsFiles are the files of a directory of IDs, and idsPassing those that come
 // before them: a run that was killed early leaves nothing else.
 var (
-	idsFiles   = []string{semid.ManifestFile, semid.UnionFile, semid.ParquetFile, semid.JSONLFile, idsItems, idsReport}
+	idsFiles   = []string{catalogue.ManifestFile, catalogue.UnionFile, catalogue.ParquetFile, catalogue.JSONLFile, idsItems, idsReport}
 	idsPassing = []string{idsTextEncoder, idsVectors, shopVectors, unionVectors}
 )
 
 // check refuses directories that hold something which nobody asked to replace.
-func (o idsOptions) check(list []*catalogue) error {
-	for _, marker := range []string{semid.ManifestFile, semid.UnionFile} {
+func (o idsOptions) check(list []*itemSource) error {
+	for _, marker := range []string{catalogue.ManifestFile, catalogue.UnionFile} {
 		if present(filepath.Join(o.output, marker)) && !o.force {
 			return fmt.Errorf("%s holds a finished table; choose another directory, --force to replace it, or gritvq ids add for new items", o.output)
 		}
@@ -86,7 +86,7 @@ func (o idsOptions) check(list []*catalogue) error {
 		if err := refuseInput(inside(dir, slices.Concat(idsFiles, idsPassing)...), inputs...); err != nil {
 			return err
 		}
-		begun = begun || present(filepath.Join(dir, idsTokenizer)) || present(filepath.Join(dir, semid.ManifestFile))
+		begun = begun || present(filepath.Join(dir, idsTokenizer)) || present(filepath.Join(dir, catalogue.ManifestFile))
 	}
 	for _, dir := range dirs {
 		if begun {
@@ -100,7 +100,7 @@ func (o idsOptions) check(list []*catalogue) error {
 }
 
 // directories are that of all IDs and those of the catalogues, each once.
-func directories(output string, list []*catalogue) []string {
+func directories(output string, list []*itemSource) []string {
 	dirs := []string{output}
 	for _, c := range list {
 		if c.dir != output {
@@ -111,7 +111,7 @@ func directories(output string, list []*catalogue) []string {
 }
 
 // catalogues lists the inputs, with the directories of their tables.
-func (o idsOptions) catalogues() ([]*catalogue, error) {
+func (o idsOptions) catalogues() ([]*itemSource, error) {
 	if len(o.items) > 0 && len(o.items) != len(o.inputs) {
 		return nil, usagef("%s and %d of --items: give one a catalogue, or none", counted(len(o.inputs), "catalogue"), len(o.items))
 	}
@@ -119,7 +119,7 @@ func (o idsOptions) catalogues() ([]*catalogue, error) {
 		if len(o.names) > 0 || o.each {
 			return nil, usagef("--name and --each are for several catalogues; there is one")
 		}
-		return []*catalogue{{dir: o.output, input: o.inputs[0], itemsAt: strings.Join(o.items, "")}}, nil
+		return []*itemSource{{dir: o.output, input: o.inputs[0], itemsAt: strings.Join(o.items, "")}}, nil
 	}
 	names := o.names
 	if len(names) == 0 {
@@ -128,12 +128,12 @@ func (o idsOptions) catalogues() ([]*catalogue, error) {
 	if len(names) != len(o.inputs) {
 		return nil, usagef("%s and %d of --name: give one a catalogue", counted(len(o.inputs), "catalogue"), len(names))
 	}
-	if err := semid.CheckNames(append(slices.Clone(names), idsTokenizer)); err != nil {
+	if err := catalogue.CheckNames(append(slices.Clone(names), idsTokenizer)); err != nil {
 		return nil, usagef("%w; use --name, once a catalogue", err)
 	}
-	var list []*catalogue
+	var list []*itemSource
 	for i, input := range o.inputs {
-		c := &catalogue{name: names[i], dir: filepath.Join(o.output, names[i]), input: input}
+		c := &itemSource{name: names[i], dir: filepath.Join(o.output, names[i]), input: input}
 		if len(o.items) > 0 {
 			c.itemsAt = o.items[i]
 		}
@@ -157,7 +157,7 @@ func catalogueNames(inputs []string) []string {
 			parents[i] = filepath.Base(filepath.Dir(absolute))
 		}
 	}
-	if semid.CheckNames(stems) != nil {
+	if catalogue.CheckNames(stems) != nil {
 		return parents
 	}
 	return stems
@@ -165,7 +165,7 @@ func catalogueNames(inputs []string) []string {
 
 // makeDirectories makes those of the tables. The returned function removes what
 // came into them since, but for what a run goes on from or cannot make anew.
-func makeDirectories(output string, list []*catalogue) (discard func(), err error) {
+func makeDirectories(output string, list []*itemSource) (discard func(), err error) {
 	var made, fresh []string
 	discard = func() {
 		for _, path := range fresh {
@@ -213,7 +213,7 @@ func (o idsOptions) coder(ctx context.Context, s *streams, dir, vectors string) 
 	if o.force && !o.resume {
 		// Without its tokenizer a table could not be added to: from here on the
 		// directory is an unfinished one, and nothing in it is gone on with.
-		if err := semid.Clear(dir); err != nil {
+		if err := catalogue.Clear(dir); err != nil {
 			return nil, err
 		}
 		if state != bundle.Absent {
@@ -237,28 +237,28 @@ func (o idsOptions) numbering(stream, streams int) (coder, error) {
 	if levels < 1 || codes < 2 {
 		return nil, usagef("--levels %d --codes %d: use at least 1 and 2", levels, codes)
 	}
-	return numbered{semid.Numbering{Seed: o.settings.seed, Stream: stream, Streams: streams}, slices.Repeat([]int{codes}, levels)}, nil
+	return numbered{catalogue.Numbering{Seed: o.settings.seed, Stream: stream, Streams: streams}, slices.Repeat([]int{codes}, levels)}, nil
 }
 
 // tabulate gives a catalogue its IDs and stores them with all that belongs to
 // them. The table comes last.
-func (o idsOptions) tabulate(ctx context.Context, c *catalogue, k coder, command string) (*semid.Table, error) {
+func (o idsOptions) tabulate(ctx context.Context, c *itemSource, k coder, command string) (*catalogue.Table, error) {
 	codes, err := k.codes(ctx, c, 0)
 	if err != nil {
 		return nil, err
 	}
-	options := semid.Options{Resolve: semid.Method(o.resolve), TokenVocab: o.spare, Tokenizer: k.identity()}
-	if options.Resolve == semid.Reassign {
+	options := catalogue.Options{Resolve: catalogue.Method(o.resolve), TokenVocab: o.spare, Tokenizer: k.identity()}
+	if options.Resolve == catalogue.Reassign {
 		if options.Ranked, err = k.ranked(ctx, c); err != nil {
 			return nil, err
 		}
 	}
-	table, err := semid.Build(codes, k.vocab(), c.keys(), options)
+	table, err := catalogue.Build(codes, k.vocab(), c.keys(), options)
 	if err != nil {
 		return nil, err
 	}
 	if o.force {
-		if err := semid.Clear(c.dir); err != nil {
+		if err := catalogue.Clear(c.dir); err != nil {
 			return nil, err
 		}
 	}

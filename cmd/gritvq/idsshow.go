@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gritvq/gritvq/interactions"
-	"github.com/gritvq/gritvq/semid"
+	"github.com/gritvq/gritvq/dataset/interactions"
+	"github.com/gritvq/gritvq/task/catalogue"
 )
 
 // idsShown is what ids show --json prints.
@@ -37,7 +37,7 @@ func runIDsShow(ctx context.Context, s *streams, o idsShowOptions) error {
 	if o.limit < 1 {
 		return usagef("-k %d: list at least 1 item", o.limit)
 	}
-	table, err := semid.Load(o.dir)
+	table, err := catalogue.Load(o.dir)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func runIDsShow(ctx context.Context, s *streams, o idsShowOptions) error {
 	if len(rows) == 0 {
 		return fmt.Errorf("no item of %s has an ID that begins with %s", o.dir, codesText(prefix))
 	}
-	words := semid.NewWords(known.Texts())
+	words := catalogue.NewWords(known.Texts())
 	if o.json {
 		shown := idsShown{Prefix: prefix, Items: len(rows), Words: words.Typical(rows, shownWords), Next: []nextCode{}}
 		for _, b := range table.Branches(prefix) {
@@ -73,7 +73,7 @@ func runIDsShow(ctx context.Context, s *streams, o idsShowOptions) error {
 
 // prefix is what the codes on the command line say, or what an item's ID shares
 // with at least one other.
-func (o idsShowOptions) prefix(t *semid.Table) ([]uint32, error) {
+func (o idsShowOptions) prefix(t *catalogue.Table) ([]uint32, error) {
 	if o.item != "" {
 		if len(o.codes) > 0 {
 			return nil, usagef("give codes or --item, not both")
@@ -105,7 +105,7 @@ func (o idsShowOptions) prefix(t *semid.Table) ([]uint32, error) {
 }
 
 // print writes the answer for people.
-func (o idsShowOptions) print(s *streams, t *semid.Table, known *interactions.Catalogue, words *semid.Words, prefix []uint32, rows []int) error {
+func (o idsShowOptions) print(s *streams, t *catalogue.Table, known *interactions.Catalogue, words *catalogue.Words, prefix []uint32, rows []int) error {
 	if o.item != "" {
 		row, _ := t.Row(o.item)
 		fmt.Fprintf(s.out, "%s  %s\n\n", codesText(t.ID(row)), titleOf(known.Items[row]))

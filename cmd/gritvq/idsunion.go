@@ -6,26 +6,26 @@ import (
 	"path/filepath"
 
 	"github.com/gritvq/gritvq/report"
-	"github.com/gritvq/gritvq/semid"
+	"github.com/gritvq/gritvq/task/catalogue"
 )
 
 // runUnion gives several catalogues their tables: with one tokenizer, trained on
 // all of them, or with --each one each.
-func (o idsOptions) runUnion(ctx context.Context, s *streams, list []*catalogue) error {
+func (o idsOptions) runUnion(ctx context.Context, s *streams, list []*itemSource) error {
 	shared, err := o.sharedCoder(ctx, s, list)
 	if err != nil {
 		return err
 	}
-	union := semid.Union{}
+	union := catalogue.Union{}
 	if shared != nil {
 		union.Tokenizer = shared.identity()
 	}
 	if o.force {
-		if err := semid.Clear(o.output); err != nil {
+		if err := catalogue.Clear(o.output); err != nil {
 			return err
 		}
 	}
-	var tables []*semid.Table
+	var tables []*catalogue.Table
 	var coders []coder
 	for i, c := range list {
 		k := shared
@@ -46,7 +46,7 @@ func (o idsOptions) runUnion(ctx context.Context, s *streams, list []*catalogue)
 		c.loaded = nil
 		tables, coders, union.Catalogues = append(tables, table), append(coders, k), append(union.Catalogues, c.name)
 	}
-	var whole *semid.Table // codes of different tokenizers have nothing in common
+	var whole *catalogue.Table // codes of different tokenizers have nothing in common
 	if shared != nil || o.dense {
 		if whole, err = joinTables(list, tables); err != nil {
 			return err
@@ -62,7 +62,7 @@ func (o idsOptions) runUnion(ctx context.Context, s *streams, list []*catalogue)
 }
 
 // sharedCoder is the tokenizer of all catalogues, or nil if each has its own.
-func (o idsOptions) sharedCoder(ctx context.Context, s *streams, list []*catalogue) (coder, error) {
+func (o idsOptions) sharedCoder(ctx context.Context, s *streams, list []*itemSource) (coder, error) {
 	if o.dense || o.each && o.tokenizer == "" {
 		return nil, nil
 	}
@@ -79,7 +79,7 @@ func (o idsOptions) sharedCoder(ctx context.Context, s *streams, list []*catalog
 
 // joinTables puts the codes of several catalogues into one table, to see what
 // they share. Items are called catalogue/item, so that names do not clash.
-func joinTables(list []*catalogue, tables []*semid.Table) (*semid.Table, error) {
+func joinTables(list []*itemSource, tables []*catalogue.Table) (*catalogue.Table, error) {
 	var codes []uint32
 	var keys []string
 	for i, t := range tables {
@@ -88,19 +88,19 @@ func joinTables(list []*catalogue, tables []*semid.Table) (*semid.Table, error) 
 			keys = append(keys, list[i].name+"/"+t.Key(row))
 		}
 	}
-	return semid.Build(codes, tables[0].Vocab()[:tables[0].Levels()], keys, semid.Options{})
+	return catalogue.Build(codes, tables[0].Vocab()[:tables[0].Levels()], keys, catalogue.Options{})
 }
 
 // unionResult is what ids --json prints of several catalogues.
 type unionResult struct {
-	Output     string       `json:"output"`
-	Report     string       `json:"report"`
-	Catalogues []idsResult  `json:"catalogues"`
-	Union      *semid.Stats `json:"union,omitempty"` // of all items, where they share a tokenizer
+	Output     string           `json:"output"`
+	Report     string           `json:"report"`
+	Catalogues []idsResult      `json:"catalogues"`
+	Union      *catalogue.Stats `json:"union,omitempty"` // of all items, where they share a tokenizer
 }
 
 // showUnion prints what the tables look like.
-func showUnion(s *streams, o idsOptions, list []*catalogue, tables []*semid.Table, coders []coder, whole *semid.Table) error {
+func showUnion(s *streams, o idsOptions, list []*itemSource, tables []*catalogue.Table, coders []coder, whole *catalogue.Table) error {
 	page := filepath.Join(o.output, idsReport)
 	if !o.json {
 		table := unionTable(list, tables, whole)
@@ -122,13 +122,13 @@ func showUnion(s *streams, o idsOptions, list []*catalogue, tables []*semid.Tabl
 }
 
 // unionTable compares catalogues side by side.
-func unionTable(list []*catalogue, tables []*semid.Table, whole *semid.Table) report.Table {
+func unionTable(list []*itemSource, tables []*catalogue.Table, whole *catalogue.Table) report.Table {
 	t := report.Table{Columns: []report.Column{{Name: "catalogue"}, {Name: "items", Align: report.Right}, {Name: "collisions", Align: report.Right},
 		{Name: "after", Align: report.Right}, {Name: "largest", Align: report.Right}}}
 	for level := range tables[0].Levels() {
 		t.Columns = append(t.Columns, report.Column{Name: positionTitle(tables[0], level), Align: report.Right})
 	}
-	add := func(name string, table *semid.Table) {
+	add := func(name string, table *catalogue.Table) {
 		stats := table.Stats()
 		row := report.Cells(name, report.Count(table.Len()), report.Percent(stats.Before.Rate, 2), report.Percent(stats.After.Rate, 2), report.Count(stats.Before.Largest))
 		for _, p := range stats.Positions[:min(tables[0].Levels(), table.Levels())] {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gritvq/gritvq/bundle"
+	"github.com/gritvq/gritvq/artifact/bundle"
 	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/weights"

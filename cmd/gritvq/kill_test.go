@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gritvq/gritvq/bundle"
-	"github.com/gritvq/gritvq/fit"
+	"github.com/gritvq/gritvq/artifact/bundle"
+	"github.com/gritvq/gritvq/train/vqtrain"
 )
 
 // killArguments train a tokenizer with everything that has state: warm-up,
@@ -85,7 +85,7 @@ func logged(dir string, more int) func() bool {
 // writingCheckpoint is while the temporary file of a checkpoint is there.
 func writingCheckpoint(dir string) func() bool {
 	return func() bool {
-		found, _ := filepath.Glob(filepath.Join(dir, "."+fit.CheckpointFile+".*.tmp"))
+		found, _ := filepath.Glob(filepath.Join(dir, "."+vqtrain.CheckpointFile+".*.tmp"))
 		return len(found) > 0
 	}
 }
@@ -106,7 +106,7 @@ func TestKilledRunsEndAsUninterruptedOnes(t *testing.T) {
 	duringWrite := false
 	for i, moment := range []func() func() bool{
 		func() func() bool { return exists(filepath.Join(broken, bundle.LogFile)) },
-		func() func() bool { return exists(filepath.Join(broken, fit.CheckpointFile)) },
+		func() func() bool { return exists(filepath.Join(broken, vqtrain.CheckpointFile)) },
 		func() func() bool { return logged(broken, 4) },
 		func() func() bool {
 			end := time.Now().Add(60 * time.Millisecond)
@@ -156,7 +156,7 @@ func TestKilledRunsEndAsUninterruptedOnes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ".tmp") || e.Name() == fit.CheckpointFile {
+		if strings.HasSuffix(e.Name(), ".tmp") || e.Name() == vqtrain.CheckpointFile {
 			t.Errorf("%s was left behind", e.Name())
 		}
 	}
@@ -178,7 +178,7 @@ func TestCtrlCSavesAndCanBeResumed(t *testing.T) {
 		if !strings.Contains(output, "gritvq: interrupted at step ") || !strings.Contains(output, "of 1000; repeat the command with --resume to continue") {
 			t.Errorf("the message does not say how to go on:\n%s", output)
 		}
-		if !exists(filepath.Join(dir, fit.CheckpointFile))() {
+		if !exists(filepath.Join(dir, vqtrain.CheckpointFile))() {
 			t.Error("nothing was saved")
 		}
 		runToEnd(t, append(args, "--resume"))

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/gritvq/gritvq/fit"
 	"github.com/gritvq/gritvq/internal/progress"
-	"github.com/gritvq/gritvq/learn"
 	"github.com/gritvq/gritvq/report"
+	"github.com/gritvq/gritvq/train"
+	"github.com/gritvq/gritvq/train/vqtrain"
 )
 
 // learnProgress shows how far the training of a recommender is.
@@ -25,11 +25,11 @@ func newLearnProgress(s *streams, steps int) *learnProgress {
 	return &learnProgress{s: s, line: s.line(steps), steps: steps, last: time.Now()}
 }
 
-func (p *learnProgress) observer() learn.Observer {
-	return learn.Observer{Step: p.step, Status: func(text string) { showStatus(p.s, p.line, p.at, text) }}
+func (p *learnProgress) observer() train.Observer {
+	return train.Observer{Step: p.step, Status: func(text string) { showStatus(p.s, p.line, p.at, text) }}
 }
 
-func (p *learnProgress) step(r learn.Record) {
+func (p *learnProgress) step(r train.Record) {
 	if p.at == 0 && r.Step > 1 {
 		notice(p.s, p.line, fmt.Sprintf("continuing after step %d of %d", r.Step-1, p.steps))
 	}
@@ -50,14 +50,14 @@ func (p *learnProgress) step(r learn.Record) {
 
 // stopped explains the error of a run that was interrupted.
 func (p *learnProgress) stopped(err error) error {
-	if !errors.Is(err, learn.ErrInterrupted) {
+	if !errors.Is(err, train.ErrInterrupted) {
 		return err
 	}
 	at := ""
 	if p.at > 0 {
 		at = fmt.Sprintf(" at step %d of %d", p.at, p.steps)
 	}
-	return fmt.Errorf("%w%s; repeat the command with --resume to continue", fit.ErrInterrupted, at)
+	return fmt.Errorf("%w%s; repeat the command with --resume to continue", vqtrain.ErrInterrupted, at)
 }
 
 func (p *learnProgress) done() { p.line.Done() }

@@ -6,16 +6,16 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/gritvq/gritvq/bundle"
-	"github.com/gritvq/gritvq/fit"
+	"github.com/gritvq/gritvq/artifact/bundle"
 	"github.com/gritvq/gritvq/report"
-	"github.com/gritvq/gritvq/task/recon"
+	"github.com/gritvq/gritvq/task/picture"
 	"github.com/gritvq/gritvq/tokenizer"
+	"github.com/gritvq/gritvq/train/vqtrain"
 )
 
 // pictureReport makes the page of a finished run on pictures.
 func (e *experiment) pictureReport(ctx context.Context, b *bundle.Bundle, result *outcome) (*report.Page, error) {
-	records, err := fit.ReadLog(filepath.Join(e.dir, bundle.LogFile))
+	records, err := vqtrain.ReadLog(filepath.Join(e.dir, bundle.LogFile))
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (e *experiment) pictureFigures(ctx context.Context, result *outcome) ([]rep
 	if rows.Len() == 0 {
 		set, rows = e.source.Images, e.source.Train
 	}
-	sample, err := recon.Take(ctx, result.runtime, set, rows.Head(reportPictures), tokenizer.Options{})
+	sample, err := picture.Take(ctx, result.runtime, set, rows.Head(reportPictures), tokenizer.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func pictureFacts(m bundle.Manifest, result *outcome) []report.Fact {
 }
 
 // pictureCharts draws the course of a run.
-func pictureCharts(records []fit.Record) []report.Part {
+func pictureCharts(records []vqtrain.Record) []report.Part {
 	var loss, psnr, perceptual, use, dead, heldUse, perplexity report.Series
 	var marks []report.Mark
 	for i, r := range records {

@@ -8,11 +8,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gritvq/gritvq/data"
+	"github.com/gritvq/gritvq/dataset"
+	"github.com/gritvq/gritvq/dataset/images"
 	"github.com/gritvq/gritvq/feature"
-	"github.com/gritvq/gritvq/fit"
-	"github.com/gritvq/gritvq/images"
 	"github.com/gritvq/gritvq/tokenizer"
+	"github.com/gritvq/gritvq/train/vqtrain"
 )
 
 // scoredPictures bounds the training pictures that are scored at the end of a
@@ -50,19 +50,19 @@ func openPictures(ctx context.Context, s *streams, path string, c tokenizer.Imag
 }
 
 // openPictureSource opens the pictures of a run and returns what identifies them.
-func openPictureSource(ctx context.Context, s *streams, o trainOptions, c fit.Config) (fit.Source, string, error) {
+func openPictureSource(ctx context.Context, s *streams, o trainOptions, c vqtrain.Config) (vqtrain.Source, string, error) {
 	set, err := openPictures(ctx, s, o.input, c.Model.Image, o.workers)
 	if err != nil {
-		return fit.Source{}, "", err
+		return vqtrain.Source{}, "", err
 	}
-	source := fit.Source{Images: set, HeldImages: set}
-	source.Train, source.Held = data.Split(set.Len(), 1-c.Train.Split, c.Seed)
+	source := vqtrain.Source{Images: set, HeldImages: set}
+	source.Train, source.Held = dataset.Split(set.Len(), 1-c.Train.Split, c.Seed)
 	if o.held != "" {
 		if source.HeldImages, err = openPictures(ctx, s, o.held, c.Model.Image, o.workers); err != nil {
 			set.Close()
-			return fit.Source{}, "", err
+			return vqtrain.Source{}, "", err
 		}
-		source.Train, source.Held = data.All(set.Len()), data.All(source.HeldImages.Len())
+		source.Train, source.Held = dataset.All(set.Len()), dataset.All(source.HeldImages.Len())
 	}
 	fingerprint, err := set.Fingerprint()
 	if err == nil && o.held != "" {
@@ -95,7 +95,7 @@ func metricsDir(flag string) string {
 const defaultPerceptual = 0.1
 
 // perceptual finds the network of the perceptual loss and settles its weight.
-func perceptual(s *streams, o trainOptions, c *fit.Config) (*feature.LPIPS, error) {
+func perceptual(s *streams, o trainOptions, c *vqtrain.Config) (*feature.LPIPS, error) {
 	explicit := o.settings.flags.Changed("perceptual") || c.Train.Perceptual > 0 || named(o.settings.sets, "train.perceptual")
 	if explicit && c.Train.Perceptual == 0 {
 		return nil, nil
@@ -188,7 +188,7 @@ func (o *settings) forPictures() bool {
 }
 
 // applyPictureFlags copies the flags that were given.
-func (o *settings) applyPictureFlags(c *fit.Config) error {
+func (o *settings) applyPictureFlags(c *vqtrain.Config) error {
 	given := func(name string) bool { return o.flags.Lookup(name) != nil && o.flags.Changed(name) }
 	image := &c.Model.Image
 	if given("size") {
@@ -231,7 +231,7 @@ func (o *settings) applyPictureFlags(c *fit.Config) error {
 }
 
 // checkKind refuses settings for the other kind of input.
-func (o *settings) checkKind(c fit.Config, input string) error {
+func (o *settings) checkKind(c vqtrain.Config, input string) error {
 	switch pictures := isPictures(input); {
 	case pictures && !c.Model.Pictures():
 		return usagef("%s holds pictures, and model.image.size is 0; the configuration is for vectors", input)

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"github.com/gritvq/gritvq/bundle"
+	"github.com/gritvq/gritvq/artifact/bundle"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/tokenizer"
 )

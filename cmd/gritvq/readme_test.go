@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gritvq/gritvq/images"
-	"github.com/gritvq/gritvq/picture"
+	"github.com/gritvq/gritvq/dataset/images"
+	"github.com/gritvq/gritvq/task/picture/draw"
 )
 
 // TestDocumentedCommands runs the commands of the README and of the guides one
@@ -100,7 +100,7 @@ func writePictures(dir string) error {
 			return err
 		}
 		if i == 0 {
-			if err := picture.WritePNG(filepath.Join(dir, "photo.png"), p); err != nil {
+			if err := draw.WritePNG(filepath.Join(dir, "photo.png"), p); err != nil {
 				return err
 			}
 		}

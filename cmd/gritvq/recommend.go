@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gritvq/gritvq/task/recommender"
+	"github.com/gritvq/gritvq/task/recommend"
 )
 
 // recommendTrainOptions is the command line of recommend train.
@@ -82,7 +82,7 @@ There, start with a smaller network and fewer steps, as in the last example.`,
 	}
 	o.addFlags(cmd, "recommender")
 	o.log.add(cmd)
-	cmd.Flags().StringVar(&o.model, "model", recommender.Kinds()[0], "kind of model: "+strings.Join(recommender.Kinds(), " or "))
+	cmd.Flags().StringVar(&o.model, "model", recommend.Kinds()[0], "kind of model: "+strings.Join(recommend.Kinds(), " or "))
 	return cmd
 }
 

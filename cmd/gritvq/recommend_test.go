@@ -12,15 +12,15 @@ import (
 
 	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/engine"
-	"github.com/gritvq/gritvq/task/recommender"
+	"github.com/gritvq/gritvq/task/recommend"
 )
 
 // recommendSettings parses a recommend train command line and returns its
 // configuration.
-func recommendSettings(t *testing.T, args ...string) (recommender.Config, error) {
+func recommendSettings(t *testing.T, args ...string) (recommend.Config, error) {
 	t.Helper()
 	s, _, _ := silent()
-	var c recommender.Config
+	var c recommend.Config
 	cmd := newRecommendTrain(s, func(_ context.Context, _ *streams, o recommendTrainOptions) (err error) {
 		if c, err = o.preset(); err != nil {
 			return err
@@ -44,7 +44,7 @@ func TestRecommendSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := c.(*recommender.Dual)
+	d := c.(*recommend.Dual)
 	if d.Model.Width != 64 || d.Model.Length != 7 || d.Model.Layers != 2 || d.Train.Seed != 5 || d.Train.ClipNorm != 3 || d.Train.Batch != 200 ||
 		d.Train.Evaluate != 100 || d.Train.Schedule.Warmup != 40 {
 		t.Errorf("got %+v", d)
@@ -77,7 +77,7 @@ func TestConfigurationDecidesTheModel(t *testing.T) {
 			t.Errorf("%s: %v, %v", file, c, err)
 			continue
 		}
-		want, err := recommender.Default(kind)
+		want, err := recommend.Default(kind)
 		if err != nil {
 			t.Fatal(err)
 		}

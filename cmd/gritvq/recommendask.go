@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gritvq/gritvq/interactions"
+	"github.com/gritvq/gritvq/dataset/interactions"
 	"github.com/gritvq/gritvq/report"
-	"github.com/gritvq/gritvq/semid"
-	"github.com/gritvq/gritvq/task/recommender"
+	"github.com/gritvq/gritvq/task/catalogue"
+	"github.com/gritvq/gritvq/task/recommend"
 )
 
 func runRecommendAsk(ctx context.Context, s *streams, o recommendAskOptions) error {
@@ -25,7 +25,7 @@ func runRecommendAsk(ctx context.Context, s *streams, o recommendAskOptions) err
 	if err := o.search.check(); err != nil {
 		return err
 	}
-	r, err := recommender.Load(o.dir)
+	r, err := recommend.Load(o.dir)
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func runRecommendAsk(ctx context.Context, s *streams, o recommendAskOptions) err
 	if err != nil {
 		return err
 	}
-	query := recommender.Query{User: o.user}
+	query := recommend.Query{User: o.user}
 	for _, name := range names {
 		parts := []string{name}
 		if _, ok := r.Table.Row(name); !ok {
@@ -61,15 +61,15 @@ func runRecommendAsk(ctx context.Context, s *streams, o recommendAskOptions) err
 	if err != nil {
 		return err
 	}
-	searcher, err := r.Model.Searcher(ctx, backend, r.Weights, r.Table, recommender.SearchOptions{
+	searcher, err := r.Model.Searcher(ctx, backend, r.Weights, r.Table, recommend.SearchOptions{
 		Depth: max(o.beam, o.count), ExcludeSeen: !o.seen, Users: 1, Index: o.search.index, Effort: o.search.effort})
 	if err != nil {
 		return err
 	}
 	defer searcher.Close()
-	var lists [][]recommender.Scored
+	var lists [][]recommend.Scored
 	times, err := timeAnswers(timedAsks, searcher, func(int) (err error) {
-		lists, err = searcher.Recommend(ctx, []recommender.Query{query}, o.count)
+		lists, err = searcher.Recommend(ctx, []recommend.Query{query}, o.count)
 		return err
 	})
 	if err != nil {
@@ -112,7 +112,7 @@ type answers struct {
 	Items []answer `json:"items"`
 	Time  float64  `json:"ms_per_answer"` // once the model is loaded
 
-	table *semid.Table
+	table *catalogue.Table
 }
 
 type answer struct {
@@ -122,7 +122,7 @@ type answer struct {
 	Score float64  `json:"score"`
 }
 
-func newAnswers(table *semid.Table, score string, took time.Duration) *answers {
+func newAnswers(table *catalogue.Table, score string, took time.Duration) *answers {
 	return &answers{Score: score, Items: []answer{}, Time: 1000 * took.Seconds(), table: table}
 }
 

@@ -13,10 +13,10 @@ import (
 
 	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/report"
-	"github.com/gritvq/gritvq/semid"
-	"github.com/gritvq/gritvq/task/modeldir"
-	"github.com/gritvq/gritvq/task/recommender"
-	"github.com/gritvq/gritvq/task/twotower"
+	"github.com/gritvq/gritvq/task/catalogue"
+	"github.com/gritvq/gritvq/task/recommend"
+	"github.com/gritvq/gritvq/task/recommend/modeldir"
+	"github.com/gritvq/gritvq/task/recommend/twotower"
 )
 
 // searchFlags choose among which items answers are found, and how.
@@ -48,11 +48,11 @@ func (f searchFlags) check() error {
 // catalogue returns the table of the items that may be found, trained or a later
 // version of it, and the directory that has their titles. Items that the model in
 // dir has no number for are left out, with a remark.
-func (f searchFlags) catalogue(s *streams, dir string, trained *semid.Table) (*semid.Table, string, error) {
+func (f searchFlags) catalogue(s *streams, dir string, trained *catalogue.Table) (*catalogue.Table, string, error) {
 	if f.ids == "" {
 		return trained, dir, nil
 	}
-	table, err := semid.Load(f.ids)
+	table, err := catalogue.Load(f.ids)
 	if err != nil {
 		return nil, "", err
 	}
@@ -80,7 +80,7 @@ func (f searchFlags) unreachable(dir string, err error) error {
 }
 
 // suit refuses an index for a recommender that has none.
-func (f searchFlags) suit(r *recommender.Recommender) error {
+func (f searchFlags) suit(r *recommend.Recommender) error {
 	if r.Config.Kind() == "generative" && (f.index != "" || f.effort != 0) {
 		return usagef("--search and --effort are for dual encoders, and this recommender is generative: a larger --beam finds more")
 	}
@@ -131,7 +131,7 @@ func runRecommendEval(ctx context.Context, s *streams, o recommendEvalOptions) e
 	if err := useWorkers(o.workers); err != nil {
 		return err
 	}
-	r, err := recommender.Load(o.dir)
+	r, err := recommend.Load(o.dir)
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func runRecommendEval(ctx context.Context, s *streams, o recommendEvalOptions) e
 	if err != nil {
 		return err
 	}
-	d, err := recommender.NewDataset(log, r.Table)
+	d, err := recommend.NewDataset(log, r.Table)
 	if err != nil {
 		return o.search.unreachable(o.dir, err)
 	}
@@ -157,17 +157,17 @@ func runRecommendEval(ctx context.Context, s *streams, o recommendEvalOptions) e
 	if err != nil {
 		return err
 	}
-	searcher, err := r.Model.Searcher(ctx, backend, r.Weights, r.Table, recommender.SearchOptions{Depth: o.beam, Index: o.search.index, Effort: o.search.effort})
+	searcher, err := r.Model.Searcher(ctx, backend, r.Weights, r.Table, recommend.SearchOptions{Depth: o.beam, Index: o.search.index, Effort: o.search.effort})
 	if err != nil {
 		return err
 	}
 	defer searcher.Close()
-	queries, _ := d.Queries(recommender.Test, timedAnswers)
+	queries, _ := d.Queries(recommend.Test, timedAnswers)
 	if _, err := searcher.Recommend(ctx, queries, o.beam); err != nil { // the first answers wait for programs to be compiled
 		return err
 	}
 	begun := time.Now()
-	ranking, err := rankUsers(ctx, s, searcher, d, recommender.Test, o.beam)
+	ranking, err := rankUsers(ctx, s, searcher, d, recommend.Test, o.beam)
 	if err != nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func runRecommendEval(ctx context.Context, s *streams, o recommendEvalOptions) e
 			return err
 		}
 	}
-	cold, err := ranking.Subset(d.Cold(recommender.Test, o.cold))
+	cold, err := ranking.Subset(d.Cold(recommend.Test, o.cold))
 	if err != nil {
 		return err
 	}
@@ -208,7 +208,7 @@ func checkRanking(flag, path, dir string, inputs ...string) error {
 	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
 		return usagef("%s %s: there is no directory %s; make it first", flag, path, filepath.Dir(path))
 	}
-	model := append(inside(dir, modelFiles...), filepath.Join(dir, modeldir.IDsDir, semid.ParquetFile))
+	model := append(inside(dir, modelFiles...), filepath.Join(dir, modeldir.IDsDir, catalogue.ParquetFile))
 	return refuseInput([]string{path}, append(model, inputs...)...)
 }
 

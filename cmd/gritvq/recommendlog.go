@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gritvq/gritvq/interactions"
+	"github.com/gritvq/gritvq/dataset/interactions"
 	"github.com/gritvq/gritvq/report"
 )
 

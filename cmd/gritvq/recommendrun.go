@@ -8,17 +8,17 @@ import (
 
 	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/eval"
-	"github.com/gritvq/gritvq/learn"
 	"github.com/gritvq/gritvq/report"
-	"github.com/gritvq/gritvq/semid"
-	"github.com/gritvq/gritvq/task/modeldir"
-	"github.com/gritvq/gritvq/task/recommender"
+	"github.com/gritvq/gritvq/task/catalogue"
+	"github.com/gritvq/gritvq/task/recommend"
+	"github.com/gritvq/gritvq/task/recommend/modeldir"
+	"github.com/gritvq/gritvq/train"
 )
 
 // preset is the configuration of --model, or of the only kind that --config can
 // be of where --model was not given.
-func (o recommendTrainOptions) preset() (recommender.Config, error) {
-	c, err := recommender.Default(o.model)
+func (o recommendTrainOptions) preset() (recommend.Config, error) {
+	c, err := recommend.Default(o.model)
 	if err != nil {
 		return nil, usagef("--model: %w", err)
 	}
@@ -26,9 +26,9 @@ func (o recommendTrainOptions) preset() (recommender.Config, error) {
 	if err != nil {
 		return c, nil // there is none, or settings says why it cannot be read
 	}
-	var fits []recommender.Config
-	for _, kind := range recommender.Kinds() {
-		other, err := recommender.Default(kind)
+	var fits []recommend.Config
+	for _, kind := range recommend.Kinds() {
+		other, err := recommend.Default(kind)
 		if err != nil {
 			return nil, err
 		}
@@ -42,7 +42,7 @@ func (o recommendTrainOptions) preset() (recommender.Config, error) {
 	case o.given("model"):
 		return nil, usagef("%s is a configuration of a %s model: leave out --model %s, or give a file for that", o.config, fits[0].Kind(), o.model)
 	}
-	return recommender.Default(fits[0].Kind())
+	return recommend.Default(fits[0].Kind())
 }
 
 func runRecommendTrain(ctx context.Context, s *streams, o recommendTrainOptions) error {
@@ -62,7 +62,7 @@ func runRecommendTrain(ctx context.Context, s *streams, o recommendTrainOptions)
 	if err := o.check("recommender", o.ids, o.log.path); err != nil {
 		return err
 	}
-	table, err := semid.Load(o.ids)
+	table, err := catalogue.Load(o.ids)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func runRecommendTrain(ctx context.Context, s *streams, o recommendTrainOptions)
 	if err != nil {
 		return err
 	}
-	d, err := recommender.NewDataset(log, table)
+	d, err := recommend.NewDataset(log, table)
 	if err != nil {
 		return err
 	}
@@ -92,18 +92,18 @@ func runRecommendTrain(ctx context.Context, s *streams, o recommendTrainOptions)
 	o.warnOfLongRun(s, backend, "gritvq recommend train")
 	fingerprint := d.Fingerprint()
 	watch := newLearnProgress(s, c.Training().Steps)
-	trained, err := recommender.Train(ctx, backend, d, c, learn.Options{Dir: o.output, Resume: o.resumes(), Watch: watch.observer(),
+	trained, err := recommend.Train(ctx, backend, d, c, train.Options{Dir: o.output, Resume: o.resumes(), Watch: watch.observer(),
 		Data: fingerprint + " " + log.Order() + " " + table.Fingerprint()})
 	watch.done()
 	if err != nil {
 		return watch.stopped(err)
 	}
 	defer trained.Searcher.Close()
-	validation, err := rankUsers(ctx, s, trained.Searcher, d, recommender.Validation, c.Validation().Depth)
+	validation, err := rankUsers(ctx, s, trained.Searcher, d, recommend.Validation, c.Validation().Depth)
 	if err != nil {
 		return err
 	}
-	r := &recommender.Recommender{Config: c, Model: trained.Model, Weights: trained.Weights, Table: table, Manifest: modeldir.Manifest{
+	r := &recommend.Recommender{Config: c, Model: trained.Model, Weights: trained.Weights, Table: table, Manifest: modeldir.Manifest{
 		CreatedBy: "gritvq " + version(), Created: time.Now().UTC().Truncate(time.Second), Command: s.command, Data: baseName(o.log.path), DataHash: fingerprint,
 		Users: log.Users(), Steps: c.Training().Steps, Seconds: trained.Seconds, Validation: validation.Means()}}
 	if err := copyItems(o.ids, o.output); err != nil {
@@ -112,17 +112,17 @@ func runRecommendTrain(ctx context.Context, s *streams, o recommendTrainOptions)
 	if err := r.Save(o.output); err != nil {
 		return err
 	}
-	if err := learn.RemoveCheckpoints(o.output); err != nil {
+	if err := train.RemoveCheckpoints(o.output); err != nil {
 		return err
 	}
 	return o.showModel(s, "recommender", r.Manifest)
 }
 
 // rankUsers scores the held-out items of all users and shows how far it is.
-func rankUsers(ctx context.Context, s *streams, searcher recommender.Searcher, d *recommender.Dataset, part recommender.Part, depth int) (*eval.Ranking, error) {
+func rankUsers(ctx context.Context, s *streams, searcher recommend.Searcher, d *recommend.Dataset, part recommend.Part, depth int) (*eval.Ranking, error) {
 	line := s.line(0)
 	defer line.Done()
-	return recommender.Rank(ctx, searcher, d, part, recommender.RankOptions{Depth: depth, Progress: func(done, total int) {
+	return recommend.Rank(ctx, searcher, d, part, recommend.RankOptions{Depth: depth, Progress: func(done, total int) {
 		line.Of(int64(total), "users")
 		line.Update(int64(done), "scored")
 	}})

@@ -12,8 +12,8 @@ import (
 
 	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/internal/atomicfile"
-	"github.com/gritvq/gritvq/learn"
-	"github.com/gritvq/gritvq/task/modeldir"
+	"github.com/gritvq/gritvq/task/recommend/modeldir"
+	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -53,7 +53,7 @@ func (o *modelTraining) addFlags(cmd *cobra.Command, what string) {
 // settings completes the defaults of c, a pointer to a struct whose training run
 // is t: defaults < file < flags < --set. A short run evaluates and warms up in
 // proportion where nobody said otherwise.
-func (o modelTraining) settings(c any, t *learn.Config, validate func() error) error {
+func (o modelTraining) settings(c any, t *train.Config, validate func() error) error {
 	preset := *t
 	if o.config != "" {
 		document, err := os.ReadFile(o.config)
@@ -99,7 +99,7 @@ func (o modelTraining) warnOfLongRun(s *streams, backend compute.Backend, comman
 }
 
 // modelFiles are the files of a directory that holds a model.
-var modelFiles = []string{modeldir.ManifestFile, modeldir.ModelFile, modeldir.ConfigFile, learn.LogFile, idsItems}
+var modelFiles = []string{modeldir.ManifestFile, modeldir.ModelFile, modeldir.ConfigFile, train.LogFile, idsItems}
 
 // check refuses a directory that holds something which nobody asked to replace,
 // be it the IDs or one of the other inputs.
@@ -112,7 +112,7 @@ func (o modelTraining) check(what, ids string, inputs ...string) error {
 		return err
 	}
 	made := modeldir.Made(o.output)
-	begun := present(o.checkpoint()) || learn.IsLog(filepath.Join(o.output, learn.LogFile)) // perhaps killed before its first checkpoint
+	begun := present(o.checkpoint()) || train.IsLog(filepath.Join(o.output, train.LogFile)) // perhaps killed before its first checkpoint
 	switch {
 	case !made && !begun && present(own):
 		return fmt.Errorf("%s is there already and no %s's; choose another directory", own, what)
@@ -138,10 +138,10 @@ func (o modelTraining) claim() error {
 	if err := removeIfPresent(filepath.Join(o.output, modeldir.ManifestFile)); err != nil {
 		return err
 	}
-	return learn.RemoveCheckpoints(o.output)
+	return train.RemoveCheckpoints(o.output)
 }
 
-func (o modelTraining) checkpoint() string { return filepath.Join(o.output, learn.CheckpointFile) }
+func (o modelTraining) checkpoint() string { return filepath.Join(o.output, train.CheckpointFile) }
 
 // resumes says whether a checkpoint is to be continued.
 func (o modelTraining) resumes() bool { return o.resume && !o.force }

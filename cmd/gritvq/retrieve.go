@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gritvq/gritvq/task/retrieval"
+	"github.com/gritvq/gritvq/task/recommend/retrieval"
 )
 
 // retrieveCommands are what the subcommands of retrieve run.

@@ -6,19 +6,19 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/gritvq/gritvq/dataset/interactions"
 	"github.com/gritvq/gritvq/eval"
-	"github.com/gritvq/gritvq/interactions"
-	"github.com/gritvq/gritvq/learn"
 	"github.com/gritvq/gritvq/report"
-	"github.com/gritvq/gritvq/semid"
-	"github.com/gritvq/gritvq/task/modeldir"
-	"github.com/gritvq/gritvq/task/retrieval"
-	"github.com/gritvq/gritvq/task/twotower"
+	"github.com/gritvq/gritvq/task/catalogue"
+	"github.com/gritvq/gritvq/task/recommend/modeldir"
+	"github.com/gritvq/gritvq/task/recommend/retrieval"
+	"github.com/gritvq/gritvq/task/recommend/twotower"
+	"github.com/gritvq/gritvq/train"
 )
 
 // openSearches reads searches over the catalogue of a directory, finds their
 // answers in the table and says what there is.
-func openSearches(ctx context.Context, s *streams, source retrieval.Source, dir string, table *semid.Table) (*retrieval.Dataset, error) {
+func openSearches(ctx context.Context, s *streams, source retrieval.Source, dir string, table *catalogue.Table) (*retrieval.Dataset, error) {
 	catalogue, err := interactions.ReadItems(ctx, filepath.Join(dir, idsItems))
 	if err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func runRetrieveTrain(ctx context.Context, s *streams, o retrieveTrainOptions) e
 	if err := o.check("search engine", o.ids, o.source.Names...); err != nil {
 		return err
 	}
-	table, err := semid.Load(o.ids)
+	table, err := catalogue.Load(o.ids)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func runRetrieveTrain(ctx context.Context, s *streams, o retrieveTrainOptions) e
 	o.warnOfLongRun(s, backend, "gritvq retrieve train")
 	fingerprint := d.Fingerprint()
 	watch := newLearnProgress(s, c.Train.Steps)
-	r, err := retrieval.Train(ctx, backend, d, c, learn.Options{Dir: o.output, Resume: o.resumes(), Watch: watch.observer(),
+	r, err := retrieval.Train(ctx, backend, d, c, train.Options{Dir: o.output, Resume: o.resumes(), Watch: watch.observer(),
 		Data: fingerprint + " " + table.Fingerprint()})
 	watch.done()
 	if err != nil {
@@ -89,7 +89,7 @@ func runRetrieveTrain(ctx context.Context, s *streams, o retrieveTrainOptions) e
 	if err := r.Save(o.output); err != nil {
 		return err
 	}
-	if err := learn.RemoveCheckpoints(o.output); err != nil {
+	if err := train.RemoveCheckpoints(o.output); err != nil {
 		return err
 	}
 	return o.showModel(s, "engine", r.Manifest)

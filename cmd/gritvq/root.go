@@ -11,7 +11,7 @@ import (
 	"syscall"
 
 	"github.com/gritvq/gritvq/config"
-	"github.com/gritvq/gritvq/fit"
+	"github.com/gritvq/gritvq/train/vqtrain"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -45,8 +45,8 @@ func execute(args []string, s *streams) int {
 	root.PersistentFlags().BoolVar(&debugging, "debug", false, "print stack traces of failures")
 	root.SetArgs(args)
 	err := withoutPanic(func() error { return root.ExecuteContext(ctx) })
-	if errors.Is(err, context.Canceled) && ctx.Err() != nil && !errors.Is(err, fit.ErrInterrupted) {
-		err = fit.ErrInterrupted
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil && !errors.Is(err, vqtrain.ErrInterrupted) {
+		err = vqtrain.ErrInterrupted
 	}
 	if err == nil && out.failed != nil {
 		err = fmt.Errorf("cannot write the result to stdout: %w", out.failed)
@@ -93,7 +93,7 @@ func explain(s *streams, err error, debugging bool) int {
 	if _, usage := errors.AsType[usageError](err); usage {
 		return exitUsage
 	}
-	if errors.Is(err, fit.ErrInterrupted) {
+	if errors.Is(err, vqtrain.ErrInterrupted) {
 		return exitInterrupted
 	}
 	return exitFailed

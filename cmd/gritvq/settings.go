@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/gritvq/gritvq/config"
-	"github.com/gritvq/gritvq/fit"
+	"github.com/gritvq/gritvq/train/vqtrain"
 	"github.com/spf13/pflag"
 )
 
@@ -18,9 +18,9 @@ import (
 type settings struct {
 	flags *pflag.FlagSet
 	// defaults, if not nil, changes the preset before anything else does.
-	defaults func(*fit.Config)
+	defaults func(*vqtrain.Config)
 	// finish, if not nil, changes what all layers made.
-	finish   func(*fit.Config)
+	finish   func(*vqtrain.Config)
 	preset   string
 	file     string
 	method   string
@@ -61,15 +61,15 @@ func (o *settings) addSharedFlags(f *pflag.FlagSet) {
 
 // config assembles the configuration: preset < file < flags < --set. Every
 // error is one of usage.
-func (o *settings) config() (fit.Config, error) {
+func (o *settings) config() (vqtrain.Config, error) {
 	document, err := o.document()
 	if err != nil {
-		return fit.Config{}, err
+		return vqtrain.Config{}, err
 	}
 	// The method decides the preset's values, and any layer may name it.
 	layered, err := o.layer("grit", document)
 	if err != nil {
-		return fit.Config{}, err
+		return vqtrain.Config{}, err
 	}
 	return o.configOf(layered.Quantizer.Method, document, o.finish)
 }
@@ -91,21 +91,21 @@ func (o *settings) document() ([]byte, error) {
 
 // configOf assembles the configuration of a method; finish, if not nil, has the
 // last word.
-func (o *settings) configOf(method string, document []byte, finish func(*fit.Config)) (fit.Config, error) {
+func (o *settings) configOf(method string, document []byte, finish func(*vqtrain.Config)) (vqtrain.Config, error) {
 	layered, err := o.layer(method, document)
 	if err != nil {
-		return fit.Config{}, err
+		return vqtrain.Config{}, err
 	}
 	if finish != nil {
 		finish(&layered)
 	}
-	base, err := fit.Preset(o.preset, method)
+	base, err := vqtrain.Preset(o.preset, method)
 	if err != nil {
-		return fit.Config{}, usageError{err}
+		return vqtrain.Config{}, usageError{err}
 	}
 	fitToSize(&layered, base, o.sets)
 	if err := layered.Validate(); err != nil {
-		return fit.Config{}, usageError{err}
+		return vqtrain.Config{}, usageError{err}
 	}
 	return layered, nil
 }
@@ -118,7 +118,7 @@ func (o *settings) unsuited(method string, err error) error {
 	if unread != nil || document == nil {
 		return usageError{err}
 	}
-	var file fit.Config
+	var file vqtrain.Config
 	if config.Decode(document, &file) != nil || file.Quantizer.Method == method {
 		return usageError{err}
 	}
@@ -126,10 +126,10 @@ func (o *settings) unsuited(method string, err error) error {
 }
 
 // layer applies file, flags and --set to the preset of a method.
-func (o *settings) layer(method string, document []byte) (fit.Config, error) {
-	preset := fit.Preset
+func (o *settings) layer(method string, document []byte) (vqtrain.Config, error) {
+	preset := vqtrain.Preset
 	if o.forPictures() {
-		preset = fit.Pictures
+		preset = vqtrain.Pictures
 	}
 	c, err := preset(o.preset, method)
 	if err != nil {
@@ -151,14 +151,14 @@ func (o *settings) layer(method string, document []byte) (fit.Config, error) {
 			return c, usagef("--set %s: %w", assignment, err)
 		}
 	}
-	if _, err := fit.Preset(o.preset, c.Quantizer.Method); err != nil {
+	if _, err := vqtrain.Preset(o.preset, c.Quantizer.Method); err != nil {
 		return c, usageError{err}
 	}
 	return c, nil
 }
 
 // applyFlags copies the flags that were given.
-func (o *settings) applyFlags(c *fit.Config) error {
+func (o *settings) applyFlags(c *vqtrain.Config) error {
 	given := o.flags.Changed
 	for name, apply := range map[string]func(){
 		"method": func() { c.Quantizer.Method = o.method },
@@ -209,7 +209,7 @@ func parseWidths(text string) ([]int, error) {
 // fitToSize lowers what a small codebook or a short run leaves no room for (the
 // transform's ranks, the rate's warm-up, the periods of evaluation and log),
 // where the preset's values were left alone. What sets name stays as it is.
-func fitToSize(c *fit.Config, base fit.Config, sets []string) {
+func fitToSize(c *vqtrain.Config, base vqtrain.Config, sets []string) {
 	lower := func(key string, value *int, preset, most int) {
 		if *value == preset && !named(sets, key) {
 			*value = min(*value, max(1, most))
@@ -246,7 +246,7 @@ func join(widths []int) string {
 
 // describeModel says in a line what a configuration builds for items of input
 // numbers.
-func describeModel(c fit.Config, input int) string {
+func describeModel(c vqtrain.Config, input int) string {
 	q := c.Quantizer
 	text := fmt.Sprintf("%s, %d levels x %d codes", q.Method, q.Levels, q.Codes)
 	if q.Levels == 1 {

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gritvq/gritvq/fit"
 	"github.com/gritvq/gritvq/internal/progress"
 	"github.com/gritvq/gritvq/report"
+	"github.com/gritvq/gritvq/train/vqtrain"
 )
 
 // logEvery is the time between lines where stderr is no terminal.
@@ -28,8 +28,8 @@ func newTrainProgress(s *streams, steps int) *trainProgress {
 	return &trainProgress{s: s, line: s.line(steps), steps: steps, last: time.Now()}
 }
 
-func (p *trainProgress) observer() fit.Observer {
-	return fit.Observer{Step: p.step, Status: p.status}
+func (p *trainProgress) observer() vqtrain.Observer {
+	return vqtrain.Observer{Step: p.step, Status: p.status}
 }
 
 // status says what happens before the next step.
@@ -65,7 +65,7 @@ func notice(s *streams, line *progress.Line, text string) {
 	s.remark("%s", text)
 }
 
-func (p *trainProgress) step(r fit.Record) {
+func (p *trainProgress) step(r vqtrain.Record) {
 	p.at = r.Step
 	if r.Levels != nil {
 		p.fields = fmt.Sprintf("  utilization %s  perplexity %s", report.Percent(r.Utilization, 1), report.Number(r.Perplexity, 4))

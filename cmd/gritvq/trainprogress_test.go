@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gritvq/gritvq/fit"
-	"github.com/gritvq/gritvq/learn"
+	"github.com/gritvq/gritvq/train"
+	"github.com/gritvq/gritvq/train/vqtrain"
 )
 
 // A log tells no time left after a slow first step, and later one that fits.
@@ -16,7 +16,7 @@ func TestLogOfStepsTellsSoundTimes(t *testing.T) {
 	p := newLearnProgress(s, 20000)
 	due := func() { p.last = time.Now().Add(-logEvery) }
 	due()
-	p.step(learn.Record{Step: 1, Loss: 2})
+	p.step(train.Record{Step: 1, Loss: 2})
 	if got := text.String(); got != "step 1/20000  loss 2\n" {
 		t.Errorf("after the first step the log is %q", got)
 	}
@@ -26,7 +26,7 @@ func TestLogOfStepsTellsSoundTimes(t *testing.T) {
 		if step == 8 {
 			due()
 		}
-		p.step(learn.Record{Step: step, Loss: 2})
+		p.step(train.Record{Step: step, Loss: 2})
 	}
 	if got := text.String(); !strings.HasPrefix(got, "step 8/20000  loss 2  ETA ") || strings.Contains(got, "µs") || strings.Contains(got, ".") {
 		t.Errorf("after eight steps the log is %q, want an ETA in whole seconds", got)
@@ -49,11 +49,11 @@ func TestStatusOfARun(t *testing.T) {
 func TestInterruptedRunTellsItsSteps(t *testing.T) {
 	s, _, text := silent()
 	p := newLearnProgress(s, 100)
-	p.step(learn.Record{Step: 41, Loss: 2})
+	p.step(train.Record{Step: 41, Loss: 2})
 	if got := text.String(); got != "continuing after step 40 of 100\n" {
 		t.Errorf("the log of a resumed run is %q", got)
 	}
-	if got := p.stopped(learn.ErrInterrupted); got.Error() != "interrupted at step 41 of 100; repeat the command with --resume to continue" || !errors.Is(got, fit.ErrInterrupted) {
+	if got := p.stopped(train.ErrInterrupted); got.Error() != "interrupted at step 41 of 100; repeat the command with --resume to continue" || !errors.Is(got, vqtrain.ErrInterrupted) {
 		t.Errorf("an interrupted run ends with %v", got)
 	}
 	if other := errors.New("disk full"); p.stopped(other) != other {

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gritvq/gritvq/bundle"
+	"github.com/gritvq/gritvq/artifact/bundle"
 	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/eval"
-	"github.com/gritvq/gritvq/fit"
 	"github.com/gritvq/gritvq/report"
+	"github.com/gritvq/gritvq/train/vqtrain"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -25,7 +25,7 @@ const (
 
 // report makes the page of a finished run from its log and its result.
 func (e *experiment) report(ctx context.Context, b *bundle.Bundle, result *outcome) (*report.Page, error) {
-	records, err := fit.ReadLog(filepath.Join(e.dir, bundle.LogFile))
+	records, err := vqtrain.ReadLog(filepath.Join(e.dir, bundle.LogFile))
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func trainFacts(m bundle.Manifest, result *outcome) []report.Fact {
 }
 
 // trainCharts draws the course of a run.
-func trainCharts(records []fit.Record, standardize string) []report.Part {
+func trainCharts(records []vqtrain.Record, standardize string) []report.Part {
 	var loss, held, heldUse, use, perplexity report.Series
 	groups := map[string]*report.Series{}
 	var marks []report.Mark

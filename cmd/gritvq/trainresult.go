@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/gritvq/gritvq/bundle"
+	"github.com/gritvq/gritvq/artifact/bundle"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/tokenizer"
 )

@@ -9,10 +9,10 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/gritvq/gritvq/bundle"
-	"github.com/gritvq/gritvq/data"
-	"github.com/gritvq/gritvq/fit"
-	"github.com/gritvq/gritvq/task/recon"
+	"github.com/gritvq/gritvq/artifact/bundle"
+	"github.com/gritvq/gritvq/dataset/vectors"
+	"github.com/gritvq/gritvq/task/picture"
+	"github.com/gritvq/gritvq/train/vqtrain"
 )
 
 // runTrain trains a tokenizer and writes its bundle and report. Nothing is
@@ -54,7 +54,7 @@ func runTrain(ctx context.Context, s *streams, o trainOptions) error {
 			e.source.Perceptual, err = perceptual(s, o, &c)
 		}
 	} else {
-		var stats data.Stats
+		var stats vectors.Stats
 		e.source, stats, dropped, err = openSource(ctx, s, o.input, o.held, o.drop, c)
 		e.fingerprint = stats.Fingerprint
 	}
@@ -92,7 +92,7 @@ func runTrain(ctx context.Context, s *streams, o trainOptions) error {
 	result, err := e.run(ctx, s, watch.observer())
 	watch.done()
 	if err != nil {
-		if !errors.Is(err, fit.ErrInterrupted) {
+		if !errors.Is(err, vqtrain.ErrInterrupted) {
 			discard()
 		}
 		return err
@@ -116,7 +116,7 @@ func runTrain(ctx context.Context, s *streams, o trainOptions) error {
 }
 
 // itemName is what a tokenizer is trained on one of.
-func itemName(c fit.Config) string {
+func itemName(c vqtrain.Config) string {
 	if c.Model.Pictures() {
 		return "picture"
 	}
@@ -181,7 +181,7 @@ func claim(dir string, force bool) (discard func(), err error) {
 		return nil, err
 	}
 	discard = func() { // its own failures add nothing to the one being reported
-		if _, err := os.Stat(filepath.Join(dir, fit.CheckpointFile)); err != nil {
+		if _, err := os.Stat(filepath.Join(dir, vqtrain.CheckpointFile)); err != nil {
 			_ = bundle.Clear(dir)
 		} else {
 			_ = bundle.Sweep(dir)
@@ -215,7 +215,7 @@ func (e *experiment) store(ctx context.Context, manifest bundle.Manifest, result
 	}
 	if b.Tokenizer.Config.Pictures() {
 		var err error
-		if b.Entropy, err = recon.TrainEntropy(ctx, result.runtime, e.source.Images, e.source.Train.Head(entropyPictures), nil); err != nil {
+		if b.Entropy, err = picture.TrainEntropy(ctx, result.runtime, e.source.Images, e.source.Train.Head(entropyPictures), nil); err != nil {
 			return fmt.Errorf("learning which codes stand beside which: %w", err)
 		}
 	}
@@ -233,7 +233,7 @@ func (e *experiment) store(ctx context.Context, manifest bundle.Manifest, result
 	if err := bundle.Write(e.dir, b); err != nil {
 		return err
 	}
-	return fit.RemoveCheckpoints(e.dir)
+	return vqtrain.RemoveCheckpoints(e.dir)
 }
 
 // showFinished answers --resume where nothing is left to do.

@@ -6,15 +6,15 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/gritvq/gritvq/data"
+	"github.com/gritvq/gritvq/dataset/vectors"
 	"github.com/gritvq/gritvq/report"
 )
 
 // openVectors opens a file of vectors. Files that need a converted copy show its
 // progress. With drop, rows with NaN or Inf are left out and counted.
-func openVectors(ctx context.Context, s *streams, path string, drop bool) (v *data.Vectors, dropped int, err error) {
+func openVectors(ctx context.Context, s *streams, path string, drop bool) (v *vectors.Vectors, dropped int, err error) {
 	line := s.line(0)
-	v, err = data.Open(ctx, path, data.Options{Progress: func(done, total int) {
+	v, err = vectors.Open(ctx, path, vectors.Options{Progress: func(done, total int) {
 		line.Of(int64(total), "rows")
 		line.Update(int64(done), "converted")
 	}})
@@ -45,7 +45,7 @@ func checkFinite(path string, block []float32, dim, start int, advice string) er
 }
 
 // checkDimension compares a file with a tokenizer.
-func checkDimension(v *data.Vectors, want int) error {
+func checkDimension(v *vectors.Vectors, want int) error {
 	if v.Dim() != want {
 		return fmt.Errorf("%s has %d dimensions, the tokenizer was trained on %d; give vectors of the same kind", v.Path(), v.Dim(), want)
 	}
@@ -69,7 +69,7 @@ func baseName(path string) string {
 }
 
 // scan summarises vectors with a progress line.
-func scan(ctx context.Context, s *streams, v *data.Vectors) (data.Stats, error) {
+func scan(ctx context.Context, s *streams, v *vectors.Vectors) (vectors.Stats, error) {
 	line := s.count(v.Len(), "rows")
 	defer line.Done()
 	return v.Scan(ctx, func(done, _ int) { line.Update(int64(done), "read") })

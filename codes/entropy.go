@@ -1,0 +1,114 @@
+package codes
+
+// A level of a picture is coded in one of three ways, whichever takes the
+// fewest bits; a symbol before it says which.
+const (
+	// Uniform takes log2 K bits for a code.
+	Uniform Method = iota
+	// Counted adapts to how often codes occur, starting from the counts of
+	// a model where there is one.
+	Counted
+	// Contextual predicts a code from its neighbours with a model.
+	Contextual
+	methods
+)
+
+// Method is a way to code a level of a picture.
+type Method int
+
+func (m Method) String() string {
+	return [...]string{"uniform", "counted", "contextual"}[m]
+}
+
+// encodePlane writes a level in the way that takes the fewest bytes. It returns
+// the encoder that has it, the one given being of no more use.
+func encodePlane(e *rangeEncoder, grid plane, vocab uint32, m *Model) (*rangeEncoder, Method) {
+	if vocab == 1 {
+		return e, Uniform
+	}
+	var best *rangeEncoder
+	var chosen Method
+	for method := range methods {
+		if method == Contextual && !m.covers(grid.level) {
+			continue
+		}
+		trial := e.clone()
+		trial.symbol(uint32(method), 1, uint32(methods))
+		encodePlaneAs(method, trial, grid, vocab, m)
+		if best == nil || trial.bits() < best.bits() {
+			best, chosen = trial, method
+		}
+	}
+	return best, chosen
+}
+
+func encodePlaneAs(method Method, e *rangeEncoder, grid plane, vocab uint32, m *Model) {
+	switch method {
+	case Uniform:
+		for at := grid.level; at < len(grid.codes); at += grid.levels {
+			e.symbol(grid.codes[at], 1, vocab)
+		}
+	case Counted:
+		counts := newAdaptiveCounts(int(vocab), m.counts(grid.level))
+		for at := grid.level; at < len(grid.codes); at += grid.levels {
+			counts.encode(e, grid.codes[at])
+		}
+	case Contextual:
+		c := newContextCoder(m, grid)
+		for y := range grid.height {
+			c.codeRow(e, y)
+		}
+	}
+}
+
+// decodePlane fills a level. It stops early, with ok false, where the bytes
+// cannot be what encodePlane wrote.
+func decodePlane(d *rangeDecoder, grid plane, vocab uint32, m *Model) (method Method, ok bool) {
+	if vocab == 1 {
+		return Uniform, true
+	}
+	method = Method(d.find(uint32(methods)))
+	d.take(uint32(method), 1, uint32(methods))
+	var counts *adaptiveCounts
+	var c *contextCoder
+	switch method {
+	case Counted:
+		counts = newAdaptiveCounts(int(vocab), m.counts(grid.level))
+	case Contextual:
+		if !m.covers(grid.level) {
+			return method, false
+		}
+		c = newContextCoder(m, grid)
+	}
+	for y := range grid.height {
+		if d.exhausted() {
+			return method, false
+		}
+		row := grid.codes[y*grid.width*grid.levels:][:grid.width*grid.levels]
+		switch method {
+		case Uniform:
+			for at := grid.level; at < len(row); at += grid.levels {
+				row[at] = d.find(vocab)
+				d.take(row[at], 1, vocab)
+			}
+		case Counted:
+			for at := grid.level; at < len(row); at += grid.levels {
+				row[at] = counts.decode(d)
+			}
+		case Contextual:
+			c.codeRow(d, y)
+		}
+	}
+	return method, !d.exhausted()
+}
+
+// covers reports whether the model, which may be nil, has a level.
+func (m *Model) covers(level int) bool { return m != nil && level < len(m.levels) }
+
+// counts returns the learned counts of a level, nil if there are none.
+func (m *Model) counts(level int) []uint32 {
+	if !m.covers(level) {
+		return nil
+	}
+	return m.levels[level].counts
+}

@@ -1,0 +1,164 @@
+package codes
+
+// bitCoder writes the bit it is given, or ignores that and reads one; both
+// return the bit. One way through a picture therefore serves to write, to read
+// and to measure it.
+type bitCoder interface {
+	bit(bit, one uint32) uint32
+}
+
+// plane is the codes of one level of a grid.
+type plane struct {
+	codes         []uint32 // [height, width, levels]
+	height, width int
+	levels, level int
+}
+
+func (p *plane) index(y, x int) int { return (y*p.width+x)*p.levels + p.level }
+
+// at returns the code at a place, -1 outside the grid.
+func (p *plane) at(y, x int) int32 {
+	if y < 0 || x < 0 || y >= p.height || x >= p.width {
+		return -1
+	}
+	return int32(p.codes[p.index(y, x)])
+}
+
+const (
+	// Weights move fast within a picture, and slowly in training.
+	pictureSlowness  = 14
+	trainingSlowness = 17
+	constant         = 77 // the constant opinion
+	// smoothing is the weight, in bits seen, of the learned probability
+	// of a decision in its estimates from contexts and from the picture.
+	smoothing = 2
+	// ownLimit is when the counts of a picture are halved.
+	ownLimit = 60
+)
+
+// ownCount counts a decision in the picture at hand.
+type ownCount struct{ ones, total uint8 }
+
+// contextCoder codes one level of one picture.
+type contextCoder struct {
+	*levelModel
+	lower    *levelModel // of the level before, nil in the first
+	grid     plane
+	weights  []mixWeights
+	own      []ownCount
+	slowness int
+	learner  *learner // nil unless training
+
+	// of the place at hand
+	neighbour [3]int32 // codes by context, -1 for none
+	row, col  uint32   // place in the picture, in eighths
+	evidence  [maxEvidence]neighbouring
+	predicted shortVector
+
+	// of the decision at hand
+	opinions [mixInputs]int32
+	cells    [learnedContexts]uint32
+}
+
+func newContextCoder(m *Model, grid plane) *contextCoder {
+	level := m.levels[grid.level]
+	c := &contextCoder{
+		levelModel: level, grid: grid, slowness: pictureSlowness,
+		weights: append([]mixWeights(nil), level.weights...),
+		own:     make([]ownCount, len(level.decisions)),
+	}
+	if grid.level > 0 {
+		c.lower = m.levels[grid.level-1]
+	}
+	return c
+}
+
+// codeRow codes one row of the grid.
+func (c *contextCoder) codeRow(coder bitCoder, y int) {
+	if len(c.decisions) == 0 {
+		return // one code: nothing to decide
+	}
+	for x := range c.grid.width {
+		c.look(y, x)
+		c.predictVector()
+		at := c.grid.index(y, x)
+		before := c.grid.codes[at]
+		if code := c.code(coder, before); code != before {
+			c.grid.codes[at] = code
+		}
+	}
+}
+
+// code codes one code, given what look found.
+func (c *contextCoder) code(coder bitCoder, code uint32) uint32 {
+	path := c.tree.path[code]
+	for at := int32(0); ; {
+		one := c.predict(at)
+		bit := coder.bit(path>>(maxDepth-1), one)
+		path <<= 1
+		c.learn(at, bit, one)
+		if at = c.tree.nodes[at].child[bit]; at < 0 {
+			return uint32(^at)
+		}
+	}
+}
+
+// predict returns the probability that the decision at a node is 1.
+func (c *contextCoder) predict(at int32) uint32 {
+	node, d := &c.tree.nodes[at], &c.decisions[at]
+	fine := int(d.fine)
+	for context, code := range c.neighbour {
+		class := uint32(1) << fine // no neighbour
+		if code >= 0 {
+			if context == cornerContext && c.lower != nil {
+				class = c.lower.tree.path[code] >> (maxDepth - fine)
+			} else {
+				class = c.tree.class(uint32(code), node, fine)
+			}
+		}
+		c.cells[context] = d.fineBase + class
+	}
+	half := d.coarse / 2
+	c.cells[placeContext] = d.coarseBase + (c.row>>(3-half))<<half + c.col>>(3-half)
+
+	along := -d.middle
+	for i, axis := range c.axes[at] {
+		along += int64(axis * c.predicted[i])
+	}
+	place := max(0, min((along*d.scale)>>20+1<<15, 1<<16-1))
+	c.cells[predictedContext] = d.coarseBase + uint32(place)>>(16-d.coarse)
+
+	c.opinions[ownOpinion] = d.logOdds
+	if c.learner != nil {
+		c.learner.opinions(&c.opinions, &c.cells, d)
+	} else {
+		for context, cell := range c.cells {
+			c.opinions[contextOpinions+context] = int32(c.tables[context][cell]) * opinionUnit
+		}
+	}
+	own := c.own[at]
+	c.opinions[pictureOpinion] = estimate(uint32(own.ones), uint32(own.total), d)
+	c.opinions[constantOpinion] = constant
+	return squash(c.weights[node.depth].logOdds(&c.opinions))
+}
+
+// learn takes notice of the decision at a node.
+func (c *contextCoder) learn(at int32, bit, one uint32) {
+	c.weights[c.tree.nodes[at].depth].learn(&c.opinions, bit, one, c.slowness)
+	own := &c.own[at]
+	if own.total == ownLimit {
+		own.ones, own.total = own.ones/2, own.total/2
+	}
+	own.ones += uint8(bit)
+	own.total++
+	if c.learner != nil {
+		c.learner.count(&c.cells, bit)
+	}
+}
+
+// estimate returns the log-odds of a decision that went right ones times of
+// total, as the difference from what is known of it anyway.
+func estimate(ones, total uint32, d *decision) int32 {
+	one := (uint64(ones)<<probabilityBits + smoothing*uint64(d.one)) / uint64(total+smoothing)
+	return stretch(uint32(min(one, 1<<probabilityBits-1))) - d.logOdds
+}

@@ -1,0 +1,180 @@
+package codes
+
+import "math"
+
+// A decision is told more by all neighbours together than by any one. Their
+// vectors predict the vector of the code, by linear regression; where the
+// prediction lies between the two sides of a decision is a context.
+
+const (
+	maxEvidence = 9
+	// constantFeature is what the regression sees beside the vectors.
+	constantFeature = 64
+	// regressionUnit is the unit of its factors.
+	regressionUnit = 1 << 12
+	// regressionPlaces is about how many places it is fitted to.
+	regressionPlaces = 1 << 18
+)
+
+// neighbouring is a code, -1 for none, and the model whose vector it has.
+type neighbouring struct {
+	of   *levelModel
+	code int32
+}
+
+// look gathers the contexts of a place and the evidence of its vector: the
+// codes left, above, above to the left and above to the right, and those of
+// the level before here, left, above, right and below. Where there is none,
+// the nearest stands in.
+func (c *contextCoder) look(y, x int) {
+	g := &c.grid
+	c.row, c.col = uint32(8*y/g.height), uint32(8*x/g.width)
+	left, above, corner := g.at(y, x-1), g.at(y-1, x), g.at(y-1, x+1)
+	c.neighbour = [...]int32{left, above, corner}
+	left, above = or(left, above), or(above, left)
+	c.evidence = [maxEvidence]neighbouring{{c.levelModel, left}, {c.levelModel, above}, {c.levelModel, or(g.at(y-1, x-1), above)}, {c.levelModel, or(corner, above)}}
+	if c.lower == nil {
+		return
+	}
+	before := *g
+	before.level--
+	here := before.at(y, x)
+	c.neighbour[cornerContext] = here
+	for i, code := range [...]int32{here, before.at(y, x-1), before.at(y-1, x), before.at(y, x+1), before.at(y+1, x)} {
+		c.evidence[4+i] = neighbouring{c.lower, or(code, here)}
+	}
+}
+
+// or returns code, or another where there is none.
+func or(code, other int32) int32 {
+	if code < 0 {
+		return other
+	}
+	return code
+}
+
+// predictVector predicts the vector of the place at hand, in units of 1/16.
+func (c *contextCoder) predictVector() {
+	clear(c.predicted[:])
+	factors := c.factors
+	for _, e := range c.evidence {
+		if e.of == nil {
+			break
+		}
+		if e.code >= 0 {
+			c.predicted.addProduct(&e.of.points[e.code], factors[:e.of.width])
+		}
+		factors = factors[e.of.width:]
+	}
+	c.predicted.addProduct(&shortVector{constantFeature}, factors)
+	for i, x := range c.predicted {
+		c.predicted[i] = max(-4095, min(x>>8, 4095))
+	}
+}
+
+// addProduct adds the product of x with the matrix whose rows are given.
+func (v *shortVector) addProduct(x *shortVector, rows []shortVector) {
+	for i := range rows {
+		scale := x[i]
+		for j, factor := range &rows[i] {
+			v[j] += scale * factor
+		}
+	}
+}
+
+// features is the number of rows of the regression of a level.
+func features(level, lower *levelModel) int {
+	if lower == nil {
+		return 4*level.width + 1
+	}
+	return 4*level.width + 5*lower.width + 1
+}
+
+// fitRegression fills the regression of the last level from grids. The sums are
+// exact integers, so that only their solution is rounded.
+func (m *Model) fitRegression(grids []Grid) {
+	level := len(m.levels) - 1
+	target := m.levels[level]
+	places := 0
+	for _, g := range grids {
+		places += g.Height * g.Width
+	}
+	every := places/regressionPlaces | 1 // odd, so that no column is left out
+	var lower *levelModel
+	if level > 0 {
+		lower = m.levels[level-1]
+	}
+	n := features(target, lower)
+	squares, products := make([]int64, n*n), make([]int64, n*target.width)
+	row := make([]int64, n)
+	next := 0
+	for _, g := range grids {
+		c := newContextCoder(m, g.plane(level))
+		for ; next < g.Height*g.Width; next += every {
+			y, x := next/g.Width, next%g.Width
+			c.look(y, x)
+			c.featureRow(row)
+			vector := target.points[c.grid.at(y, x)][:target.width]
+			for i, a := range row {
+				if a == 0 {
+					continue
+				}
+				for j, b := range row[:i+1] {
+					squares[i*n+j] += a * b
+				}
+				for j, b := range vector {
+					products[i*target.width+j] += a * int64(b)
+				}
+			}
+		}
+		next -= g.Height * g.Width
+	}
+	target.setRegression(regressionFactors(squares, products, n, target.width, places/every+1))
+}
+
+// setRegression takes factors [features,width].
+func (m *levelModel) setRegression(factors []int16) {
+	m.regression = factors
+	m.factors = make([]shortVector, len(factors)/m.width)
+	for i, factor := range factors {
+		m.factors[i/m.width][i%m.width] = int32(factor)
+	}
+}
+
+// featureRow fills row with the features of the place at hand.
+func (c *contextCoder) featureRow(row []int64) {
+	clear(row)
+	at := 0
+	for _, e := range c.evidence {
+		if e.of == nil {
+			break
+		}
+		if e.code >= 0 {
+			for i, x := range e.of.points[e.code][:e.of.width] {
+				row[at+i] = int64(x)
+			}
+		}
+		at += e.of.width
+	}
+	row[at] = constantFeature
+}
+
+// regressionFactors solves the normal equations of n features, whose lower half
+// is given, with a penalty of one unit of variance on every factor.
+func regressionFactors(squares, products []int64, n, width, places int) []int16 {
+	a, b := make([]float64, n*n), make([]float64, n*width)
+	for i := range n {
+		for j := range i + 1 {
+			a[i*n+j], a[j*n+i] = float64(squares[i*n+j]), float64(squares[i*n+j])
+		}
+		a[i*n+i] += float64(places)
+	}
+	for i, product := range products {
+		b[i] = float64(product)
+	}
+	factors := make([]int16, n*width)
+	for i, factor := range solve(a, b, n, width) {
+		factors[i] = int16(max(math.MinInt16, min(math.Round(factor*regressionUnit), math.MaxInt16)))
+	}
+	return factors
+}

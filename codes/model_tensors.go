@@ -1,0 +1,195 @@
+package codes
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gritvq/gritvq/safetensors"
+)
+
+// Tensors returns the model as named arrays of integers, to be stored: for each
+// level i
+//
+//	level<i>/counts      U16 [K]          how often training pictures had a code
+//	level<i>/order       U32 [K]          the leaves of the tree of codes
+//	level<i>/depth       U8  [K]          the depth of each code in it
+//	level<i>/vectors     I8  [K,width]    short code vectors
+//	level<i>/regression  I16 [rows,width] factors that predict them
+//	level<i>/weights     I32 [32,8]       of the opinions, by depth
+//	level<i>/<context>   I8  [cells]      opinions: left, above, corner, place, predicted
+//
+// A level of 16,384 codes takes at most 0.9 MB, one of 1,024 codes 0.7 MB.
+func (m *Model) Tensors() []safetensors.Tensor {
+	var list []safetensors.Tensor
+	for i, level := range m.levels {
+		add := func(name string, dtype safetensors.DType, data []byte, shape ...int) {
+			list = append(list, safetensors.Tensor{Name: fmt.Sprintf("level%d/%s", i, name), DType: dtype, Shape: shape, Data: data})
+		}
+		vocab := len(level.counts)
+		add("counts", safetensors.U16, pack16(level.counts), vocab)
+		add("order", safetensors.U32, pack32(level.tree.order), vocab)
+		add("depth", safetensors.U8, slices.Clone(level.tree.depth), vocab)
+		add("vectors", safetensors.I8, pack8(level.vectors), vocab, level.width)
+		add("regression", safetensors.I16, pack16(level.regression), len(level.regression)/level.width, level.width)
+		var weights []int32
+		for _, w := range level.weights {
+			weights = append(weights, w[:]...)
+		}
+		add("weights", safetensors.I32, pack32(weights), maxDepth, mixInputs)
+		for context, table := range level.tables {
+			add(contextNames[context], safetensors.I8, pack8(table), len(table))
+		}
+	}
+	return list
+}
+
+// NewModel rebuilds a model from its tensors, in any order. It fails on
+// tensors that are missing, strange or not what Train makes.
+func NewModel(tensors []safetensors.Tensor) (*Model, error) {
+	byName := map[string]safetensors.Tensor{}
+	levels := 0
+	for _, t := range tensors {
+		byName[t.Name] = t
+		if strings.HasSuffix(t.Name, "/counts") {
+			levels++
+		}
+	}
+	if levels == 0 || levels > MaxPictureLevels || len(tensors) != levels*tensorsPerLevel {
+		return nil, fmt.Errorf("%d tensors of %d levels are not a model of codes: a level has %d", len(tensors), levels, tensorsPerLevel)
+	}
+	m := &Model{}
+	for i := range levels {
+		level, err := readLevel(i, byName, m.levels)
+		if err != nil {
+			return nil, fmt.Errorf("the model of codes is damaged: level %d: %w", i, err)
+		}
+		m.levels = append(m.levels, level)
+	}
+	m.seal()
+	return m, nil
+}
+
+const tensorsPerLevel = 6 + learnedContexts
+
+// seal computes the model's checksum.
+func (m *Model) seal() {
+	hash := sha256.New()
+	for _, t := range m.Tensors() {
+		fmt.Fprintf(hash, "%s %s %v\n", t.Name, t.DType, t.Shape)
+		hash.Write(t.Data)
+	}
+	hash.Sum(m.sum[:0])
+}
+
+// readLevel checks and unpacks the tensors of a level.
+func readLevel(index int, byName map[string]safetensors.Tensor, before []*levelModel) (*levelModel, error) {
+	var failed error
+	get := func(name string, dtype safetensors.DType, shape ...int) []byte {
+		t, ok := byName[fmt.Sprintf("level%d/%s", index, name)]
+		size := dtype.Size()
+		for i, n := range shape {
+			if n < 0 && i < len(t.Shape) {
+				n = max(1, t.Shape[i]) // any number
+				shape[i] = n
+			}
+			size *= n
+		}
+		if failed == nil && (!ok || t.DType != dtype || !slices.Equal(t.Shape, shape) || len(t.Data) != size) {
+			failed = fmt.Errorf("%s is missing or not %s %v: it is %s %v", name, dtype, shape, t.DType, t.Shape)
+		}
+		if failed != nil {
+			return nil
+		}
+		return t.Data
+	}
+	level := &levelModel{counts: unpack16[uint32](get("counts", safetensors.U16, -1))}
+	vocab := len(level.counts)
+	if failed == nil && vocab > MaxPictureVocab {
+		failed = fmt.Errorf("%d codes are more than %d", vocab, MaxPictureVocab)
+	}
+	order, depth := unpack32[uint32](get("order", safetensors.U32, vocab)), get("depth", safetensors.U8, vocab)
+	level.vectors = unpack8(get("vectors", safetensors.I8, vocab, -1))
+	if failed != nil {
+		return nil, failed
+	}
+	if level.width = len(level.vectors) / vocab; level.width > vectorWidth {
+		return nil, fmt.Errorf("vectors of %d numbers, not 1 to %d", level.width, vectorWidth)
+	}
+	var err error
+	if level.tree, err = newCodeTree(order, slices.Clone(depth)); err != nil {
+		return nil, err
+	}
+	fineCells, coarseCells := level.derive()
+	var lower *levelModel
+	if index > 0 {
+		lower = before[index-1]
+	}
+	level.setRegression(unpack16[int16](get("regression", safetensors.I16, features(level, lower), level.width)))
+	weights := unpack32[int32](get("weights", safetensors.I32, maxDepth, mixInputs))
+	for context, name := range contextNames {
+		cells := fineCells
+		if context == placeContext || context == predictedContext {
+			cells = coarseCells
+		}
+		level.tables[context] = unpack8(get(name, safetensors.I8, cells))
+	}
+	if failed != nil {
+		return nil, failed
+	}
+	level.weights = make([]mixWeights, maxDepth)
+	for i := range level.weights {
+		copy(level.weights[i][:], weights[i*mixInputs:])
+	}
+	return level, nil
+}
+
+func pack8(values []int8) []byte {
+	data := make([]byte, len(values))
+	for i, v := range values {
+		data[i] = byte(v)
+	}
+	return data
+}
+
+func unpack8(data []byte) []int8 {
+	values := make([]int8, len(data))
+	for i, v := range data {
+		values[i] = int8(v)
+	}
+	return values
+}
+
+func pack16[T uint32 | int16](values []T) []byte {
+	data := make([]byte, 0, 2*len(values))
+	for _, v := range values {
+		data = binary.LittleEndian.AppendUint16(data, uint16(v))
+	}
+	return data
+}
+
+func unpack16[T uint32 | int16](data []byte) []T {
+	values := make([]T, len(data)/2)
+	for i := range values {
+		values[i] = T(binary.LittleEndian.Uint16(data[2*i:]))
+	}
+	return values
+}
+
+func pack32[T uint32 | int32](values []T) []byte {
+	data := make([]byte, 0, 4*len(values))
+	for _, v := range values {
+		data = binary.LittleEndian.AppendUint32(data, uint32(v))
+	}
+	return data
+}
+
+func unpack32[T uint32 | int32](data []byte) []T {
+	values := make([]T, len(data)/4)
+	for i := range values {
+		values[i] = T(binary.LittleEndian.Uint32(data[4*i:]))
+	}
+	return values
+}

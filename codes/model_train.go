@@ -1,0 +1,165 @@
+package codes
+
+import (
+	"context"
+	"fmt"
+	"math"
+)
+
+// Grid is a picture as codes.
+type Grid struct {
+	Height, Width int
+	Codes         []uint32 // [Height, Width, levels]
+}
+
+func (g Grid) plane(level int) plane {
+	return plane{codes: g.Codes, height: g.Height, width: g.Width, levels: len(g.Codes) / (g.Height * g.Width), level: level}
+}
+
+// check fails unless g is a grid of codes of vocab.
+func (g Grid) check(vocab []uint32) error {
+	if g.Height <= 0 || g.Width <= 0 || g.Height > MaxPictureCodes/g.Width/len(vocab) {
+		return fmt.Errorf("%d x %d cells of %d codes are no grid of 1 to %d codes", g.Width, g.Height, len(vocab), MaxPictureCodes)
+	}
+	if want := g.Height * g.Width * len(vocab); len(g.Codes) != want {
+		return fmt.Errorf("%d x %d cells of %d codes need %d codes, not %d", g.Width, g.Height, len(vocab), want, len(g.Codes))
+	}
+	for i, code := range g.Codes {
+		if level := i % len(vocab); code >= vocab[level] {
+			cell := i / len(vocab)
+			return fmt.Errorf("row %d, column %d, level %d: code %d is outside the vocabulary of %d", cell/g.Width, cell%g.Width, level, code, vocab[level])
+		}
+	}
+	return nil
+}
+
+// Train learns a model from pictures of a tokenizer: the more the better, and
+// in no particular order, as those the tokenizer was trained on usually are.
+// Vocab is the number of codes of each level; vectors are their code vectors,
+// for each level [K,d] with a d of its own. The model depends on the arguments
+// alone. Pictures of a few million codes take seconds.
+//
+// It fails on arguments that do not fit each other and when ctx ends.
+func Train(ctx context.Context, grids []Grid, vocab []uint32, vectors [][]float32) (*Model, error) {
+	if err := checkVocab(vocab); err != nil {
+		return nil, err
+	}
+	if len(vectors) != len(vocab) {
+		return nil, fmt.Errorf("a model of %d levels needs code vectors of each, not of %d", len(vocab), len(vectors))
+	}
+	for i, g := range grids {
+		if err := g.check(vocab); err != nil {
+			return nil, fmt.Errorf("training grid %d: %w", i, err)
+		}
+	}
+	m := &Model{}
+	for level := range vocab {
+		if err := m.trainLevel(ctx, grids, int(vocab[level]), vectors[level]); err != nil {
+			return nil, fmt.Errorf("level %d: %w", level, err)
+		}
+	}
+	m.seal()
+	return m, nil
+}
+
+// trainLevel adds a level.
+func (m *Model) trainLevel(ctx context.Context, grids []Grid, vocab int, vectors []float32) error {
+	index := len(m.levels)
+	counts := make([]uint64, vocab)
+	for _, g := range grids {
+		for p, at := g.plane(index), index; at < len(g.Codes); at += p.levels {
+			counts[g.Codes[at]]++
+		}
+	}
+	level := &levelModel{counts: storedCounts(counts), weights: make([]mixWeights, maxDepth)}
+	var width int
+	var err error
+	if level.vectors, width, err = shortVectors(vectors, level.counts); err != nil {
+		return err
+	}
+	level.tree = buildTree(level.vectors, width, level.counts)
+	fineCells, coarseCells := level.derive()
+	for i := range level.weights {
+		level.weights[i] = firstWeights
+	}
+	m.levels = append(m.levels, level)
+	m.fitRegression(grids)
+
+	l := newLearner(fineCells, coarseCells)
+	for _, g := range grids {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("the training of a model of codes stopped: %w", err)
+		}
+		c := newContextCoder(m, g.plane(index))
+		c.learner, c.slowness, c.weights = l, trainingSlowness, level.weights
+		for y := range g.Height {
+			c.codeRow(unheard{}, y)
+		}
+	}
+	l.finish(level)
+	return nil
+}
+
+// firstWeights trusts the decision's own counts, and the contexts a little.
+var firstWeights = mixWeights{mixOne, mixOne / 3, mixOne / 3, mixOne / 3, mixOne / 3, mixOne / 3, mixOne / 3, 0}
+
+// unheard lets codes pass without writing them.
+type unheard struct{}
+
+func (unheard) bit(bit, _ uint32) uint32 { return bit }
+
+// learner counts decisions by context. Every decision is predicted from those
+// before it, so that the weights of the mix are learned from predictions as
+// good as those of new pictures, and are not misled by what the counts know by
+// heart.
+type learner struct {
+	seen [learnedContexts][]tally
+}
+
+type tally struct{ ones, total uint32 }
+
+func newLearner(fineCells, coarseCells int) *learner {
+	l := &learner{}
+	for context := range l.seen {
+		if context == placeContext || context == predictedContext {
+			l.seen[context] = make([]tally, coarseCells)
+		} else {
+			l.seen[context] = make([]tally, fineCells)
+		}
+	}
+	return l
+}
+
+func (l *learner) opinions(opinions *[mixInputs]int32, cells *[learnedContexts]uint32, d *decision) {
+	for context, cell := range cells {
+		t := l.seen[context][cell]
+		opinions[contextOpinions+context] = estimate(t.ones, t.total, d)
+	}
+}
+
+func (l *learner) count(cells *[learnedContexts]uint32, bit uint32) {
+	for context, cell := range cells {
+		t := &l.seen[context][cell]
+		t.ones += bit
+		t.total++
+	}
+}
+
+// finish stores the opinions that the counts amount to.
+func (l *learner) finish(level *levelModel) {
+	for context, seen := range l.seen {
+		table := make([]int8, len(seen))
+		for i := range level.decisions {
+			d := &level.decisions[i]
+			base, end := d.fineBase, d.fineBase+1<<d.fine+1
+			if context == placeContext || context == predictedContext {
+				base, end = d.coarseBase, d.coarseBase+1<<d.coarse
+			}
+			for cell := base; cell < end; cell++ {
+				opinion := float64(estimate(seen[cell].ones, seen[cell].total, d)) / opinionUnit
+				table[cell] = int8(max(math.MinInt8, min(math.Round(opinion), math.MaxInt8)))
+			}
+		}
+		level.tables[context] = table
+	}
+}

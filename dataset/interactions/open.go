@@ -1,0 +1,136 @@
+package interactions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"strings"
+
+	"github.com/gritvq/gritvq/dataset/vectors"
+)
+
+// Options refine Open. The zero value suits sequences, and tables whose header
+// or order says which columns are which.
+type Options struct {
+	// User, Item and Time choose the columns of a table by their names or, from
+	// 1, by their numbers. A Time of "-" says that the order of rows is the
+	// order of time. What is no table has none to choose.
+	User, Item, Time string
+	// MinUser and MinItem drop users and items of fewer interactions, in turn
+	// until none is left to drop: 5 and 5 give the 5-core.
+	MinUser, MinItem int
+}
+
+// logFormats completes the sentence "expected".
+const logFormats = "sequences (.txt), a table (.csv, .tsv, .dat with \"::\") or .parquet"
+
+// Open reads the log behind path:
+//
+//   - .txt: one user a line, the user and then the items, oldest first,
+//     separated by blanks
+//   - .csv, .tsv (also .tab, .data): one interaction a row, in columns for
+//     user, item and, unless rows are in chronological order, time
+//   - .dat: the same with "::" between columns, by default user, item, rating
+//     and time, as MovieLens has it
+//   - .parquet: the same
+//   - "synthetic:shop?users=N&items=M&seed=S": the log of a built-in shop, see
+//     NewShop
+//
+// Columns are found by the usual names (user, user_id, userId, reviewerID, uid;
+// item, item_id, movieId, product_id, asin, iid; time, timestamp,
+// unixReviewTime, date), or by order in tables without a header: user, item and
+// time if there are three columns, user and item if there are two. Times are
+// numbers or dates; they are compared as float64, which tells seconds apart to
+// a quarter of a microsecond. Interactions of one time keep the order of the
+// file, and repeated ones are kept. ctx stops the reading. Errors are one
+// sentence that names the file and what to do.
+func Open(ctx context.Context, path string, opt Options) (*Log, error) {
+	log, err := openLog(ctx, path, opt)
+	if err != nil {
+		return nil, err
+	}
+	if log.Len() == 0 {
+		return nil, fmt.Errorf("%s has no interactions; check what was saved", path)
+	}
+	core := log.Core(opt.MinUser, opt.MinItem)
+	if core.Len() == 0 {
+		return nil, fmt.Errorf("no user of %s has %d interactions with items that have %d; ask for fewer", path, max(1, opt.MinUser), max(1, opt.MinItem))
+	}
+	return core, nil
+}
+
+func openLog(ctx context.Context, path string, opt Options) (*Log, error) {
+	extension := strings.ToLower(filepath.Ext(path))
+	if chosen := opt.User+opt.Item+opt.Time != ""; chosen && (isShop(path) || extension == ".txt") {
+		return nil, fmt.Errorf("%s is no table with columns to choose from; leave the choice out, or name a table .csv, .tsv, .dat or .parquet", path)
+	}
+	if isShop(path) {
+		shop, err := OpenShop(path)
+		if err != nil {
+			return nil, err
+		}
+		return shop.Log, nil
+	}
+	file, size, err := vectors.OpenRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	head := make([]byte, 4)
+	n, _ := file.ReadAt(head, 0)
+	switch start := string(head[:n]); {
+	case start == "PAR1" || extension == ".parquet":
+		return readParquetLog(ctx, path, file, size, opt)
+	case strings.HasPrefix(start, "\x1f\x8b"), strings.HasPrefix(start, "\x28\xb5\x2f\xfd"), strings.HasPrefix(start, "PK\x03\x04"):
+		return nil, fmt.Errorf("%s is compressed; decompress it first", path)
+	}
+	var recorded *recorder
+	text := withoutMark(file)
+	if extension == ".txt" {
+		recorded, err = readSequences(ctx, path, text)
+	} else {
+		var rows rowReader
+		if rows, err = tableRows(path, extension, text); err == nil {
+			recorded, err = readTable(ctx, path, extension, rows, opt)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return recorded.log(path), nil
+}
+
+// maxInteractions bounds a log: interactions are numbered by int32 while they
+// are sorted.
+const maxInteractions = math.MaxInt32
+
+// pause is how many rows are read between looks at ctx.
+const pause = 1 << 14
+
+// proceed reports, now and then, that reading has to stop.
+func (r *recorder) proceed(ctx context.Context, path string) error {
+	if n := len(r.userOf); n%pause == 0 {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("reading %s was stopped: %w", path, err)
+		}
+	} else if n >= maxInteractions {
+		return fmt.Errorf("%s has more than %d interactions; split it", path, maxInteractions)
+	}
+	return nil
+}
+
+// rowReader gives one row of a table after the other, then io.EOF. The row is
+// valid until the next call.
+type rowReader func() (fields []string, line int, err error)
+
+// nextRow turns a failed read into one sentence, and leaves io.EOF alone.
+func (next rowReader) nextRow(path string) ([]string, int, error) {
+	fields, line, err := next()
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, line, fmt.Errorf("reading %s: %w", path, err)
+	}
+	return fields, line, err
+}

@@ -1,0 +1,53 @@
+package vectors
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"testing"
+)
+
+// readEnds reads the first and last row of what was opened from content:
+// nothing may panic, and an accepted shape must be backed by bytes.
+func readEnds(t *testing.T, content []byte, v *Vectors, err error) {
+	if err != nil {
+		return
+	}
+	defer v.Close()
+	if v.Len() < 1 || v.Dim() < 1 || v.Len()*v.Dim() > len(content) {
+		t.Fatalf("shape [%d, %d] from %d bytes", v.Len(), v.Dim(), len(content))
+	}
+	row := make([]float32, v.Dim())
+	for _, i := range []int{0, v.Len() - 1} {
+		if err := v.Rows(i, 1, row); err != nil {
+			t.Fatalf("row %d of an accepted file: %v", i, err)
+		}
+	}
+}
+
+func FuzzOpenNPY(f *testing.F) {
+	f.Add([]byte(goldenNPY))
+	for _, shape := range []string{"(2, 3)", "(6,)", "()", "(4611686018427387904, 4)", "(-1, 2)", "(2L, 3L)", "((2, 3), 1)"} {
+		f.Add(npyBytes(npyDict("<f4", shape, true), encodeFloats("<f4", goldenValues)))
+	}
+	f.Add([]byte("\x93NUMPY\x02\x00\xff\xff\xff\xff{}"))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		if len(content) >= 6 {
+			copy(content, npyMagic)
+		}
+		file := bytes.NewReader(content)
+		v, err := openNPY(context.Background(), "x.npy", file, file.Size(), io.NopCloser(file), Options{})
+		readEnds(t, content, v, err)
+	})
+}
+
+func FuzzOpenFvecs(f *testing.F) {
+	f.Add([]byte(goldenFvecs))
+	f.Add([]byte("\xff\xff\xff\x7f"))
+	f.Add([]byte("\x01\x00\x00\x00abcd\x02\x00\x00\x00"))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		file := bytes.NewReader(content)
+		v, err := openVecs("x.fvecs", ".fvecs", file, file.Size(), io.NopCloser(file))
+		readEnds(t, content, v, err)
+	})
+}

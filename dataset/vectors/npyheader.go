@@ -1,0 +1,165 @@
+package vectors
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/bits"
+	"strconv"
+	"strings"
+)
+
+const (
+	npyMagic = "\x93NUMPY"
+	// maxNPYHeader bounds what is read before anything is known of a file;
+	// plain arrays need about 100 bytes.
+	maxNPYHeader = 1 << 20
+)
+
+// npyHeader is the description at the head of a .npy file.
+type npyHeader struct {
+	descr   string // "<f4"; "" for a record type
+	fortran bool
+	shape   []int
+	offset  int64 // of the data
+}
+
+// readNPYHeader parses versions 1 to 3 of the format from the start of r.
+// path is the file's name in errors.
+func readNPYHeader(path string, r io.Reader) (npyHeader, error) {
+	var head [12]byte
+	if _, err := io.ReadFull(r, head[:10]); err != nil {
+		return npyHeader{}, npyHeadError(path, err)
+	}
+	if string(head[:6]) != npyMagic {
+		return npyHeader{}, fmt.Errorf("%s is no NumPy array: it starts with %q instead of %q; write it with numpy.save", path, head[:6], npyMagic)
+	}
+	h := npyHeader{offset: 10}
+	length := int64(binary.LittleEndian.Uint16(head[8:]))
+	switch head[6] {
+	case 1:
+	case 2, 3:
+		if _, err := io.ReadFull(r, head[10:]); err != nil {
+			return npyHeader{}, npyHeadError(path, err)
+		}
+		h.offset = 12
+		length = int64(binary.LittleEndian.Uint32(head[8:]))
+	default:
+		return npyHeader{}, fmt.Errorf("%s has .npy format version %d, known are 1, 2 and 3; write it again with a current numpy.save", path, head[6])
+	}
+	if length > maxNPYHeader {
+		return npyHeader{}, fmt.Errorf("the header of %s claims %d bytes, more than the %d any plain array needs; the file is damaged, write it again", path, length, maxNPYHeader)
+	}
+	text := make([]byte, length)
+	if _, err := io.ReadFull(r, text); err != nil {
+		return npyHeader{}, npyHeadError(path, err)
+	}
+	h.offset += length
+	if err := h.fill(string(text)); err != nil {
+		return npyHeader{}, fmt.Errorf("the header of %s is malformed (%w); write it again with numpy.save", path, err)
+	}
+	return h, nil
+}
+
+func npyHeadError(path string, err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("%s is truncated: it ends inside its .npy header; copy or write it again", path)
+	}
+	return fmt.Errorf("reading %s: %w", path, err)
+}
+
+// fill takes the three keys from the header's Python dictionary.
+func (h *npyHeader) fill(text string) error {
+	value, err := parsePythonLiteral(text)
+	if err != nil {
+		return err
+	}
+	dict, ok := value.(map[string]any)
+	if !ok {
+		return errors.New("not a dictionary")
+	}
+	switch descr := dict["descr"].(type) {
+	case string:
+		h.descr = descr
+		if descr == "" {
+			return errors.New("'descr' is empty")
+		}
+	case []any: // a record type; reported as an unsupported type later
+	default:
+		return errors.New("no 'descr'")
+	}
+	if h.fortran, ok = dict["fortran_order"].(bool); !ok {
+		return errors.New("no 'fortran_order'")
+	}
+	shape, ok := dict["shape"].([]any)
+	if !ok {
+		return errors.New("no 'shape'")
+	}
+	for _, extent := range shape {
+		n, ok := extent.(int64)
+		if !ok || n < 0 || n > math.MaxInt {
+			return fmt.Errorf("impossible 'shape' %v", shape)
+		}
+		h.shape = append(h.shape, int(n))
+	}
+	return nil
+}
+
+// shapeText writes the shape as Python would.
+func (h *npyHeader) shapeText() string {
+	parts := make([]string, len(h.shape))
+	for i, n := range h.shape {
+		parts[i] = fmt.Sprint(n)
+	}
+	if len(parts) == 1 {
+		return "(" + parts[0] + ",)"
+	}
+	return "(" + strings.Join(parts, ", ") + ")"
+}
+
+// typeText names the stored type.
+func (h *npyHeader) typeText() string {
+	if h.descr == "" {
+		return "record"
+	}
+	return h.descr
+}
+
+// checkLength says whether size bytes of file hold the whole array whose
+// elements take itemSize bytes.
+func (h *npyHeader) checkLength(path string, itemSize int, size int64) error {
+	need := uint64(itemSize)
+	for _, n := range h.shape {
+		high, low := bits.Mul64(need, uint64(n))
+		if high != 0 || low > math.MaxInt64/2 {
+			return fmt.Errorf("the header of %s claims the impossible shape %s; the file is damaged, write it again", path, h.shapeText())
+		}
+		need = low
+	}
+	if need += uint64(h.offset); uint64(size) < need {
+		return fmt.Errorf("%s is truncated: shape %s of type %s needs %d bytes, found %d; copy or write it again", path, h.shapeText(), h.descr, need, size)
+	}
+	return nil
+}
+
+// npyHead returns the bytes before the data of a C-ordered [rows, cols] array,
+// padded so that the data starts at a multiple of 64.
+func npyHead(descr string, shape ...int) []byte {
+	sizes := make([]string, len(shape))
+	for i, n := range shape {
+		sizes[i] = strconv.Itoa(n)
+	}
+	dict := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descr, strings.Join(sizes, ", "))
+	const fixed = 10
+	padding := 64 - (fixed+len(dict)+1)%64
+	if padding == 64 {
+		padding = 0
+	}
+	head := append([]byte(npyMagic), 1, 0, 0, 0)
+	binary.LittleEndian.PutUint16(head[8:], uint16(len(dict)+padding+1))
+	head = append(head, dict...)
+	head = append(head, strings.Repeat(" ", padding)...)
+	return append(head, '\n')
+}

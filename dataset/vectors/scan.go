@@ -1,0 +1,185 @@
+package vectors
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"math"
+)
+
+// Stats summarises vectors. Rows with NaN or Inf count in NonFinite and in
+// the fingerprint only.
+type Stats struct {
+	Rows, Dim int
+	// Mean and Variance [Dim] are over the finite rows; the variance divides
+	// by their number.
+	Mean, Variance []float64
+	// NonFinite is the number of rows with NaN or Inf (as float32), and
+	// FirstNonFinite the first of them, or -1.
+	NonFinite, FirstNonFinite int
+	// Euclidean norms of the finite rows.
+	NormMin, NormMax, NormMean, NormStdDev float64
+	// Fingerprint is that of Vectors.Fingerprint.
+	Fingerprint string
+}
+
+// NonFiniteError reports rows that cannot be trained on or encoded.
+type NonFiniteError struct {
+	Path  string
+	Row   int // the first such row
+	Count int // how many there are
+}
+
+func (e *NonFiniteError) Error() string {
+	rows := "rows"
+	if e.Count == 1 {
+		rows = "row"
+	}
+	return fmt.Sprintf("row %d of %s holds NaN or Inf (%d such %s); clean the file or pass --drop-nonfinite", e.Row, e.Path, e.Count, rows)
+}
+
+// Scan reads every row once, in parallel, and returns statistics that depend
+// on the content alone, not on the number of workers. progress, if not nil, is
+// called from one goroutine at a time. When rows hold NaN or Inf the error is
+// a *NonFiniteError and the statistics are complete nevertheless.
+func (v *Vectors) Scan(ctx context.Context, progress func(done, total int)) (Stats, error) {
+	hasher := v.newFingerprinter()
+	var total moments
+	total.firstBad = -1
+	err := overBlocks(ctx, v, v.allBlocks(),
+		func(start int, values []float32) blockSummary {
+			summary := blockSummary{moments: momentsOf(start, values, v.dim)}
+			if hasher.wants(start / v.blockRows()) {
+				summary.digest = sha256Of(values)
+			}
+			return summary
+		},
+		func(start int, summary blockSummary) {
+			total.merge(summary.moments)
+			if hasher.wants(start / v.blockRows()) {
+				hasher.add(summary.digest)
+			}
+			if progress != nil {
+				progress(min(v.rows, start+v.blockRows()), v.rows)
+			}
+		})
+	if err != nil {
+		return Stats{}, err
+	}
+	stats := total.stats(v.dim)
+	stats.Rows, stats.Dim, stats.Fingerprint = v.rows, v.dim, hasher.sum()
+	v.rememberFingerprint(stats.Fingerprint)
+	if stats.NonFinite > 0 {
+		return stats, &NonFiniteError{Path: v.path, Row: stats.FirstNonFinite, Count: stats.NonFinite}
+	}
+	return stats, nil
+}
+
+// blockSummary is what Scan keeps of one block.
+type blockSummary struct {
+	moments
+	digest [sha256.Size]byte
+}
+
+// moments are the mergeable parts of Stats: counts, means and sums of squared
+// deviations.
+type moments struct {
+	count, bad, firstBad      int
+	mean, deviation           []float64 // per dimension
+	normMean, normDeviation   float64
+	normSmallest, normLargest float64
+}
+
+// momentsOf takes the moments of one block in two passes, which lose no digits
+// however far the mean is from zero.
+func momentsOf(start int, values []float32, dim int) moments {
+	m := moments{firstBad: -1, mean: make([]float64, dim), deviation: make([]float64, dim), normSmallest: math.Inf(1)}
+	rows := len(values) / dim
+	norms := make([]float64, rows)
+	for i := range rows {
+		row := values[i*dim : (i+1)*dim]
+		norms[i] = math.Sqrt(sumOfSquares(row))
+		// A sum of float32 squares cannot overflow float64, so this is NaN or
+		// Inf exactly if a component is.
+		if norms[i]-norms[i] != 0 {
+			if m.bad++; m.firstBad < 0 {
+				m.firstBad = start + i
+			}
+			continue
+		}
+		m.count++
+		m.normMean += norms[i]
+		m.normSmallest, m.normLargest = min(m.normSmallest, norms[i]), max(m.normLargest, norms[i])
+		for j, x := range row {
+			m.mean[j] += float64(x)
+		}
+	}
+	if m.count == 0 {
+		return m
+	}
+	m.normMean /= float64(m.count)
+	for j := range m.mean {
+		m.mean[j] /= float64(m.count)
+	}
+	for i := range rows {
+		if norms[i]-norms[i] != 0 {
+			continue
+		}
+		m.normDeviation += (norms[i] - m.normMean) * (norms[i] - m.normMean)
+		for j, x := range values[i*dim : (i+1)*dim] {
+			d := float64(x) - m.mean[j]
+			m.deviation[j] += d * d
+		}
+	}
+	return m
+}
+
+// merge adds the moments of rows that follow (Chan, Golub and LeVeque 1979).
+func (m *moments) merge(next moments) {
+	m.bad += next.bad
+	if m.firstBad < 0 {
+		m.firstBad = next.firstBad
+	}
+	if next.count == 0 {
+		return
+	}
+	if m.count == 0 {
+		next.bad, next.firstBad = m.bad, m.firstBad
+		*m = next
+		return
+	}
+	n := float64(m.count + next.count)
+	share, cross := float64(next.count)/n, float64(m.count)*float64(next.count)/n
+	for j, mean := range next.mean {
+		d := mean - m.mean[j]
+		m.mean[j] += d * share
+		m.deviation[j] += next.deviation[j] + d*d*cross
+	}
+	d := next.normMean - m.normMean
+	m.normMean += d * share
+	m.normDeviation += next.normDeviation + d*d*cross
+	m.normSmallest, m.normLargest = min(m.normSmallest, next.normSmallest), max(m.normLargest, next.normLargest)
+	m.count += next.count
+}
+
+func (m *moments) stats(dim int) Stats {
+	s := Stats{NonFinite: m.bad, FirstNonFinite: m.firstBad, Mean: make([]float64, dim), Variance: make([]float64, dim)}
+	if m.count == 0 {
+		return s
+	}
+	copy(s.Mean, m.mean)
+	for j := range s.Variance {
+		s.Variance[j] = m.deviation[j] / float64(m.count)
+	}
+	s.NormMin, s.NormMax, s.NormMean = m.normSmallest, m.normLargest, m.normMean
+	s.NormStdDev = math.Sqrt(m.normDeviation / float64(m.count))
+	return s
+}
+
+func sumOfSquares(row []float32) float64 {
+	sum := 0.0
+	for _, x := range row {
+		sum += float64(x) * float64(x)
+	}
+	return sum
+}

@@ -1,0 +1,145 @@
+package vectors
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"sort"
+	"sync"
+	"sync/atomic"
+)
+
+// Vectors is a read-only matrix [Len, Dim] of float32 rows behind a file, a
+// spool or a generator. All methods are safe for concurrent use.
+type Vectors struct {
+	path   string
+	rows   int
+	dim    int
+	source rowSource
+	handle *handle
+	closed atomic.Bool
+	// dropped holds the source's row numbers this view leaves out, ascending.
+	dropped []int
+
+	fingerprintLock sync.Mutex
+	fingerprint     string
+}
+
+// rowSource produces rows of the underlying matrix; table and the synthetic
+// sets implement it.
+type rowSource interface {
+	readRows(start, n int, dst []float32) error
+}
+
+// handle closes what a Vectors and its views share when the last is closed.
+type handle struct {
+	references atomic.Int32
+	closer     io.Closer // nil for generators
+}
+
+func newVectors(path string, rows, dim int, source rowSource, closer io.Closer) *Vectors {
+	v := &Vectors{path: path, rows: rows, dim: dim, source: source, handle: &handle{closer: closer}}
+	v.handle.references.Store(1)
+	return v
+}
+
+// Len is the number of rows.
+func (v *Vectors) Len() int { return v.rows }
+
+// Dim is the number of components of a row.
+func (v *Vectors) Dim() int { return v.dim }
+
+// Path is the name the vectors were opened by, with an .npz member if any.
+func (v *Vectors) Path() string { return v.path }
+
+// Close releases the file. A view made by DropNonFinite stays usable until it
+// is closed too. Closing twice is harmless; reading afterwards is an error.
+func (v *Vectors) Close() error {
+	if v.closed.Swap(true) || v.handle.references.Add(-1) > 0 || v.handle.closer == nil {
+		return nil
+	}
+	return v.handle.closer.Close()
+}
+
+// Rows fills dst [n*Dim] with rows start..start+n. It is an error when the
+// rows do not exist, dst has another length, or the file cannot be read.
+func (v *Vectors) Rows(start, n int, dst []float32) error {
+	if err := v.checkRead(start, n, len(dst)); err != nil {
+		return err
+	}
+	if len(v.dropped) == 0 {
+		return v.source.readRows(start, n, dst)
+	}
+	for n > 0 { // one read per run between dropped rows
+		first := v.sourceRow(start)
+		run := n
+		if next := sort.SearchInts(v.dropped, first); next < len(v.dropped) {
+			run = min(n, v.dropped[next]-first)
+		}
+		if err := v.source.readRows(first, run, dst[:run*v.dim]); err != nil {
+			return err
+		}
+		start, n, dst = start+run, n-run, dst[run*v.dim:]
+	}
+	return nil
+}
+
+// gatherShare is the least number of rows worth a goroutine in Gather.
+const gatherShare = 128
+
+// Gather fills dst [len(rows)*Dim] with the given rows, in the given order,
+// reading in parallel when there are many. Errors are those of Rows.
+func (v *Vectors) Gather(rows []int, dst []float32) error {
+	if len(dst) != len(rows)*v.dim {
+		return fmt.Errorf("reading %s: a buffer of %d numbers cannot hold %d rows of %d", v.path, len(dst), len(rows), v.dim)
+	}
+	workers := min(runtime.GOMAXPROCS(0), (len(rows)+gatherShare-1)/gatherShare)
+	if workers <= 1 {
+		return v.gatherSerial(rows, dst)
+	}
+	errs := make([]error, workers)
+	var group sync.WaitGroup
+	for w := range workers {
+		from, to := len(rows)*w/workers, len(rows)*(w+1)/workers
+		group.Go(func() { errs[w] = v.gatherSerial(rows[from:to], dst[from*v.dim:to*v.dim]) })
+	}
+	group.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *Vectors) gatherSerial(rows []int, dst []float32) error {
+	for i, row := range rows {
+		part := dst[i*v.dim : (i+1)*v.dim]
+		if err := v.checkRead(row, 1, len(part)); err != nil {
+			return err
+		}
+		if err := v.source.readRows(v.sourceRow(row), 1, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *Vectors) checkRead(start, n, length int) error {
+	switch {
+	case v.closed.Load():
+		return fmt.Errorf("reading %s: %w", v.path, os.ErrClosed)
+	case start < 0 || n < 0 || start > v.rows-n:
+		return fmt.Errorf("reading %s: rows %d to %d do not exist, it has %d", v.path, start, start+n-1, v.rows)
+	case length != n*v.dim:
+		return fmt.Errorf("reading %s: a buffer of %d numbers cannot hold %d rows of %d", v.path, length, n, v.dim)
+	}
+	return nil
+}
+
+// sourceRow is the source's number of this view's row: row plus the dropped
+// rows before it.
+func (v *Vectors) sourceRow(row int) int {
+	return row + sort.Search(len(v.dropped), func(k int) bool { return v.dropped[k]-k > row })
+}

@@ -1,0 +1,156 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/gritvq/gritvq/report"
+)
+
+// Page draws the comparison: the table, scores with their spread, rate and
+// distortion where several sizes of code were compared, and, for the largest of
+// them, pictures side by side, the course of training and the use of the codes.
+func (r *Results) Page() (*report.Page, error) {
+	k, set := r.Kind, r.Settings
+	page := report.New("Quantizers compared: "+r.Data.Name, r.subtitle())
+	page.Facts(r.facts())
+	comparison := []report.Part{k.Table(r.Methods, true)}
+	for _, failure := range Failures(r.Methods) {
+		comparison = append(comparison, report.Paragraph(failure+"."))
+	}
+	for _, note := range Notes(r.Methods) {
+		comparison = append(comparison, report.Paragraph(note))
+	}
+	page.Section("Comparison", k.fairness, comparison...)
+	last, size := r.largest(), ""
+	if len(last) > 0 && len(set.Points) > 1 {
+		size = ", " + last[0].Point.String() + " codes"
+	}
+	figure, drawn, err := sampleFigure(last)
+	if err != nil {
+		return nil, err
+	}
+	if drawn {
+		page.Section("Pictures"+size, "Held-out pictures and what each method makes of them.", figure)
+	}
+	page.Section("Scores", "", r.scoreCharts()...)
+	if len(set.Points) > 1 {
+		page.Section("Rate and distortion", "How the methods use more codes.", k.rateCharts(r.Methods)...)
+	}
+	if len(last) > 0 {
+		if charts := k.courseCharts(last); len(charts) > 0 {
+			page.Section("Training"+size, fmt.Sprintf("With seed %d. Methods that take no training steps do not show.", last[0].records[0].Seed), charts...)
+		}
+		page.Section("Codes"+size, k.healthy, codeCharts(last)...)
+	}
+	page.Section("Reproduce", "A comparison is determined by its data, settings and seeds. The files in cells/ hold the settings of every method.", report.Code{Text: r.Command})
+	page.Footer(fmt.Sprintf("%s, %s. Data %s.", r.CreatedBy, r.Created.Format("2 January 2006 15:04 MST"), r.Data.Fingerprint))
+	return page, nil
+}
+
+func (r *Results) subtitle() string {
+	set, shape := r.Settings, fmt.Sprintf("of dimension %d", r.Data.Dim)
+	if r.Data.Size > 0 {
+		shape = fmt.Sprintf("of %d x %d pixels", r.Data.Size, r.Data.Size)
+	}
+	network := "on the vectors themselves"
+	if len(set.Network) > 1 {
+		widths := make([]string, len(set.Network))
+		for i, w := range set.Network {
+			widths[i] = strconv.Itoa(w)
+		}
+		network = "network " + strings.Join(widths, "-")
+	}
+	seeds := "1 seed"
+	if len(set.Seeds) > 1 {
+		seeds = fmt.Sprintf("%d seeds", len(set.Seeds))
+	}
+	return fmt.Sprintf("%s %s %s to learn from, %s held out; %s steps of %s %s, %s, %s.",
+		report.Count(r.Data.TrainRows), r.Kind.Items, shape, report.Count(r.Data.HeldRows), report.Count(set.Steps), report.Count(set.Batch), r.Kind.Items, network, seeds)
+}
+
+// facts name the best method of every point, the last five.
+func (r *Results) facts() []report.Fact {
+	var facts []report.Fact
+	for _, s := range r.Methods {
+		if !s.Best {
+			continue
+		}
+		name := "best"
+		if len(r.Settings.Points) > 1 {
+			name = "best at " + s.Point.String()
+		}
+		note := r.Kind.decided(s.Score(r.Kind.Decide.Measure)) + ", held out"
+		if ties := tiedWith(r.Methods, s); len(ties) > 0 {
+			tied := ", tied with "
+			if len(r.Settings.Seeds) == 2 { // their intervals hide all but huge differences
+				tied = ", which two seeds cannot tell from "
+			}
+			note += tied + strings.Join(ties, ", ")
+		}
+		facts = append(facts, report.Fact{Name: name, Value: s.Method, Note: note})
+	}
+	return facts[max(0, len(facts)-5):]
+}
+
+func tiedWith(all []Summary, best Summary) []string {
+	var names []string
+	for _, s := range all {
+		if s.Tied && s.Point == best.Point {
+			names = append(names, s.Method)
+		}
+	}
+	return names
+}
+
+// largest returns the methods that worked at the point of most bits.
+func (r *Results) largest() []Summary {
+	var most []Summary
+	for _, s := range r.Methods {
+		switch {
+		case s.Error != "":
+		case len(most) == 0 || s.Point.Bits() > most[0].Point.Bits():
+			most = []Summary{s}
+		case s.Point == most[0].Point:
+			most = append(most, s)
+		}
+	}
+	return most
+}
+
+// scoreCharts draws the main scores of every method, point by point.
+func (r *Results) scoreCharts() []report.Part {
+	var parts []report.Part
+	for _, at := range r.Settings.Points {
+		title := ""
+		if len(r.Settings.Points) > 1 {
+			title = ", " + at.String() + " codes"
+		}
+		for _, p := range r.Kind.Charts {
+			chart := report.GroupedBars{Title: p.Title + title, Caption: p.Caption, YLabel: p.Label, Points: true, Series: []report.BarSeries{{}}}
+			for _, s := range r.Methods {
+				if _, measured := s.Scores[p.Measure]; measured && s.Point == at {
+					addBar(&chart, s.Method, s.Score(p.Measure))
+				}
+			}
+			if len(chart.Groups) > 0 {
+				parts = append(parts, chart)
+			}
+		}
+	}
+	if len(parts) == 0 {
+		parts = append(parts, report.Paragraph("No method worked."))
+	}
+	return parts
+}
+
+func addBar(c *report.GroupedBars, name string, s Stat) {
+	deviation := s.Std
+	if math.IsNaN(deviation) {
+		deviation = 0
+	}
+	c.Groups = append(c.Groups, name)
+	c.Series[0].Values, c.Series[0].Errors = append(c.Series[0].Values, s.Mean), append(c.Series[0].Errors, deviation)
+}

@@ -1,0 +1,191 @@
+package compare
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	"image/png"
+	"math"
+
+	"github.com/gomlx/compute"
+	"github.com/gritvq/gritvq/dataset"
+	"github.com/gritvq/gritvq/dataset/images"
+	"github.com/gritvq/gritvq/eval"
+	"github.com/gritvq/gritvq/feature"
+	"github.com/gritvq/gritvq/task/picture"
+	"github.com/gritvq/gritvq/tokenizer"
+	"github.com/gritvq/gritvq/train/vqtrain"
+)
+
+// PictureTask compares on pictures.
+type PictureTask struct {
+	Images     *images.Set
+	Held       *images.Set      // nil: every seed holds out pictures of Images
+	Perceptual *feature.LPIPS   // of the loss; nil without
+	Networks   picture.Networks // of the scores
+	Data       string           // fingerprint of the pictures
+}
+
+// OfPictures is the kind of comparisons of pictures.
+var OfPictures = &Kind{
+	Items: "pictures",
+	Measures: []Measure{
+		{Name: "psnr", Title: "psnr", Note: "in dB, held out: higher is better", Goal: Higher, Text: digits(4)},
+		{Name: "ssim", Title: "ssim", Note: "held out: 1 is perfect", Goal: Higher, Text: digits(4)},
+		{Name: "lpips", Title: "lpips", Note: "perceptual distance, held out: lower is better", Goal: Lower, Text: digits(4)},
+		{Name: "frechet", Title: "frechet", Note: "distance of the features of originals and reconstructions", Goal: Lower, Text: digits(4)},
+		{Name: "kid", Title: "kid", Note: "kernel distance of the same features", Goal: Lower, Text: digits(3)},
+		{Name: "mse", Title: "mse", Note: "of pixels from 0 to 1", Goal: Lower, Wide: true, Text: digits(4)},
+		{Name: "utilization", Title: "used", Note: "share of the codes that training or held-out pictures use", Goal: Higher, Text: share},
+		{Name: "tokens_per_code", Title: "tokens/code", Note: "from which use, dead codes and perplexity are counted", Text: mean(3)},
+		{Name: "dead_rate", Title: "dead", Note: "share of the codes that none of them uses", Goal: Lower, Text: share},
+		{Name: "perplexity", Title: "perplexity", Text: digits(4)},
+		{Name: "utilization_held", Title: "used, held out", Wide: true, Text: share},
+		{Name: "tokens_per_code_held", Title: "tokens/code, held out", Wide: true, Text: mean(3)},
+		{Name: "bits_per_pixel", Title: "bits/pixel", Note: "of plain codes, before entropy coding", Fixed: true, Text: mean(4)},
+		{Name: "train_seconds", Title: "trained in", Text: duration},
+		{Name: "parameters", Title: "parameters", Fixed: true, Wide: true, Text: short},
+	},
+	// 0.02 dB are 0.5 % of the squared error.
+	Decide: Decision{Measure: "psnr", Unit: "dB", Tie: 0.02},
+	Rate:   "bits_per_pixel",
+	Charts: []Panel{
+		{Measure: "psnr", Title: "Held-out PSNR", Caption: "Higher is better; bars are standard deviations over seeds.", Label: "dB"},
+		{Measure: "lpips", Title: "LPIPS", Caption: "Lower is better: how far pictures are apart to a network that sees like people.", Label: "LPIPS"},
+	},
+	Curves: []Panel{
+		{Measure: "psnr", Title: "Rate and PSNR", Caption: "Held out; bands are standard deviations over seeds.", Label: "dB"},
+		{Measure: "lpips", Title: "Rate and LPIPS", Caption: "Held out; lower is better.", Label: "LPIPS"},
+		{Measure: "utilization", Title: "Codes in use", Caption: "A line that falls is a method that cannot fill larger codebooks.", Label: "share of codes used (%)", Percent: true},
+	},
+	Course:   Panel{Title: "Held-out PSNR", Caption: "Higher is better; 3 dB halve the squared error.", Label: "dB"},
+	held:     func(h vqtrain.HeldRecord) float64 { return h.PSNR },
+	fairness: "Every method had the same pictures, bits, network, losses of pixels and features, batches and steps, and its own best practice.",
+	healthy:  "A healthy codebook uses every code, and none of them for most of the pictures. Training and held-out pictures, first code of a cell.",
+}
+
+// Bounds of what is measured.
+const (
+	countedPictures = 20_000 // training pictures whose codes are counted
+	sampledPictures = 6      // held-out pictures kept for the page
+)
+
+// Kind implements Task.
+func (t *PictureTask) Kind() *Kind { return OfPictures }
+
+// Fingerprint implements Task: with other networks there are other scores.
+func (t *PictureTask) Fingerprint() string {
+	text := t.Data
+	if t.Networks.LPIPS != nil {
+		text += " lpips " + t.Networks.LPIPS.Name()
+	}
+	if t.Networks.Features != nil {
+		text += " features " + t.Networks.Features.Name()
+	}
+	return text
+}
+
+// Source implements Task.
+func (t *PictureTask) Source(cell Cell) vqtrain.Source {
+	s := vqtrain.Source{Images: t.Images, HeldImages: t.Held, Perceptual: t.Perceptual}
+	if t.Held != nil {
+		s.Train, s.Held = dataset.All(t.Images.Len()), dataset.All(t.Held.Len())
+		return s
+	}
+	s.HeldImages = t.Images
+	s.Train, s.Held = dataset.Split(t.Images.Len(), 1-cell.Config.Train.Split, cell.Config.Seed)
+	return s
+}
+
+// Score implements Task.
+func (t *PictureTask) Score(ctx context.Context, backend compute.Backend, trained Trained, r *Record) error {
+	s := trained.Source
+	scores, held, err := picture.Evaluate(ctx, trained.Runtime, s.HeldImages, s.Held, t.Networks, picture.Options{Backend: backend})
+	if err != nil {
+		return err
+	}
+	if math.IsNaN(scores.PSNR) || math.IsInf(scores.PSNR, 0) {
+		return errors.New("the PSNR of the held-out pictures is not finite: training diverged, or every picture comes back unchanged")
+	}
+	all, err := countCodes(ctx, trained.Runtime, s.Images, s.Train.Head(countedPictures))
+	if err != nil {
+		return err
+	}
+	if err := all.Merge(held); err != nil {
+		return err
+	}
+	for name, value := range map[string]float64{
+		"psnr": scores.PSNR, "ssim": scores.SSIM, "mse": scores.MSE, "lpips": scores.LPIPS, "frechet": scores.Frechet, "kid": scores.KID,
+		"bits_per_pixel": scores.BitsPerPixel, "utilization_held": scores.Utilization.Mean, "tokens_per_code_held": scores.TokensPerCode,
+		"utilization": all.Mean().Utilization, "dead_rate": all.Mean().DeadRate, "perplexity": all.Mean().Perplexity, "tokens_per_code": all.Mean().TokensPerCode,
+	} {
+		r.Scores.set(name, value)
+	}
+	r.count(all)
+	r.Notes = scores.Notes
+	r.Samples, err = samples(ctx, trained.Runtime, s)
+	return err
+}
+
+// countCodes counts the codes of pictures, without decoding them.
+func countCodes(ctx context.Context, r *tokenizer.Runtime, set *images.Set, rows dataset.Selection) (*eval.Usage, error) {
+	const block = 64
+	m := r.Tokenizer()
+	vocab := m.Quantizer.Layout().Vocab
+	usage, err := eval.NewUsage(vocab)
+	if err != nil {
+		return nil, err
+	}
+	for start := 0; start < rows.Len(); start += block {
+		var chosen []int
+		for i := start; i < min(rows.Len(), start+block); i++ {
+			chosen = append(chosen, rows.At(i))
+		}
+		p, _, err := tokenizer.ReadCentres(set, chosen, m.Input)
+		if err != nil {
+			return nil, err
+		}
+		if len(p.Rows) == 0 {
+			continue
+		}
+		codes, err := r.EncodePictures(ctx, p.Original, len(p.Rows), tokenizer.Options{})
+		if err != nil {
+			return nil, err
+		}
+		if err := usage.Add(codes, len(vocab)); err != nil {
+			return nil, err
+		}
+	}
+	return usage, nil
+}
+
+// samples keeps the first held-out pictures and their reconstructions.
+func samples(ctx context.Context, r *tokenizer.Runtime, s vqtrain.Source) ([]Sample, error) {
+	taken, err := picture.Take(ctx, r, s.HeldImages, s.Held.Head(sampledPictures), tokenizer.Options{})
+	if err != nil {
+		return nil, err
+	}
+	var kept []Sample
+	for i, original := range taken.Originals {
+		var sample Sample
+		for _, f := range []struct {
+			into *[]byte
+			m    image.Image
+		}{{&sample.Original, original}, {&sample.Decoded, taken.Reconstructions[i]}} {
+			var file bytes.Buffer
+			if err := png.Encode(&file, f.m); err != nil {
+				return nil, fmt.Errorf("keeping a picture: %w", err)
+			}
+			*f.into = file.Bytes()
+		}
+		psnr, err := eval.PSNR(original.Pix, taken.Reconstructions[i].Pix)
+		if err != nil {
+			return nil, err
+		}
+		sample.PSNR = finite(psnr)
+		kept = append(kept, sample)
+	}
+	return kept, nil
+}

@@ -1,0 +1,126 @@
+package compare
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/gomlx/compute"
+	"github.com/gritvq/gritvq/dataset"
+	"github.com/gritvq/gritvq/dataset/vectors"
+	"github.com/gritvq/gritvq/report"
+	"github.com/gritvq/gritvq/train/vqtrain"
+)
+
+// VectorTask compares on vectors.
+type VectorTask struct {
+	Vectors *vectors.Vectors
+	Held    *vectors.Vectors // nil: every seed holds out rows of Vectors
+	Stats   vectors.Stats    // of Vectors; the fingerprint covers Held too
+
+	measuring sync.Mutex
+	truths    sync.Mutex
+	known     map[string][][]int // true neighbours by split
+}
+
+// OfVectors is the kind of comparisons of vectors.
+var OfVectors = &Kind{
+	Items: "vectors",
+	Measures: []Measure{
+		{Name: "bits_per_vector", Title: "bits", Note: "of a vector's codes", Fixed: true, Text: mean(4)},
+		{Name: "relative_error", Title: "error", Note: "relative, held out: 0 is perfect, 1 is answering with the mean", Goal: Lower, Text: digits(4)},
+		{Name: "mse", Title: "mse", Goal: Lower, Wide: true, Text: digits(4)},
+		{Name: "cosine", Title: "cosine", Goal: Higher, Text: digits(4)},
+		{Name: "recall_at_10", Title: "recall@10", Note: "of the 10 nearest originals, searching decoded vectors", Goal: Higher, Text: digits(3)},
+		{Name: "utilization", Title: "used", Note: "share of the codes that some row of the file uses", Goal: Higher, Text: percent},
+		{Name: "utilization_held", Title: "used, held out", Wide: true, Text: percent},
+		{Name: "perplexity", Title: "perplexity", Text: mean(4)},
+		{Name: "dead_codes", Title: "dead", Note: "codes that no row of the file uses", Text: mean(3)},
+		{Name: "train_seconds", Title: "trained in", Text: duration},
+		{Name: "encode_rate", Title: "encode/s", Text: short},
+		{Name: "decode_rate", Title: "decode/s", Text: short},
+		{Name: "parameters", Title: "parameters", Fixed: true, Text: short},
+	},
+	Decide: Decision{Measure: "relative_error", Tie: 0.005},
+	Rate:   "bits_per_vector",
+	Charts: []Panel{
+		{Measure: "relative_error", Title: "Held-out error", Caption: "Lower is better; bars are standard deviations over seeds.", Label: "relative error"},
+		{Measure: "recall_at_10", Title: "Recall@10", Caption: "Higher is better: decoded vectors keep their neighbours.", Label: "recall@10"},
+	},
+	Curves: []Panel{
+		{Measure: "relative_error", Title: "Rate and distortion", Caption: "Held-out relative error; bands are standard deviations over seeds.", Label: "relative error", Log: true},
+		{Measure: "recall_at_10", Title: "Rate and recall", Caption: "How many of the 10 nearest neighbours decoded vectors keep.", Label: "recall@10"},
+		{Measure: "utilization", Title: "Codes in use", Caption: "A line that falls is a method that cannot fill larger codebooks.", Label: "share of codes used (%)", Percent: true},
+	},
+	Course:   Panel{Title: "Held-out error", Caption: "Relative error with hard codes; lower is better.", Label: "relative error", Log: true},
+	held:     func(h vqtrain.HeldRecord) float64 { return h.RelativeError },
+	fairness: "Every method had the same rows, bits, network, batches and steps, and its own best practice; classical methods are fitted to the vectors themselves.",
+	healthy:  "A healthy codebook uses every code, and none of them for most of the data. Rows of the whole file, first code of a vector.",
+}
+
+func duration(s Stat) string {
+	return report.Duration(time.Duration(s.Mean * float64(time.Second)))
+}
+
+// Kind implements Task.
+func (t *VectorTask) Kind() *Kind { return OfVectors }
+
+// Fingerprint implements Task.
+func (t *VectorTask) Fingerprint() string { return t.Stats.Fingerprint }
+
+// Source implements Task.
+func (t *VectorTask) Source(cell Cell) vqtrain.Source {
+	s := vqtrain.Source{Vectors: t.Vectors, HeldVectors: t.Held, Mean: t.Stats.Mean, Variance: t.Stats.Variance}
+	if t.Held != nil {
+		s.Train, s.Held = dataset.All(t.Vectors.Len()), dataset.All(t.Held.Len())
+		return s
+	}
+	s.HeldVectors = t.Vectors
+	s.Train, s.Held = dataset.Split(t.Vectors.Len(), 1-cell.Config.Train.Split, cell.Config.Seed)
+	return s
+}
+
+// Score implements Task.
+func (t *VectorTask) Score(ctx context.Context, _ compute.Backend, trained Trained, r *Record) error {
+	truth, err := t.truth(trained)
+	if err != nil {
+		return err
+	}
+	s := &scorer{runtime: trained.Runtime, source: trained.Source}
+	for _, v := range t.Stats.Variance {
+		s.spread += v
+	}
+	if err := s.score(ctx); err != nil {
+		return err
+	}
+	if err := s.scores(truth, r.Scores); err != nil {
+		return err
+	}
+	r.count(s.file)
+	r.Errors = s.bins
+	t.measuring.Lock() // of cells that run at once, one is timed at a time
+	defer t.measuring.Unlock()
+	r.Scores["encode_rate"], r.Scores["decode_rate"], err = speed(ctx, trained.Runtime, t.Vectors)
+	return err
+}
+
+// truth returns the neighbours of a split's queries, which all methods share.
+func (t *VectorTask) truth(trained Trained) ([][]int, error) {
+	t.truths.Lock()
+	defer t.truths.Unlock()
+	c := trained.Cell.Config
+	key := fmt.Sprint(c.Seed, c.Train.Split)
+	if known, ok := t.known[key]; ok {
+		return known, nil
+	}
+	found, err := neighbours(trained.Source)
+	if err != nil {
+		return nil, err
+	}
+	if t.known == nil {
+		t.known = map[string][][]int{}
+	}
+	t.known[key] = found
+	return found, nil
+}

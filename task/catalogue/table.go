@@ -1,0 +1,223 @@
+package catalogue
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"sort"
+	"unicode/utf8"
+
+	"github.com/gritvq/gritvq/internal/fingerprint"
+)
+
+// Method says how items that share codes are told apart.
+type Method string
+
+const (
+	// Token appends a number to the codes: 0, 1, 2 and so on among the items
+	// that share them, in order of arrival. Every ID is unique.
+	Token Method = "token"
+	// Reassign moves the last code of all but the first of them to the nearest
+	// that is free. IDs have the length of the codes; where a prefix has more
+	// items than codes, some stay shared.
+	Reassign Method = "reassign"
+)
+
+// Table holds the IDs of a catalogue. Rows are items in order of arrival. Any
+// number of goroutines may read it while none adds to it.
+type Table struct {
+	method    Method
+	tokenizer string
+	levels    int      // codes that the tokenizer gives an item
+	vocab     []int    // of every position of an ID
+	keys      []string // of rows
+	ids       []uint32 // [rows, width]
+	original  []uint32 // [rows] last codes before they moved; Reassign only
+	versions  []Version
+
+	rows  map[string]int32
+	order []int32 // rows by ID, then by number
+}
+
+// Version is one entry of a table's log: what Build or Add did.
+type Version struct {
+	Number int `json:"number"` // from 1
+	Added  int `json:"added"`
+	Items  int `json:"items"` // with those added
+	// LastVocab is the vocabulary of the last position from then on. A model
+	// trained on an older version cannot name IDs beyond that version's.
+	LastVocab int `json:"last_vocab"`
+	// Moved counts the added items that were given another last code.
+	Moved int `json:"moved,omitempty"`
+}
+
+// Len is the number of items.
+func (t *Table) Len() int { return len(t.keys) }
+
+// Width is the number of positions of an ID.
+func (t *Table) Width() int { return len(t.vocab) }
+
+// Levels is the number of codes that come from the tokenizer: the width, less
+// the token if there is one.
+func (t *Table) Levels() int { return t.levels }
+
+// Vocab returns the number of values of each position, as a copy.
+func (t *Table) Vocab() []int { return slices.Clone(t.vocab) }
+
+// Method is how items that share codes are told apart.
+func (t *Table) Method() Method { return t.method }
+
+// Tokenizer is the fingerprint that the table was built with.
+func (t *Table) Tokenizer() string { return t.tokenizer }
+
+// Version is the number of the last change, from 1.
+func (t *Table) Version() int { return len(t.versions) }
+
+// Versions returns the log of changes, as a copy.
+func (t *Table) Versions() []Version { return slices.Clone(t.versions) }
+
+// Extends reports why t is not a later version of an older table, or that table
+// itself, whose rows and IDs it then has, in their order.
+func (t *Table) Extends(older *Table) error {
+	if t.tokenizer != older.tokenizer || t.method != older.method || t.levels != older.levels {
+		return errors.New("its IDs come from another tokenizer")
+	}
+	n := older.Len()
+	if t.Len() < n || !slices.Equal(t.keys[:n], older.keys) || !slices.Equal(t.ids[:len(older.ids)], older.ids) {
+		return errors.New("it is no later version of the table: items are missing or have other IDs")
+	}
+	return nil
+}
+
+// Fitting returns the items whose IDs a model of older knows, with the vocabulary
+// of older, of which t is a later version: all but those whose token is beyond it.
+func (t *Table) Fitting(older *Table) (*Table, error) {
+	part := &Table{method: t.method, tokenizer: t.tokenizer, levels: t.levels, vocab: slices.Clone(older.vocab), versions: t.Versions()}
+	for row, key := range t.keys {
+		id := t.ID(row)
+		if !within(id, older.vocab) {
+			continue
+		}
+		part.keys, part.ids = append(part.keys, key), append(part.ids, id...)
+		if t.original != nil {
+			part.original = append(part.original, t.original[row])
+		}
+	}
+	return part, part.index()
+}
+
+// within says whether a vocabulary has the codes of an ID.
+func within(id []uint32, vocab []int) bool {
+	for position, code := range id {
+		if uint64(code) >= uint64(vocab[position]) {
+			return false
+		}
+	}
+	return true
+}
+
+// Fingerprint identifies the items and their IDs.
+func (t *Table) Fingerprint() string {
+	h := fingerprint.New()
+	for row, key := range t.keys {
+		h.Text(key)
+		for _, code := range t.ID(row) {
+			h.Number(uint64(code))
+		}
+	}
+	return h.String()
+}
+
+// Key returns the item of a row.
+func (t *Table) Key(row int) string { return t.keys[row] }
+
+// IDs returns all IDs, [Len, Width]. The caller must not modify them.
+func (t *Table) IDs() []uint32 { return t.ids[:len(t.ids):len(t.ids)] }
+
+// ID returns the ID of a row, [Width]. The caller must not modify it.
+func (t *Table) ID(row int) []uint32 {
+	w := t.Width()
+	return t.ids[row*w : (row+1)*w : (row+1)*w]
+}
+
+// Row finds an item.
+func (t *Table) Row(key string) (int, bool) {
+	row, known := t.rows[key]
+	return int(row), known
+}
+
+// Find returns the rows of an ID [Width], ascending: one, none, or several
+// where Reassign found no free code.
+func (t *Table) Find(id []uint32) []int {
+	if len(id) != t.Width() {
+		return nil
+	}
+	from, to := t.span(id)
+	if from == to {
+		return nil
+	}
+	rows := make([]int, to-from)
+	for i, row := range t.order[from:to] {
+		rows[i] = int(row)
+	}
+	return rows
+}
+
+// Count returns the number of items whose IDs begin with prefix.
+func (t *Table) Count(prefix []uint32) int {
+	from, to := t.span(prefix)
+	return to - from
+}
+
+// Under walks through the rows whose IDs begin with prefix, in the order of
+// their IDs; an empty prefix is the whole catalogue.
+func (t *Table) Under(prefix []uint32) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		from, to := t.span(prefix)
+		for _, row := range t.order[from:to] {
+			if !yield(int(row)) {
+				return
+			}
+		}
+	}
+}
+
+// span is the part of order whose IDs begin with prefix.
+func (t *Table) span(prefix []uint32) (from, to int) {
+	if len(prefix) > t.Width() {
+		return 0, 0
+	}
+	from = sort.Search(len(t.order), func(i int) bool { return slices.Compare(t.head(i, prefix), prefix) >= 0 })
+	to = from + sort.Search(len(t.order)-from, func(i int) bool { return slices.Compare(t.head(from+i, prefix), prefix) > 0 })
+	return from, to
+}
+
+// head is the beginning, as long as prefix, of the ID at a place of order.
+func (t *Table) head(place int, prefix []uint32) []uint32 {
+	return t.ID(int(t.order[place]))[:len(prefix)]
+}
+
+// index fills in what follows from keys and ids. It fails on a key that is
+// empty, repeated or not UTF-8.
+func (t *Table) index() error {
+	t.rows = make(map[string]int32, len(t.keys))
+	t.order = make([]int32, len(t.keys))
+	for row, key := range t.keys {
+		if first, twice := t.rows[key]; twice {
+			return fmt.Errorf("items %d and %d are both called %q", first, row, key)
+		}
+		if key == "" || !utf8.ValidString(key) {
+			return fmt.Errorf("item %d has the name %q; names are text in UTF-8 of at least one character", row, key)
+		}
+		t.rows[key] = int32(row)
+		t.order[row] = int32(row)
+	}
+	slices.SortFunc(t.order, func(a, b int32) int {
+		if c := slices.Compare(t.ID(int(a)), t.ID(int(b))); c != 0 {
+			return c
+		}
+		return int(a) - int(b)
+	})
+	return nil
+}

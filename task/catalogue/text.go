@@ -1,0 +1,158 @@
+package catalogue
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// textBuckets is the number of hashed words: a few times the words of a
+// catalogue, so that few share one.
+const textBuckets = 1 << 16
+
+// TextEncoder embeds short texts such as titles by the words they share: hashed
+// TF-IDF, reduced to few dimensions by a truncated singular value decomposition
+// (latent semantic analysis). It knows which words occur together in the texts
+// it was fitted to, and nothing else: "couch" and "sofa" are as far apart as
+// any two words unless these texts bring them together. A sentence encoder is
+// better wherever one is at hand; this needs no network and no weights.
+type TextEncoder struct {
+	dim     int
+	columns map[uint32]int32 // of hashed words that occur
+	rarity  []float32        // [columns] inverse document frequency
+	axes    []float32        // [columns, dim] right singular vectors
+}
+
+// FitText prepares an encoder of dim numbers a text. The result depends on texts
+// and dim alone; other processors may round it differently. It fails without
+// texts, without any word in them, and if dim is below 1. Where the texts span
+// fewer than dim dimensions the rest stays 0.
+func FitText(texts []string, dim int) (*TextEncoder, error) {
+	if len(texts) == 0 || dim < 1 {
+		return nil, fmt.Errorf("text vectors need at least one text and one dimension, not %d and %d", len(texts), dim)
+	}
+	e := &TextEncoder{dim: dim, columns: map[uint32]int32{}}
+	counts := make([][]term, len(texts))
+	var documents []float64 // with the word, by column
+	for i, text := range texts {
+		counts[i] = e.terms(text, true)
+		for _, t := range counts[i] {
+			if int(t.column) == len(documents) {
+				documents = append(documents, 0)
+			}
+			documents[t.column]++
+		}
+	}
+	if len(documents) == 0 {
+		return nil, fmt.Errorf("none of %d texts has a word to make vectors from", len(texts))
+	}
+	e.rarity = make([]float32, len(documents))
+	for column, n := range documents {
+		e.rarity[column] = float32(math.Log((1+float64(len(texts)))/(1+n)) + 1)
+	}
+	m := &sparse{columns: len(documents), starts: []int{0}}
+	for _, terms := range counts {
+		e.weigh(terms)
+		m.terms = append(m.terms, terms...)
+		m.starts = append(m.starts, len(m.terms))
+	}
+	axes, err := rightSingularVectors(m, dim)
+	if err != nil {
+		return nil, err
+	}
+	e.axes = make([]float32, len(axes))
+	for i, x := range axes {
+		e.axes[i] = float32(x)
+	}
+	return e, nil
+}
+
+// TextVectors fits an encoder to texts and returns their vectors [n, dim]. See
+// TextEncoder for what they are worth.
+func TextVectors(texts []string, dim int) ([]float32, error) {
+	e, err := FitText(texts, dim)
+	if err != nil {
+		return nil, err
+	}
+	return e.Encode(texts), nil
+}
+
+// Dim is the length of a vector.
+func (e *TextEncoder) Dim() int { return e.dim }
+
+// Encode returns vectors [n, dim] of unit length, in the space of the texts the
+// encoder was fitted to, so items may be added later. A text without any of
+// their words is 0.
+func (e *TextEncoder) Encode(texts []string) []float32 {
+	out := make([]float32, len(texts)*e.dim)
+	point := make([]float64, e.dim)
+	for i, text := range texts {
+		terms := e.terms(text, false)
+		e.weigh(terms)
+		clear(point)
+		for _, t := range terms {
+			for j, axis := range e.axes[int(t.column)*e.dim : (int(t.column)+1)*e.dim] {
+				point[j] += t.weight * float64(axis)
+			}
+		}
+		squares := 0.0
+		for _, x := range point {
+			squares += x * x
+		}
+		if squares == 0 {
+			continue
+		}
+		for j, x := range point {
+			out[i*e.dim+j] = float32(x / math.Sqrt(squares))
+		}
+	}
+	return out
+}
+
+// term is a word of a text.
+type term struct {
+	column int32
+	weight float64
+}
+
+// terms counts the words of a text, by column. With learn, new words get a
+// column; else they are passed over.
+func (e *TextEncoder) terms(text string, learn bool) []term {
+	var list []term
+	for _, word := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		h := fnv.New64a()
+		h.Write([]byte(word))
+		sum := h.Sum64()
+		bucket := uint32((sum ^ sum>>32) % textBuckets)
+		column, known := e.columns[bucket]
+		if !known {
+			if !learn {
+				continue
+			}
+			column = int32(len(e.columns))
+			e.columns[bucket] = column
+		}
+		if at := slices.IndexFunc(list, func(t term) bool { return t.column == column }); at >= 0 {
+			list[at].weight++
+		} else {
+			list = append(list, term{column, 1})
+		}
+	}
+	return list
+}
+
+// weigh turns counts into TF-IDF of unit length.
+func (e *TextEncoder) weigh(terms []term) {
+	squares := 0.0
+	for i, t := range terms {
+		w := (1 + math.Log(t.weight)) * float64(e.rarity[t.column])
+		terms[i].weight = w
+		squares += w * w
+	}
+	for i := range terms {
+		terms[i].weight /= math.Sqrt(squares)
+	}
+}

@@ -1,0 +1,199 @@
+package catalogue
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+func cosine(vectors []float32, dim, i, j int) float64 {
+	dot := 0.0
+	for k := range dim {
+		dot += float64(vectors[i*dim+k]) * float64(vectors[j*dim+k])
+	}
+	return dot
+}
+
+var titles = []string{
+	"Red nail polish", "Blue nail polish", "Nail polish remover", "Glitter nail lacquer polish",
+	"Coconut hair oil", "Argan hair oil", "Hair shampoo with coconut", "Argan shampoo for hair",
+	"Makeup brush", "Foundation makeup brush", "Powder brush", "Brush cleaner",
+}
+
+func TestTextVectorsBringTopicsTogether(t *testing.T) {
+	const dim = 5
+	vectors, err := TextVectors(titles, dim)
+	if err != nil || len(vectors) != len(titles)*dim {
+		t.Fatal(len(vectors), err)
+	}
+	inside, outside := 1.0, -1.0 // the farthest of one topic, the closest of two
+	for i := range titles {
+		if norm := cosine(vectors, dim, i, i); math.Abs(norm-1) > 1e-6 {
+			t.Errorf("%q has norm %g", titles[i], norm)
+		}
+		for j := range i {
+			if c := cosine(vectors, dim, i, j); i/4 == j/4 {
+				inside = min(inside, c)
+			} else {
+				outside = max(outside, c)
+			}
+		}
+	}
+	if inside <= outside {
+		t.Errorf("titles of one topic are as far as %.2f, of two as close as %.2f", inside, outside)
+	}
+	again, err := TextVectors(titles, dim)
+	if err != nil || !slices.Equal(again, vectors) {
+		t.Error("the same titles gave other vectors")
+	}
+}
+
+func TestEncoderTakesNewTexts(t *testing.T) {
+	e, err := FitText(titles, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := e.Encode([]string{"RED, nail-polish!", "nothing known", "", "Unheard Argan oil"})
+	if want := e.Encode(titles[:1]); !slices.Equal(got[:5], want) || e.Dim() != 5 {
+		t.Errorf("%v and %v for the same words", got[:5], want)
+	}
+	if !slices.Equal(got[5:15], make([]float32, 10)) {
+		t.Errorf("texts without known words are %v", got[5:15])
+	}
+	own := e.Encode([]string{"Argan oil"})
+	if !slices.Equal(got[15:], own) {
+		t.Error("an unknown word changed the vector")
+	}
+}
+
+func TestSingularVectorsAgainstDenseSVD(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	const rows, columns, dim = 60, 40, 6
+	m := &sparse{columns: columns, starts: []int{0}}
+	dense := mat.NewDense(rows, columns, nil)
+	for row := range rows {
+		for column := range columns {
+			if random.IntN(3) == 0 {
+				w := random.NormFloat64() / float64(1+column%7*column%7) // a spectrum that falls
+				m.terms = append(m.terms, term{int32(column), w})
+				dense.Set(row, column, w)
+			}
+		}
+		m.starts = append(m.starts, len(m.terms))
+	}
+	axes, err := rightSingularVectors(m, dim)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var svd mat.SVD
+	if !svd.Factorize(dense, mat.SVDThin) {
+		t.Fatal("no reference")
+	}
+	values := svd.Values(nil)
+	var v mat.Dense
+	svd.VTo(&v)
+	// The share of each exact vector, times its value, that the span holds; and
+	// the strength of the data along each axis.
+	got := mat.NewDense(columns, dim, axes)
+	var strength mat.Dense
+	strength.Mul(dense, got)
+	for j := range dim {
+		if s := mat.Norm(strength.ColView(j), 2); math.Abs(s-values[j]) > 0.01*values[j] {
+			t.Errorf("axis %d has strength %g, the singular value is %g", j, s, values[j])
+		}
+		for k := range dim {
+			want := 0.0
+			if j == k {
+				want = 1
+			}
+			if dot := mat.Dot(got.ColView(j), got.ColView(k)); math.Abs(dot-want) > 1e-8 {
+				t.Errorf("axes %d and %d have product %g", j, k, dot)
+			}
+		}
+	}
+	if c := math.Abs(mat.Dot(got.ColView(0), v.ColView(0))); c < 1-1e-4 {
+		t.Errorf("the first axis has cosine %g with the exact one", c)
+	}
+}
+
+func TestTextVectorsOfLittle(t *testing.T) {
+	vectors, err := TextVectors([]string{"one word", "one word", "another"}, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if math.Abs(cosine(vectors, 8, 0, 1)-1) > 1e-6 || math.Abs(cosine(vectors, 8, 0, 2)) > 1e-6 {
+		t.Errorf("%v", vectors)
+	}
+	for _, x := range vectors {
+		if x != x {
+			t.Fatal("NaN")
+		}
+	}
+	for j := 2; j < 8; j++ { // two different texts span two dimensions
+		if vectors[j] != 0 {
+			t.Errorf("dimension %d holds %g", j, vectors[j])
+		}
+	}
+	_, err = TextVectors(nil, 3)
+	fails(t, err, "at least one text")
+	_, err = TextVectors([]string{"a"}, 0)
+	fails(t, err, "one dimension")
+	_, err = TextVectors([]string{"--", ""}, 2)
+	fails(t, err, "none of 2 texts has a word")
+}
+
+// On real titles, items that a user took one after the other must be closer than
+// random ones.
+func TestTextVectorsOnRealTitles(t *testing.T) {
+	root := os.Getenv("GRITVQ_DATA")
+	if root == "" {
+		t.Skip("set GRITVQ_DATA to a directory with recsys/amazon-beauty")
+	}
+	dir := filepath.Join(root, "recsys", "amazon-beauty")
+	items, err := os.ReadFile(filepath.Join(dir, "items.jsonl"))
+	if err != nil {
+		t.Skip("GRITVQ_DATA has no recsys/amazon-beauty/items.jsonl")
+	}
+	sequences, err := os.ReadFile(filepath.Join(dir, "sequences.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var texts []string // in the order of ids, from 1
+	for line := range strings.Lines(string(items)) {
+		_, rest, _ := strings.Cut(line, `"title": "`)
+		title, rest, _ := strings.Cut(rest, `", "categories": [[`)
+		category, _, _ := strings.Cut(rest, "]")
+		texts = append(texts, title+" "+category)
+	}
+	const dim = 128
+	vectors, err := TextVectors(texts, dim)
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	closer, pairs := 0.0, 0.0
+	for line := range strings.Lines(string(sequences)) {
+		ids := strings.Fields(line)[1:]
+		var a, b int
+		fmt.Sscan(ids[0], &a)
+		fmt.Sscan(ids[1], &b)
+		switch near, far := cosine(vectors, dim, a-1, b-1), cosine(vectors, dim, a-1, random.IntN(len(texts))); {
+		case near > far:
+			closer++
+		case near == far:
+			closer += 0.5
+		}
+		pairs++
+	}
+	t.Logf("neighbours are closer than random items in %.1f %% of %.0f pairs", 100*closer/pairs, pairs)
+	if closer/pairs < 0.6 {
+		t.Errorf("neighbours are closer in %.1f %% of pairs only", 100*closer/pairs)
+	}
+}

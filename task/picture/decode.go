@@ -1,0 +1,106 @@
+package picture
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gritvq/gritvq/dataset/images"
+)
+
+// Decode returns the picture of a grid of codes. A grid below one window is
+// padded by repeating its border.
+func (e Encoder) Decode(ctx context.Context, g Grid) (*images.RGB, error) {
+	c, err := e.cover(g.Width, g.Height)
+	if err != nil {
+		return nil, err
+	}
+	if g.GridWidth != c.x.cells || g.GridHeight != c.y.cells {
+		return nil, fmt.Errorf("a picture of %d x %d pixels is a grid of %d x %d codes for this tokenizer, not %d x %d; use the one that encoded it", g.Width, g.Height, c.x.cells, c.y.cells, g.GridWidth, g.GridHeight)
+	}
+	positions := g.Positions()
+	if positions < 1 || len(g.Codes) != g.GridWidth*g.GridHeight*positions {
+		return nil, fmt.Errorf("%d codes do not fill a grid of %d x %d", len(g.Codes), g.GridWidth, g.GridHeight)
+	}
+	blend := newBlender(c, g.Width, g.Height)
+	err = c.bands(func(first, last int) error {
+		n := (last - first) * len(c.x.starts)
+		windows, err := e.Runtime.DecodePictures(ctx, c.windowCodes(g, first, last), n, positions)
+		if err != nil {
+			return err
+		}
+		each := len(windows) / (last - first)
+		for row := first; row < last; row++ {
+			blend.add(row, windows[(row-first)*each:(row-first+1)*each])
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return blend.picture, nil
+}
+
+// windowCodes returns the codes [n, window, window, positions] of the windows of
+// the rows first to last.
+func (c cover) windowCodes(g Grid, first, last int) []uint32 {
+	window, positions := c.x.window, g.Positions()
+	codes := make([]uint32, 0, (last-first)*len(c.x.starts)*window*window*positions)
+	for _, top := range c.y.starts[first:last] {
+		for _, left := range c.x.starts {
+			for y := top; y < top+window; y++ {
+				for x := left; x < left+window; x++ {
+					cell := min(y, g.GridHeight-1)*g.GridWidth + min(x, g.GridWidth-1)
+					codes = append(codes, g.Codes[cell*positions:(cell+1)*positions]...)
+				}
+			}
+		}
+	}
+	return codes
+}
+
+// blender joins decoded windows, a row of them at a time. Of the sums it keeps
+// only as many lines as a window has: those above the next row of windows are
+// finished.
+type blender struct {
+	cover
+	picture *images.RGB
+	across  [][]float32 // shares of the windows of a row
+	down    [][]float32 // shares of the rows of windows
+	sums    []float32   // [size, width of the padded picture, 3]
+}
+
+func newBlender(c cover, width, height int) *blender {
+	cell := c.image.Down()
+	return &blender{
+		cover: c, picture: images.NewRGB(width, height),
+		across: c.x.feather(cell), down: c.y.feather(cell),
+		sums: make([]float32, c.image.Size*c.x.padded*cell*3),
+	}
+}
+
+// add takes the windows [n, size, size, 3] of a row. Rows come in order.
+func (b *blender) add(row int, windows []uint8) {
+	size, cell := b.image.Size, b.image.Down()
+	stride := b.x.padded * cell * 3
+	for column, left := range b.x.starts {
+		window := windows[column*size*size*3:]
+		for y, down := range b.down[row] {
+			line := b.sums[y*stride+left*cell*3:][:size*3]
+			for i, value := range window[y*size*3:][:size*3] {
+				line[i] += down * b.across[column][i/3] * float32(value)
+			}
+		}
+	}
+	finished := size
+	if row+1 < len(b.y.starts) {
+		finished = (b.y.starts[row+1] - b.y.starts[row]) * cell
+	}
+	top := b.y.starts[row] * cell
+	for y := range min(finished, b.picture.Height-top) {
+		line := b.picture.Pix[(top+y)*b.picture.Width*3:][:b.picture.Width*3]
+		for i := range line {
+			line[i] = uint8(b.sums[y*stride+i] + 0.5)
+		}
+	}
+	clear(b.sums[copy(b.sums, b.sums[finished*stride:]):])
+}

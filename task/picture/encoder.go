@@ -1,0 +1,139 @@
+package picture
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gritvq/gritvq/dataset/images"
+	"github.com/gritvq/gritvq/tokenizer"
+)
+
+// Encoder turns pictures of any size into codes and back. The network sees
+// windows of the size it was trained on, which overlap by about a quarter.
+// Across overlaps the latents of one window fade into those of the next before
+// they are quantized, and so do decoded pixels: normalisation lets a window see
+// itself as a whole, so that a sudden change from one to the other would show.
+// A picture of the trained size itself gives the codes and pixels of the
+// runtime, exactly. It is safe for concurrent use.
+type Encoder struct {
+	Runtime *tokenizer.Runtime
+	Options tokenizer.Options
+}
+
+// Grid is a picture as codes.
+type Grid struct {
+	Width, Height         int      // of the picture, in pixels
+	GridWidth, GridHeight int      // in cells
+	Codes                 []uint32 // [GridHeight, GridWidth, Positions]
+}
+
+// Positions is the number of codes of a cell.
+func (g Grid) Positions() int { return len(g.Codes) / max(1, g.GridWidth*g.GridHeight) }
+
+// windowPixels bounds the pixels of the windows that are handed to the engine at
+// once.
+const windowPixels = 1 << 24
+
+// cover says how windows cover a picture.
+type cover struct {
+	image tokenizer.Image
+	x, y  axis
+}
+
+// cover lays windows over a picture of width x height pixels.
+func (e Encoder) cover(width, height int) (cover, error) {
+	c := cover{image: e.Runtime.Tokenizer().Config.Image}
+	switch {
+	case !e.Runtime.Tokenizer().Config.Pictures():
+		return c, fmt.Errorf("this is a tokenizer of vectors, not of pictures")
+	case width < 1 || height < 1:
+		return c, fmt.Errorf("a picture of %d x %d pixels has nothing to encode", width, height)
+	}
+	cell := c.image.Down()
+	c.x = newAxis((width-1)/cell+1, c.image.Grid())
+	c.y = newAxis((height-1)/cell+1, c.image.Grid())
+	return c, nil
+}
+
+// bands calls visit for runs of rows of windows, each as many as the engine
+// should get at once.
+func (c cover) bands(visit func(first, last int) error) error {
+	most := max(1, windowPixels/(c.image.Size*c.image.Size))
+	rows := max(1, most/len(c.x.starts))
+	for first := 0; first < len(c.y.starts); first += rows {
+		if err := visit(first, min(first+rows, len(c.y.starts))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Encode returns the codes of a picture. Its sides are padded by repeating the
+// border, to whole cells and at least one window.
+func (e Encoder) Encode(ctx context.Context, p *images.RGB) (Grid, error) {
+	c, err := e.cover(p.Width, p.Height)
+	if err != nil {
+		return Grid{}, err
+	}
+	if len(p.Pix) != p.Width*p.Height*3 {
+		return Grid{}, fmt.Errorf("%d samples are no picture of %d x %d pixels", len(p.Pix), p.Width, p.Height)
+	}
+	g := Grid{Width: p.Width, Height: p.Height, GridWidth: c.x.cells, GridHeight: c.y.cells}
+	dim := e.Runtime.Tokenizer().Dim()
+	latents := make([]float32, g.GridHeight*g.GridWidth*dim)
+	across, down := c.x.feather(1), c.y.feather(1)
+	err = c.bands(func(first, last int) error {
+		n := (last - first) * len(c.x.starts)
+		z, err := e.Runtime.PictureLatents(ctx, c.cut(p, first, last), n)
+		if err != nil {
+			return err
+		}
+		for i := range n {
+			row, column := first+i/len(c.x.starts), i%len(c.x.starts)
+			c.mix(latents, z[i*len(z)/n:(i+1)*len(z)/n], row, column, down[row], across[column])
+		}
+		return nil
+	})
+	if err != nil {
+		return Grid{}, err
+	}
+	if g.Codes, err = e.Runtime.Assign(ctx, latents, g.GridHeight*g.GridWidth, e.Options); err != nil {
+		return Grid{}, err
+	}
+	return g, nil
+}
+
+// cut returns the windows [n, size, size, 3] of the rows first to last.
+func (c cover) cut(p *images.RGB, first, last int) []uint8 {
+	size, cell := c.image.Size, c.image.Down()
+	windows := make([]uint8, 0, (last-first)*len(c.x.starts)*size*size*3)
+	for _, top := range c.y.starts[first:last] {
+		for _, left := range c.x.starts {
+			for y := top * cell; y < top*cell+size; y++ {
+				line := p.Pix[min(y, p.Height-1)*p.Width*3:][:p.Width*3]
+				inside := line[min(left*cell, p.Width)*3 : min(left*cell+size, p.Width)*3]
+				windows = append(windows, inside...)
+				for x := len(inside) / 3; x < size; x++ { // repeat the border
+					windows = append(windows, line[len(line)-3:]...)
+				}
+			}
+		}
+	}
+	return windows
+}
+
+// mix adds the latents z [window, window, dim] of one window, by their shares,
+// to those of the picture.
+func (c cover) mix(latents, z []float32, row, column int, down, across []float32) {
+	window, top, left := c.x.window, c.y.starts[row], c.x.starts[column]
+	dim := len(z) / (window * window)
+	for y := range min(window, c.y.cells-top) {
+		for x := range min(window, c.x.cells-left) {
+			share := down[y] * across[x]
+			sum := latents[((top+y)*c.x.cells+left+x)*dim:][:dim]
+			for i, v := range z[(y*window+x)*dim:][:dim] {
+				sum[i] += share * v
+			}
+		}
+	}
+}

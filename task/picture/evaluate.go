@@ -1,0 +1,78 @@
+package picture
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/gomlx/compute"
+
+	"github.com/gritvq/gritvq/codes"
+	"github.com/gritvq/gritvq/dataset"
+	"github.com/gritvq/gritvq/dataset/images"
+	"github.com/gritvq/gritvq/eval"
+	"github.com/gritvq/gritvq/tokenizer"
+)
+
+// Options refine Evaluate.
+type Options struct {
+	tokenizer.Options
+	Backend  compute.Backend       // for the networks; may be nil without any
+	Entropy  *codes.Model          // of the codes, from TrainEntropy; may be nil
+	Progress func(done, total int) // may be nil
+}
+
+// Evaluate encodes and decodes the centres of pictures and takes all scores in
+// one pass; networks that are nil are skipped. The usage by code is returned for
+// histograms. Damaged pictures are left out and counted.
+func Evaluate(ctx context.Context, r *tokenizer.Runtime, set *images.Set, rows dataset.Selection, networks Networks, o Options) (Scores, *eval.Usage, error) {
+	nan := math.NaN()
+	s := Scores{LPIPS: nan, Frechet: nan, KID: nan, KIDStd: nan, CodedBitsPerPixel: nan}
+	if rows.Len() == 0 {
+		return s, nil, fmt.Errorf("there are no pictures to score in %s", set.Path())
+	}
+	seen, err := newPerception(o.Backend, networks, r.Tokenizer().Config.Image.Size, rows.Len())
+	if err != nil {
+		return s, nil, err
+	}
+	defer seen.close()
+	var usage *eval.Usage
+	files := Files{Tokenizer: r.Tokenizer(), Entropy: o.Entropy}
+	done, bits := 0, 0
+	s.PictureScores, usage, err = r.EvaluatePictures(ctx, set, rows, o.Options, func(p tokenizer.Pair) error {
+		if err := seen.add(ctx, p); err != nil {
+			return err
+		}
+		if o.Entropy != nil {
+			coded, err := files.codedBits(p.Codes, len(p.Rows))
+			if err != nil {
+				return err
+			}
+			bits += coded
+		}
+		if n := len(p.Rows); n > 0 && o.Progress != nil {
+			for rows.At(done) != p.Rows[n-1] { // damaged ones are missing from the batch
+				done++
+			}
+			done++
+			o.Progress(done, rows.Len())
+		}
+		return nil
+	})
+	if err != nil {
+		return s, nil, err
+	}
+	if s.Images == 0 {
+		return s, nil, fmt.Errorf("none of the %d pictures of %s could be read", s.Damaged, set.Path())
+	}
+	if o.Progress != nil && done < rows.Len() {
+		o.Progress(rows.Len(), rows.Len())
+	}
+	if size := r.Tokenizer().Config.Image.Size; o.Entropy != nil {
+		s.CodedBitsPerPixel = float64(bits) / float64(s.Images*size*size)
+	}
+	if err := seen.score(ctx, &s); err != nil {
+		return s, nil, err
+	}
+	return s, usage, nil
+}

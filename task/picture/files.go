@@ -1,0 +1,82 @@
+package picture
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/gritvq/gritvq/codes"
+	"github.com/gritvq/gritvq/internal/atomicfile"
+	"github.com/gritvq/gritvq/tokenizer"
+)
+
+// Files keeps pictures of one tokenizer on disk, as codes.
+type Files struct {
+	Tokenizer   *tokenizer.Tokenizer
+	Fingerprint [32]byte     // of its bundle
+	Entropy     *codes.Model // from TrainEntropy; files are larger where it is nil
+}
+
+// Write stores a picture, whole or not at all, and says what its bits are. A
+// file that was written with a model of codes needs the same one to be read.
+func (f Files) Write(path string, g Grid) (codes.Bits, error) {
+	var bits codes.Bits
+	err := atomicfile.Write(path, func(w io.Writer) (err error) {
+		if bits, err = f.encode(w, g); err != nil {
+			return fmt.Errorf("writing %s: %w", path, err)
+		}
+		return nil
+	})
+	return bits, err
+}
+
+// encode writes a picture to w.
+func (f Files) encode(w io.Writer, g Grid) (codes.Bits, error) {
+	vocab, err := f.vocab(g.Positions())
+	if err != nil {
+		return codes.Bits{}, err
+	}
+	model := f.Entropy
+	if layout := f.Tokenizer.Quantizer.Layout(); layout.Parts > 1 && g.Positions() < layout.Positions() {
+		model = nil // leading levels of several parts are not the model's leading positions
+	}
+	p := codes.Picture{
+		Width: g.Width, Height: g.Height, Factor: f.Tokenizer.Config.Image.Down(),
+		Vocab: vocab, Codes: g.Codes, Fingerprint: f.Fingerprint,
+	}
+	return codes.Encode(w, p, model)
+}
+
+// Read returns the picture of a file. It fails on damage and on files of other
+// tokenizers.
+func (f Files) Read(path string) (Grid, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return Grid{}, fmt.Errorf("cannot read the picture: %w", err)
+	}
+	defer file.Close()
+	p, err := codes.Decode(file, f.Fingerprint, f.Entropy)
+	if err != nil {
+		return Grid{}, fmt.Errorf("cannot read %s: %w", path, err)
+	}
+	vocab, err := f.vocab(len(p.Vocab))
+	if cell := f.Tokenizer.Config.Image.Down(); err != nil || !slices.Equal(vocab, p.Vocab) || p.Factor != cell {
+		return Grid{}, fmt.Errorf("cannot read %s: its cells of %d pixels with %v codes are not this tokenizer's; use the one that encoded it", path, p.Factor, p.Vocab)
+	}
+	return Grid{Width: p.Width, Height: p.Height, GridWidth: p.GridWidth(), GridHeight: p.GridHeight(), Codes: p.Codes}, nil
+}
+
+// vocab returns the number of codes of every position of a grid, which may have
+// the leading levels only.
+func (f Files) vocab(positions int) ([]uint32, error) {
+	layout := f.Tokenizer.Quantizer.Layout()
+	if positions < 1 || positions%layout.Parts != 0 || positions > layout.Positions() {
+		return nil, fmt.Errorf("%d codes a cell do not fit this tokenizer of %d parts x %d levels", positions, layout.Parts, layout.Levels)
+	}
+	var vocab []uint32
+	for _, k := range layout.VocabOf(positions / layout.Parts) {
+		vocab = append(vocab, uint32(k))
+	}
+	return vocab, nil
+}

@@ -1,0 +1,142 @@
+package picture
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+
+	"github.com/gritvq/gritvq/dataset"
+	"github.com/gritvq/gritvq/dataset/images"
+	"github.com/gritvq/gritvq/report"
+	"github.com/gritvq/gritvq/task/picture/draw"
+	"github.com/gritvq/gritvq/tokenizer"
+)
+
+// Sample is pictures of the trained size and what became of them, to be drawn.
+type Sample struct {
+	Originals, Reconstructions []*images.RGB
+	Grids                      []Grid
+	Colours                    []color.RGBA // of the codes, from Colours
+}
+
+// Take encodes and decodes the centres of pictures and keeps everything: a few
+// for Grid, hundreds for PatchSheet. Damaged pictures are left out.
+func Take(ctx context.Context, r *tokenizer.Runtime, set *images.Set, rows dataset.Selection, o tokenizer.Options) (*Sample, error) {
+	colours, err := Colours(r)
+	if err != nil {
+		return nil, err
+	}
+	s := &Sample{Colours: colours}
+	c := r.Tokenizer().Config.Image
+	_, _, err = r.EvaluatePictures(ctx, set, rows, o, func(p tokenizer.Pair) error {
+		s.add(p, c)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(s.Originals) == 0 {
+		return nil, fmt.Errorf("none of the %d pictures of %s could be read", rows.Len(), set.Path())
+	}
+	return s, nil
+}
+
+// add keeps a copy of a batch.
+func (s *Sample) add(p tokenizer.Pair, c tokenizer.Image) {
+	n := len(p.Rows)
+	for i := range n {
+		part := func(pixels []uint8) *images.RGB {
+			m := images.NewRGB(c.Size, c.Size)
+			copy(m.Pix, pixels[i*c.Input():])
+			return m
+		}
+		s.Originals = append(s.Originals, part(p.Original))
+		s.Reconstructions = append(s.Reconstructions, part(p.Reconstruction))
+		each := len(p.Codes) / n
+		s.Grids = append(s.Grids, Grid{
+			Width: c.Size, Height: c.Size, GridWidth: c.Grid(), GridHeight: c.Grid(),
+			Codes: append([]uint32{}, p.Codes[i*each:(i+1)*each]...),
+		})
+	}
+}
+
+// Grid draws the first pictures, at most so many: see GridImage.
+func (s *Sample) Grid(most int) (*image.RGBA, error) {
+	n := min(most, len(s.Originals))
+	return GridImage(s.Originals[:n], s.Reconstructions[:n], s.Grids[:n], s.Colours)
+}
+
+// patchExamples is how many places of a code a sheet shows.
+const patchExamples = 10
+
+// PatchSheet shows what some codes look like, from the most frequent one to
+// rare ones, in even steps of rank.
+func (s *Sample) PatchSheet(most int) (*image.RGBA, error) {
+	var codes []uint32
+	for _, g := range s.Grids {
+		codes = append(codes, g.first()...)
+	}
+	g := s.Grids[0]
+	cell := g.Width / g.GridWidth
+	patches, err := draw.CutPatches(asImages(s.Originals), codes, g.GridHeight, g.GridWidth, spreadCodes(codes, most), patchExamples, cell/2)
+	if err != nil {
+		return nil, err
+	}
+	return draw.PatchSheet(patches, s.Colours), nil
+}
+
+// spreadCodes chooses up to n codes in even steps of rank by frequency, the most
+// frequent first. Codes with too few places to fill a line are passed over as
+// long as there are others.
+func spreadCodes(codes []uint32, n int) []uint32 {
+	counts := map[uint32]int{}
+	for _, code := range codes {
+		counts[code]++
+	}
+	ranked := draw.FrequentCodes(codes, len(counts))
+	full := len(ranked)
+	for full > n && counts[ranked[full-1]] < patchExamples {
+		full--
+	}
+	n = min(n, full)
+	chosen := make([]uint32, n)
+	for i := range chosen {
+		chosen[i] = ranked[i*(full-1)/max(n-1, 1)]
+	}
+	return chosen
+}
+
+// Figures returns the pictures of a report: what becomes of some pictures, and
+// what codes look like.
+func (s *Sample) Figures() ([]report.Part, error) {
+	const width, lines = 1280, 16 // pixels of a page, codes of a sheet
+	shown := min(max(width/max(128, s.Originals[0].Width), 3), 8)
+	grid, err := s.Grid(shown)
+	if err != nil {
+		return nil, err
+	}
+	sheet, err := s.PatchSheet(lines)
+	if err != nil {
+		return nil, err
+	}
+	var parts []report.Part
+	for _, f := range []struct {
+		m                   *image.RGBA
+		title, caption, alt string
+	}{
+		{grid, "Pictures and what becomes of them", "Decoded pictures should look like the originals; bright spots of the error maps show where they do not. On the maps of codes, cells of similar colour have similar codes.",
+			fmt.Sprintf("%d pictures above their reconstructions, error maps and maps of codes", min(shown, len(s.Originals)))},
+		{sheet, "What codes look like", "A line for each of some codes, from the most frequent to rare ones: the mean of the places where it was chosen, and examples. The frame is the code's own cell. A good code shows the same thing in every example.",
+			"for each of some codes, the mean of the patches it stands for and examples of them"},
+	} {
+		var content bytes.Buffer
+		if err := png.Encode(&content, f.m); err != nil {
+			return nil, err
+		}
+		parts = append(parts, report.Figure{Title: f.title, PNG: content.Bytes(), Caption: f.caption, Alt: f.alt})
+	}
+	return parts, nil
+}

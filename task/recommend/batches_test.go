@@ -1,0 +1,110 @@
+package recommend
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/gomlx/gomlx/core/tensors"
+
+	"github.com/gritvq/gritvq/internal/gradtest"
+)
+
+// Every example comes about once an epoch, in a batch with just the room that its
+// history needs.
+func TestBatchesHaveTheirRoom(t *testing.T) {
+	log, table := carousel(t, 40, 12)
+	d := newDataset(t, log, table)
+	rooms := []int{1, 2, 4}
+	const batch = 8
+	classes, err := d.byRoom(rooms, batch, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[int]int{}
+	steps := 0
+	for _, c := range classes {
+		steps += c.batches
+		for _, i := range c.examples {
+			seen[i]++
+			if n := len(d.example(i, 4).History); n > c.room || c.room > 1 && n <= c.room/2 {
+				t.Errorf("a history of %d items is given room for %d", n, c.room)
+			}
+		}
+	}
+	for i := range d.Examples() {
+		if seen[i] != 1 {
+			t.Errorf("example %d is in %d classes", i, seen[i])
+		}
+	}
+	m, err := tiny()["generative"].New(table.Vocab())
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, err := d.batches(m, batch, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shapes := map[int]int{}
+	for step := range int64(2 * steps) {
+		inputs, err := next(step)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := next(step)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a, b := tensors.MustCopyFlatData[int32](inputs[0]), tensors.MustCopyFlatData[int32](again[0]); !reflect.DeepEqual(a, b) {
+			t.Fatalf("step %d differs when asked for again", step)
+		}
+		shapes[inputs[0].Shape().Dim(1)]++
+	}
+	if len(shapes) != len(classes) {
+		t.Errorf("batches have %d lengths, want %d", len(shapes), len(classes))
+	}
+	for _, c := range classes {
+		if got := shapes[1+c.room*len(table.Vocab())]; got != 2*c.batches {
+			t.Errorf("room for %d items: %d batches in two epochs, want %d", c.room, got, 2*c.batches)
+		}
+	}
+}
+
+// A searcher that is given other variables answers as a new one.
+func TestUpdatedSearcher(t *testing.T) {
+	log, table := carousel(t, 20, 12)
+	d := newDataset(t, log, table)
+	queries, _ := d.Queries(Test, 0)
+	for kind, c := range tiny() {
+		m, err := c.New(table.Vocab())
+		if err != nil {
+			t.Fatal(err)
+		}
+		answers := func(seeds ...uint64) [][]Scored {
+			s, err := m.Searcher(t.Context(), gradtest.Engine(t), m.Init(seeds[0]), table, SearchOptions{Depth: 5})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			for _, seed := range seeds[1:] {
+				if _, err := s.Recommend(t.Context(), queries[:1], 5); err != nil {
+					t.Fatal(err)
+				}
+				if err := s.Update(t.Context(), m.Init(seed)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			lists, err := s.Recommend(t.Context(), queries, 5)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return lists
+		}
+		fresh, updated := answers(2), answers(1, 2)
+		if !reflect.DeepEqual(fresh, updated) {
+			t.Errorf("%s: updated variables answer otherwise than new ones", kind)
+		}
+		if reflect.DeepEqual(fresh, answers(1)) {
+			t.Errorf("%s: other variables answer alike, so the update is untested", kind)
+		}
+	}
+}

@@ -1,0 +1,27 @@
+package recommend_test
+
+import (
+	"fmt"
+	"log"
+
+	"github.com/gritvq/gritvq/task/recommend"
+)
+
+// Kinds differ in their settings and are used alike.
+func ExampleDefault() {
+	for _, kind := range recommend.Kinds() {
+		c, err := recommend.Default(kind)
+		if err != nil {
+			log.Fatal(err)
+		}
+		c.Training().Steps = 100
+		m, err := c.New([]int{256, 256, 256, 256})
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(m, "reading", m.History(), "items")
+	}
+	// Output:
+	// generative, 4 + 4 layers of width 128 reading 20 items
+	// dual, towers of 2 and 2 layers of width 128 reading 20 items
+}

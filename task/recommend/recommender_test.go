@@ -1,0 +1,317 @@
+package recommend
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gritvq/gritvq/dataset/interactions"
+	"github.com/gritvq/gritvq/eval"
+	"github.com/gritvq/gritvq/internal/gradtest"
+	"github.com/gritvq/gritvq/task/catalogue"
+	"github.com/gritvq/gritvq/train"
+	"github.com/gritvq/gritvq/weights"
+)
+
+// carousel is a log in which item i is always followed by item i+1: what comes
+// next is known, so a model that learns must find it.
+func carousel(t *testing.T, users, items int) (*interactions.Log, *catalogue.Table) {
+	t.Helper()
+	var text strings.Builder
+	for u := range users {
+		text.WriteString("u" + string(rune('a'+u%26)) + string(rune('a'+u/26)))
+		for j := range 9 {
+			text.WriteString(" i" + string(rune('a'+(u+j)%items)))
+		}
+		text.WriteString("\n")
+	}
+	path := filepath.Join(t.TempDir(), "sequences.txt")
+	if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	log, err := interactions.Open(t.Context(), path, interactions.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	codes, keys := []uint32{}, []string{}
+	for i := range items {
+		codes, keys = append(codes, uint32(i/4), uint32(i%3)), append(keys, "i"+string(rune('a'+i))) // some share codes
+	}
+	table, err := catalogue.Build(codes, []int{4, 3}, keys, catalogue.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return log, table
+}
+
+// tiny are small networks of both kinds, and short training.
+func tiny() map[string]Config {
+	generative, dual := DefaultGenerative(), DefaultDual()
+	generative.Model.Layers, generative.Model.Width, generative.Model.FeedForward, generative.Model.Heads, generative.Model.HeadDim = 1, 16, 32, 2, 8
+	generative.Model.History, generative.Model.UserBuckets, generative.Model.Dropout, generative.Beam = 4, 1, 0, 10
+	generative.Train.Steps, generative.Train.Evaluate = 800, 200
+	dual.Model.Layers, dual.Model.ItemLayers, dual.Model.Width, dual.Model.FeedForward, dual.Model.Heads, dual.Model.HeadDim = 1, 1, 16, 32, 2, 8
+	dual.Model.Length, dual.Model.Dropout = 4, 0
+	dual.Train.Steps, dual.Train.Evaluate = 300, 100
+	all := map[string]Config{"generative": &generative, "dual": &dual}
+	for _, c := range all {
+		t := c.Training()
+		t.Batch, t.Log, t.Save, t.Patience = 32, 50, 60, 0
+		t.Optimizer.Rate, t.Schedule.Warmup = 0.01, 20
+	}
+	return all
+}
+
+func newDataset(t *testing.T, log *interactions.Log, table *catalogue.Table) *Dataset {
+	t.Helper()
+	d, err := NewDataset(log, table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestExamplesAreAllPrefixes(t *testing.T) {
+	log, table := carousel(t, 12, 12)
+	d := newDataset(t, log, table)
+	var got []Example
+	for i := range d.Examples() {
+		got = append(got, d.example(i, 2))
+	}
+	var want []Example
+	counts := make([]int, table.Len())
+	for u := range log.Users() {
+		s := log.Train(u)
+		for at := 1; at < len(s); at++ {
+			e := Example{Target: d.rows[s[at]]}
+			e.User = log.User(u)
+			for _, item := range s[max(0, at-2):at] {
+				e.History = append(e.History, d.rows[item])
+			}
+			want = append(want, e)
+			counts[e.Target]++
+		}
+	}
+	if !slices.EqualFunc(got, want, func(a, b Example) bool {
+		return a.User == b.User && a.Target == b.Target && slices.Equal(a.History, b.History)
+	}) {
+		t.Errorf("examples %v, want %v", got, want)
+	}
+	for limit, want := range map[int]int{0: 12, 1: 1, 5: 4, 12: 12, 99: 12} { // every third user is at most five
+		if queries, targets := d.Queries(Test, limit); len(queries) != want || len(targets) != want {
+			t.Errorf("at most %d users: %d questions, %d answers, want %d", limit, len(queries), len(targets), want)
+		}
+	}
+	if got := d.targets(); !slices.Equal(got, counts) {
+		t.Errorf("targets %v, want %v", got, counts)
+	}
+}
+
+// train is Train without its searcher.
+func trained(t *testing.T, ctx context.Context, d *Dataset, c Config, o train.Options) (Model, weights.Set, error) {
+	t.Helper()
+	trained, err := Train(ctx, gradtest.Engine(t), d, c, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	trained.Searcher.Close()
+	return trained.Model, trained.Weights, nil
+}
+
+func rank(t *testing.T, m Model, set weights.Set, d *Dataset, o SearchOptions) *eval.Ranking {
+	t.Helper()
+	searcher, err := m.Searcher(t.Context(), gradtest.Engine(t), set, d.Table, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer searcher.Close()
+	ranking, err := Rank(t.Context(), searcher, d, Test, RankOptions{Depth: o.Depth})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ranking
+}
+
+// A model of either kind learns the carousel, names the next item first for
+// users it is tested on, and is the same after it was stored.
+func TestTrainEvaluateStore(t *testing.T) {
+	log, table := carousel(t, 60, 12)
+	d := newDataset(t, log, table)
+	for kind, c := range tiny() {
+		m, set, err := trained(t, t.Context(), d, c, train.Options{Dir: t.TempDir(), Data: "carousel"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ranking := rank(t, m, set, d, SearchOptions{Depth: 10})
+		if scores := ranking.Mean(5); scores.Users != 60 || scores.NDCG < 0.95 {
+			t.Errorf("%s: %+v", kind, scores)
+		}
+		dir := t.TempDir()
+		r := &Recommender{Config: c, Model: m, Weights: set, Table: table}
+		if err := r.Save(dir); err != nil {
+			t.Fatal(err)
+		}
+		again, err := Load(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again.Config.Kind() != kind || again.Manifest.Kind != kind || again.Model.String() != m.String() {
+			t.Errorf("a %s model came back as %s, %s", kind, again.Config.Kind(), again.Model)
+		}
+		same := rank(t, again.Model, again.Weights, d, SearchOptions{Depth: 10})
+		for i := range ranking.Len() {
+			if !slices.Equal(ranking.Ranks(i), same.Ranks(i)) {
+				t.Fatalf("%s: user %d ranks %v, and %v after loading", kind, i, ranking.Ranks(i), same.Ranks(i))
+			}
+		}
+		answersFit(t, kind, m, set, d)
+	}
+	if cold := d.Cold(Test, 0); len(cold) != 60 || slices.Contains(cold, true) {
+		t.Errorf("every item is trained on: %v", cold)
+	}
+	if _, err := Default("oracle"); err == nil || !strings.Contains(err.Error(), "generative or dual") {
+		t.Errorf("an unknown kind: %v", err)
+	}
+}
+
+// answersFit checks that answers have the length asked for, that seen items are
+// left out on request, and that only a dual model has an index.
+func answersFit(t *testing.T, kind string, m Model, set weights.Set, d *Dataset) {
+	t.Helper()
+	queries := []Query{{User: "ua", History: []int32{5, 0, 1, 2, 3}}, {}}
+	s, err := m.Searcher(t.Context(), gradtest.Engine(t), set, d.Table, SearchOptions{Depth: 12, ExcludeSeen: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	lists, err := s.Recommend(t.Context(), queries, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []int{7, 8} { // five of twelve are seen
+		if len(lists[i]) != want {
+			t.Errorf("%s: %d answers to query %d, want %d", kind, len(lists[i]), i, want)
+		}
+		for place, item := range lists[i] {
+			if slices.Contains(queries[i].History, item.Item) || place > 0 && item.Score > lists[i][place-1].Score {
+				t.Errorf("%s: answers %v after %v", kind, lists[i], queries[i].History)
+			}
+		}
+	}
+	if _, err := s.Recommend(t.Context(), queries, 13); err == nil {
+		t.Errorf("%s: more was asked for than the search was prepared for", kind)
+	}
+	indexed, err := m.Searcher(t.Context(), gradtest.Engine(t), set, d.Table, SearchOptions{Depth: 12, Index: "hnsw"})
+	if (err == nil) != (kind == "dual") {
+		t.Errorf("%s: an index gives %v", kind, err)
+	}
+	if err == nil {
+		indexed.Close()
+	}
+}
+
+// A run that was interrupted ends as one that was not, for either kind.
+func TestResumedTrainingEndsAlike(t *testing.T) {
+	log, table := carousel(t, 20, 12)
+	d := newDataset(t, log, table)
+	for kind, c := range tiny() {
+		c.Training().Steps, c.Training().Evaluate, c.Training().Save = 30, 10, 7
+		_, whole, err := trained(t, t.Context(), d, c, train.Options{Dir: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := t.TempDir()
+		ctx, stop := context.WithCancel(t.Context())
+		_, _, err = trained(t, ctx, d, c, train.Options{Dir: dir, Watch: train.Observer{Step: func(r train.Record) {
+			if r.Step == 13 {
+				stop()
+			}
+		}}})
+		if !errors.Is(err, train.ErrInterrupted) {
+			t.Fatal(err)
+		}
+		_, resumed, err := trained(t, t.Context(), d, c, train.Options{Dir: dir, Resume: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range whole.Paths() {
+			if gradtest.Embedded() && !slices.Equal(whole[p].Data, resumed[p].Data) {
+				t.Errorf("%s: %s differs after a resumed run", kind, p)
+			}
+		}
+		if _, _, err = trained(t, t.Context(), d, c, train.Options{Dir: dir, Data: "other", Resume: true}); err == nil {
+			t.Errorf("%s: a checkpoint of other data was resumed", kind)
+		}
+	}
+}
+
+// listed is a searcher that answers everybody with the same list.
+type listed []Scored
+
+func (l listed) Recommend(_ context.Context, queries []Query, _ int) ([][]Scored, error) {
+	return slices.Repeat([][]Scored{l}, len(queries)), nil
+}
+func (l listed) Update(context.Context, weights.Set) error { return nil }
+func (l listed) Close()                                    {}
+
+// Items of the same score share their mean rank, rounded against the model.
+func TestTiedAnswersShareTheirRank(t *testing.T) {
+	log, table := carousel(t, 12, 12)
+	d := newDataset(t, log, table)
+	list := listed{{Item: 0, Score: 3}, {Item: 1, Score: 2}, {Item: 2, Score: 2}, {Item: 3, Score: 2}, {Item: 4, Score: 2}, {Item: 5, Score: 1}}
+	ranking, err := Rank(t.Context(), list, d, Test, RankOptions{Depth: 6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, targets := d.Queries(Test, 0)
+	want := map[int32]int32{0: 1, 1: 4, 2: 4, 3: 4, 4: 4, 5: 6}
+	for i, target := range targets {
+		if got := ranking.Ranks(i)[0]; got != want[target] {
+			t.Errorf("item %d has rank %d, want %d", target, got, want[target])
+		}
+	}
+	if ranking.Depth != 6 {
+		t.Errorf("lists of 6 have depth %d", ranking.Depth)
+	}
+}
+
+// A log needs somebody to be tested on, and validation finds whom there is.
+func TestShortSequences(t *testing.T) {
+	open := func(text string) *Dataset {
+		_, table := carousel(t, 4, 4)
+		path := filepath.Join(t.TempDir(), "sequences.txt")
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		log, err := interactions.Open(t.Context(), path, interactions.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return newDataset(t, log, table)
+	}
+	pairs := open("a ia ib\nb ib ic\n")
+	if _, _, err := trained(t, t.Context(), pairs, tiny()["dual"], train.Options{Dir: t.TempDir()}); err == nil || !strings.Contains(err.Error(), "no user of three items or more") {
+		t.Errorf("training without anybody to validate with: %v", err)
+	}
+	if _, err := Rank(t.Context(), listed{}, pairs, Test, RankOptions{Depth: 5}); err == nil || !strings.Contains(err.Error(), "no user of three items or more") {
+		t.Errorf("scoring nobody: %v", err)
+	}
+	mixed := open("a ia ib\nb ib ic\nc ia ib ic id\nd ia ib\ne ib ic id ia\n")
+	for limit, want := range map[int]int{0: 2, 1: 1, 2: 2, 9: 2} {
+		if queries, targets := mixed.Queries(Validation, limit); len(queries) != want || len(targets) != want {
+			t.Errorf("at most %d of two users are %d", limit, len(queries))
+		}
+	}
+}
+
+func TestItemsWithoutIDsAreRefused(t *testing.T) {
+	log, _ := carousel(t, 12, 12)
+	_, table := carousel(t, 4, 4)
+	if _, err := NewDataset(log, table); err == nil || !strings.Contains(err.Error(), "8 of the 12 items") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,75 @@
+package seqrec_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/gritvq/gritvq/engine"
+	"github.com/gritvq/gritvq/task/recommend/seqrec"
+)
+
+// Three items with IDs of two codes and a third that tells apart those that
+// share them, and an untrained model that is asked what follows two of them.
+func ExampleSearcher() {
+	vocab := []int{8, 8, 2}
+	items, err := seqrec.NewItems([]uint32{
+		3, 1, 0,
+		3, 1, 1,
+		5, 7, 0,
+	}, vocab)
+	if err != nil {
+		log.Fatal(err)
+	}
+	c := seqrec.Default()
+	c.Layers, c.Width, c.Heads, c.HeadDim, c.FeedForward = 1, 16, 2, 8, 32
+	m, err := seqrec.New(c, vocab)
+	if err != nil {
+		log.Fatal(err)
+	}
+	backend, err := engine.Open(engine.Embedded)
+	if err != nil {
+		log.Fatal(err)
+	}
+	s, err := seqrec.NewSearcher(backend, m, m.Init(1), items, seqrec.SearchOptions{ExcludeSeen: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	found, err := s.Recommend(context.Background(), []seqrec.Query{{User: "ada", History: []int32{0, 2}}}, 10)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, item := range found[0] {
+		fmt.Println("item", item.Item, "with ID", items.ID(item.Item))
+	}
+	// Output:
+	// item 1 with ID [3 1 1]
+}
+
+// A batch has a fixed shape: rows and places that are not needed are filled up.
+func ExampleModel_Batch() {
+	items, err := seqrec.NewItems([]uint32{3, 1, 5, 7}, []int{8, 8})
+	if err != nil {
+		log.Fatal(err)
+	}
+	m, err := seqrec.New(seqrec.Default(), []int{8, 8})
+	if err != nil {
+		log.Fatal(err)
+	}
+	examples := []seqrec.Example{{Query: seqrec.Query{User: "ada", History: []int32{0}}, Target: 1}}
+	inputs, err := m.Batch(items, examples, seqrec.Shape{Rows: 2, History: m.HistoryFor(1)})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, x := range inputs {
+		fmt.Println(x.Shape())
+	}
+	fmt.Println("targets", inputs[2].Value())
+	// Output:
+	// (Int32)[2, 11]
+	// (Int32)[2]
+	// (Int32)[2, 2]
+	// (Float32)[2]
+	// targets [[5 7] [0 0]]
+}

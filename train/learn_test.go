@@ -1,0 +1,287 @@
+package train
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+
+	"github.com/gritvq/gritvq/internal/gradtest"
+	"github.com/gritvq/gritvq/optim"
+	"github.com/gritvq/gritvq/weights"
+)
+
+// regression is y = 3 x0 - 2 x1 + noise from the engine's random state.
+func regression(poison int64) Problem {
+	rng := weights.Rand(7, "data")
+	all := weights.Normal(rng, 1, 256, 2)
+	return Problem{
+		Identity: "regression",
+		Init:     func() weights.Set { return weights.Set{"w": weights.New(2, 1), "state/fixed": weights.Full(5, 1)} },
+		Batch: func(step int64) ([]*tensors.Tensor, error) {
+			x, y := make([]float32, 0, 32), make([]float32, 0, 16)
+			for i := range 16 {
+				row := all.Row(int(step*16+int64(i)) % 256)
+				x, y = append(x, row...), append(y, 3*row[0]-2*row[1])
+			}
+			if step == poison {
+				y[3] = float32(math.NaN())
+			}
+			return []*tensors.Tensor{tensors.FromFlatDataAndDimensions(x, 16, 2), tensors.FromFlatDataAndDimensions(y, 16, 1)}, nil
+		},
+		Loss: func(v weights.Vars, in []*graph.Node, random *graph.Node) *graph.Node {
+			_, noise := graph.RandomNormal(random, in[1].Shape())
+			return graph.ReduceAllMean(graph.Square(graph.Sub(graph.Dot(in[0], v.Get("w")).Product(), graph.Add(in[1], graph.MulScalar(noise, 0.01)))))
+		},
+		Evaluate: func(_ context.Context, set weights.Set) (float64, map[string]float64, error) {
+			w := set["w"].Data
+			e := math.Abs(float64(w[0])-3) + math.Abs(float64(w[1])+2)
+			return -e, map[string]float64{"error": e}, nil
+		},
+	}
+}
+
+func settings() Config {
+	return Config{Seed: 1, Steps: 120, Batch: 16, Optimizer: optim.Optimizer{Name: "adam", Rate: 0.2, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8},
+		Schedule: optim.Schedule{Kind: "cosine", Warmup: 5}, ClipNorm: 10, Average: 0.9, Evaluate: 20, Log: 10, Save: 13}
+}
+
+func TestRunLearns(t *testing.T) {
+	var records []Record
+	result, err := Run(t.Context(), gradtest.Engine(t), regression(-1), settings(), Options{Dir: t.TempDir(), Watch: Observer{Step: func(r Record) { records = append(records, r) }}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := result.Weights
+	if w := set["w"].Data; math.Abs(float64(w[0])-3) > 0.05 || math.Abs(float64(w[1])+2) > 0.05 {
+		t.Errorf("learned %v, want 3 and -2", w)
+	}
+	if set["state/fixed"].Data[0] != 5 {
+		t.Error("a variable of the state was trained")
+	}
+	if len(records) != 120 || records[119].Scores["error"] > 0.05 || !(records[119].Loss < records[0].Loss/100) {
+		t.Errorf("%d records, the last %+v", len(records), records[len(records)-1])
+	}
+}
+
+// A run that is stopped again and again ends with the same bytes, log included.
+func TestResumeIsIdentical(t *testing.T) {
+	whole := t.TempDir()
+	want, err := Run(t.Context(), gradtest.Engine(t), regression(-1), settings(), Options{Dir: whole})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	var got *Result
+	for stop := 25; ; stop += 31 {
+		ctx, cancel := context.WithCancel(t.Context())
+		got, err = Run(ctx, gradtest.Engine(t), regression(-1), settings(), Options{Dir: dir, Resume: true, Watch: Observer{Step: func(r Record) {
+			if r.Step == stop {
+				cancel()
+			}
+		}}})
+		cancel()
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, ErrInterrupted) {
+			t.Fatal(err)
+		}
+	}
+	for p, a := range want.Weights {
+		for i, x := range a.Data {
+			if y := got.Weights[p].Data[i]; y != x {
+				t.Fatalf("%s differs at %d: %v and %v", p, i, y, x)
+			}
+		}
+	}
+	a, _ := os.ReadFile(filepath.Join(whole, LogFile))
+	b, _ := os.ReadFile(filepath.Join(dir, LogFile))
+	if len(a) == 0 || !bytes.Equal(a, b) {
+		t.Error("the logs differ")
+	}
+	if _, err := Run(t.Context(), gradtest.Engine(t), regression(-1), settings(), Options{Dir: dir, Data: "other", Resume: true}); err == nil || !strings.Contains(err.Error(), "other settings") {
+		t.Errorf("a checkpoint of other data: %v", err)
+	}
+	other := regression(-1)
+	other.Identity = "something else"
+	if _, err := Run(t.Context(), gradtest.Engine(t), other, settings(), Options{Dir: dir, Resume: true}); err == nil || !strings.Contains(err.Error(), "other settings") {
+		t.Errorf("another problem's checkpoint: %v", err)
+	}
+}
+
+// An evaluation that fails while the run is being stopped is told, and made up
+// for when the run goes on.
+func TestFailureWhileStoppingIsNotSkipped(t *testing.T) {
+	whole, dir := t.TempDir(), t.TempDir()
+	if _, err := Run(t.Context(), gradtest.Engine(t), regression(-1), settings(), Options{Dir: whole}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	failing, broken := regression(-1), errors.New("the device is gone")
+	evaluate, calls := failing.Evaluate, 0
+	failing.Evaluate = func(ctx context.Context, set weights.Set) (float64, map[string]float64, error) {
+		if calls++; calls == 2 {
+			cancel()
+			return 0, nil, broken
+		}
+		return evaluate(ctx, set)
+	}
+	if _, err := Run(ctx, gradtest.Engine(t), failing, settings(), Options{Dir: dir}); !errors.Is(err, broken) {
+		t.Errorf("a failure while stopping: %v", err)
+	}
+	if _, err := Run(t.Context(), gradtest.Engine(t), regression(-1), settings(), Options{Dir: dir, Resume: true}); err != nil {
+		t.Fatal(err)
+	}
+	a, _ := os.ReadFile(filepath.Join(whole, LogFile))
+	b, _ := os.ReadFile(filepath.Join(dir, LogFile))
+	if len(a) == 0 || !bytes.Equal(a, b) {
+		t.Error("the log of the run that went on differs")
+	}
+}
+
+// A log that was deleted begins anew; nothing is made up for what it said.
+func TestResumeWithoutItsLog(t *testing.T) {
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	if _, err := Run(ctx, gradtest.Engine(t), regression(-1), settings(), Options{Dir: dir, Watch: Observer{Step: func(r Record) {
+		if r.Step == 50 {
+			cancel()
+		}
+	}}}); !errors.Is(err, ErrInterrupted) {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(dir, LogFile)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Run(t.Context(), gradtest.Engine(t), regression(-1), settings(), Options{Dir: dir, Resume: true}); err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.ReadFile(filepath.Join(dir, LogFile))
+	if err != nil || !bytes.HasPrefix(log, []byte(`{"step":60,`)) {
+		t.Errorf("the log begins %.40q, %v", log, err)
+	}
+}
+
+func TestSkippedStep(t *testing.T) {
+	var skipped []int
+	_, err := Run(t.Context(), gradtest.Engine(t), regression(7), settings(), Options{Dir: t.TempDir(), Watch: Observer{Step: func(r Record) {
+		if r.Event != "" {
+			skipped = append(skipped, r.Step)
+		}
+	}}})
+	if err != nil || len(skipped) != 1 || skipped[0] != 8 {
+		t.Errorf("skipped %v (%v), want step 8", skipped, err)
+	}
+}
+
+func TestEarlyStopKeepsTheBest(t *testing.T) {
+	c, p := settings(), regression(-1)
+	c.Patience, c.Evaluate = 2, 10
+	calls := 0
+	p.Evaluate = func(context.Context, weights.Set) (float64, map[string]float64, error) {
+		calls++
+		return float64(-(calls - 3) * (calls - 3)), map[string]float64{"call": float64(calls)}, nil
+	}
+	var last Record
+	if _, err := Run(t.Context(), gradtest.Engine(t), p, c, Options{Dir: t.TempDir(), Watch: Observer{Step: func(r Record) { last = r }}}); err != nil {
+		t.Fatal(err)
+	}
+	if calls != 5 || last.Step != 50 || !strings.Contains(last.Event, "since step 30") {
+		t.Errorf("%d evaluations, the last record %+v", calls, last)
+	}
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	for name, spoil := range map[string]func(*Config){"steps": func(c *Config) { c.Steps = 0 }, "average": func(c *Config) { c.Average = 1 }, "optimizer": func(c *Config) { c.Optimizer.Name = "" }, "log": func(c *Config) { c.Log = 0 }} {
+		c := settings()
+		spoil(&c)
+		if c.Validate() == nil {
+			t.Errorf("%s: %+v passes", name, c)
+		}
+	}
+}
+
+// Variables that travel together learn as they do one by one, and a run may
+// change from one way to the other: checkpoints know nothing of it.
+func TestPackedVariablesLearnTheSame(t *testing.T) {
+	problem := regression(40)
+	first := problem.Init
+	problem.Init = func() weights.Set { return first().Merge("", weights.Set{"b": weights.New(1, 1)}) }
+	loss := problem.Loss
+	problem.Loss = func(v weights.Vars, in []*graph.Node, random *graph.Node) *graph.Node {
+		return graph.Add(loss(v, in, random), graph.ReduceAllSum(graph.Square(graph.AddScalar(v.Get("b"), -1))))
+	}
+	run := func(packs bool, dir string, stop int) (*Result, error) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		tr := &trainer{config: settings(), problem: problem, backend: gradtest.Engine(t), bank: weights.NewBank(), packs: packs,
+			options: Options{Dir: dir, Resume: true, Watch: Observer{Step: func(r Record) {
+				if r.Step == stop {
+					cancel()
+				}
+			}}}}
+		return tr.run(ctx)
+	}
+	want, err := run(false, t.TempDir(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if _, err := run(true, dir, 33); !errors.Is(err, ErrInterrupted) {
+		t.Fatalf("stopped with %v", err)
+	}
+	if _, err := run(false, dir, 61); !errors.Is(err, ErrInterrupted) {
+		t.Fatalf("stopped with %v", err)
+	}
+	got, err := run(true, dir, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for p, a := range want.Weights {
+		for i, x := range a.Data {
+			if math.Abs(float64(x-got.Weights[p].Data[i])) > 1e-5 {
+				t.Errorf("%s: %v packed in turns, %v alone", p, got.Weights[p].Data, a.Data)
+			}
+		}
+	}
+}
+
+// The time of a run is that of all its sessions.
+func TestSecondsAddUp(t *testing.T) {
+	const pause = 30 * time.Millisecond
+	dir := t.TempDir()
+	stopAt := func(stop int) (*Result, error) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		return Run(ctx, gradtest.Engine(t), regression(-1), settings(), Options{Dir: dir, Resume: true, Watch: Observer{Step: func(r Record) {
+			if r.Step == stop {
+				time.Sleep(pause)
+				cancel()
+			}
+		}}})
+	}
+	for _, stop := range []int{20, 50, 80} {
+		if _, err := stopAt(stop); !errors.Is(err, ErrInterrupted) {
+			t.Fatal(err)
+		}
+	}
+	begun := time.Now()
+	result, err := stopAt(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last := time.Since(begun).Seconds(); result.Seconds < last/2+3*pause.Seconds() {
+		t.Errorf("%g s in all, the last session took %g and three before it at least %g", result.Seconds, last, 3*pause.Seconds())
+	}
+}

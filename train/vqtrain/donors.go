@@ -1,0 +1,81 @@
+package vqtrain
+
+import (
+	"math"
+	"math/rand/v2"
+	"sort"
+
+	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/gritvq/gritvq/weights"
+)
+
+// splitNoise separates a code from the used one it copies, as a share of the
+// codebook's root mean square. It only has to survive rounding: whatever its
+// size, the two divide the used code's latents between them.
+const splitNoise = 1e-3
+
+// donor draws what the dead codes of a codebook become: at most one target
+// [rows,d] each.
+type donor func(book deadBook, rng *rand.Rand) (targets []float32, rows int)
+
+// donors returns the configured source of targets, and its name for the log.
+func (t *Trainer) donors(x *tensors.Tensor) (donor, string, error) {
+	if t.config.Quantizer.Resets.Donor == "used" {
+		books, err := t.currentBooks()
+		return func(book deadBook, rng *rand.Rand) ([]float32, int) {
+			return t.usedCodes(books[book.positions[0]], book, rng)
+		}, "used codes", err
+	}
+	residuals, err := t.currentResiduals(x)
+	return func(book deadBook, rng *rand.Rand) ([]float32, int) {
+		return currentLatents(residuals, book, rng)
+	}, "current latents", err
+}
+
+// currentLatents draws distinct latents of the batch, from every level that
+// uses the codebook.
+func currentLatents(residuals []*weights.Array, book deadBook, rng *rand.Rand) (targets []float32, rows int) {
+	batch := residuals[book.positions[0]].Shape[0]
+	sources := batch * len(book.positions)
+	rows = min(len(book.codes), sources)
+	for _, source := range rng.Perm(sources)[:rows] {
+		targets = append(targets, residuals[book.positions[source/batch]].Row(source%batch)...)
+	}
+	return targets, rows
+}
+
+// usedCodes draws living codes of the codebook [K,d], as often as they were
+// chosen lately, and adds a little noise. Without a living code there is nothing
+// to copy.
+func (t *Trainer) usedCodes(codes *weights.Array, book deadBook, rng *rand.Rand) (targets []float32, rows int) {
+	dead := map[int]bool{}
+	for _, code := range book.codes {
+		dead[code] = true
+	}
+	total, square := int64(0), 0.0
+	upTo := make([]int64, codes.Shape[0]) // choices of this living code and those before
+	for code := range upTo {
+		if !dead[code] {
+			for _, position := range book.positions {
+				total += t.window.count(position, code)
+			}
+			for _, x := range codes.Row(code) {
+				square += float64(x) * float64(x)
+			}
+		}
+		upTo[code] = total
+	}
+	if total == 0 {
+		return nil, 0
+	}
+	living := len(upTo) - len(book.codes)
+	noise := splitNoise * math.Sqrt(square/float64(living*codes.Shape[1]))
+	for range book.codes {
+		choice := rng.Int64N(total)
+		from := sort.Search(len(upTo), func(code int) bool { return upTo[code] > choice })
+		for _, x := range codes.Row(from) {
+			targets = append(targets, x+float32(noise*rng.NormFloat64()))
+		}
+	}
+	return targets, len(book.codes)
+}

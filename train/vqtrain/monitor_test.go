@@ -1,0 +1,92 @@
+package vqtrain
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/gritvq/gritvq/vq"
+)
+
+func layout(parts, levels, k int) vq.Layout {
+	l := vq.Layout{Dim: parts, Parts: parts, Levels: levels}
+	for range parts * levels {
+		l.Vocab = append(l.Vocab, k)
+	}
+	return l
+}
+
+// A bucket holds perCode tokens a code; statistics rest on the full bucket and
+// the one being filled, and older choices are forgotten.
+func TestWindowForgetsOldChoices(t *testing.T) {
+	w := newWindow(layout(1, 1, 2), 2) // 4 tokens a bucket
+	if w.dead(0.5, 0) != nil {
+		t.Error("an empty window knows dead codes")
+	}
+	w.add([]int32{0, 0, 0}, 1)
+	if w.dead(0.5, 0) != nil {
+		t.Error("a window that never filled knows dead codes")
+	}
+	w.add([]int32{0}, 1)
+	if got := w.dead(0.5, 0); !slices.Equal(got, []int{1}) {
+		t.Errorf("dead codes %v, want [1]", got)
+	}
+	w.add([]int32{1, 1}, 1) // 2 of 6 tokens: above half of an equal share
+	if got := w.dead(0.5, 0); got != nil {
+		t.Errorf("dead codes %v after code 1 was chosen", got)
+	}
+	w.add([]int32{1, 1}, 1) // second bucket full, the first is forgotten
+	if got := w.dead(0.5, 0); !slices.Equal(got, []int{0}) {
+		t.Errorf("dead codes %v, want [0]", got)
+	}
+	if w.tokens(0) != 4 || w.count(0, 1) != 4 {
+		t.Errorf("%d tokens, %d of them code 1", w.tokens(0), w.count(0, 1))
+	}
+	w.forget(0)
+	if w.dead(0.5, 0) != nil || w.tokens(0) != 0 {
+		t.Error("a forgotten window remembers")
+	}
+}
+
+func TestWindowThreshold(t *testing.T) {
+	w := newWindow(layout(1, 1, 4), 1)
+	w.add([]int32{0, 0, 0, 0, 1, 1, 1, 2}, 1)
+	// An equal share is 2 of 8 tokens.
+	for threshold, want := range map[float64][]int{0: {3}, 0.4: {3}, 0.6: {2, 3}, 1.6: {1, 2, 3}} {
+		if got := w.dead(threshold, 0); !slices.Equal(got, want) {
+			t.Errorf("threshold %g: dead codes %v, want %v", threshold, got, want)
+		}
+	}
+}
+
+// Codes arrive part after part; levels dropped in a step are not counted, in any
+// part.
+func TestWindowCountsActiveLevels(t *testing.T) {
+	w := newWindow(layout(2, 2, 3), 1)
+	w.add([]int32{0, 1, 2, 0, 0, 1, 2, 0}, 1)
+	for position, want := range []int64{2, 0, 2, 0} {
+		if got := w.tokens(position); got != want {
+			t.Errorf("position %d has %d tokens, want %d", position, got, want)
+		}
+	}
+	if w.count(2, 2) != 2 {
+		t.Error("the second part's codes went elsewhere")
+	}
+	// With a shared codebook a code is dead only if no level uses it.
+	w = newWindow(layout(1, 2, 3), 1)
+	w.add([]int32{0, 1, 0, 1, 0, 1}, 2)
+	if got := w.dead(0.1, 0, 1); !slices.Equal(got, []int{2}) {
+		t.Errorf("dead codes %v of the shared codebook, want [2]", got)
+	}
+}
+
+func TestWindowUsage(t *testing.T) {
+	w := newWindow(layout(1, 2, 4), 10)
+	w.add([]int32{0, 3, 1, 3, 0, 3, 1, 3}, 2)
+	got := w.usage()
+	for i, want := range []struct{ utilization, perplexity, bits float64 }{{0.5, 2, 1}, {0.25, 1, 0}} {
+		if got.Utilization[i] != want.utilization || math.Abs(got.Perplexity[i]-want.perplexity) > 1e-12 || math.Abs(got.Entropy[i]-want.bits) > 1e-12 {
+			t.Errorf("position %d: %v %v %v, want %+v", i, got.Utilization[i], got.Perplexity[i], got.Entropy[i], want)
+		}
+	}
+}

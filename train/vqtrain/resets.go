@@ -1,0 +1,227 @@
+package vqtrain
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/gomlx/gomlx/ml/model"
+	"github.com/gritvq/gritvq/transform"
+	"github.com/gritvq/gritvq/vq"
+	"github.com/gritvq/gritvq/weights"
+)
+
+// maybeReset scans for dead codes when a scan is due and moves them onto what
+// the current batch leaves for their level, or beside used codes.
+func (t *Trainer) maybeReset(x *tensors.Tensor, r *Record) error {
+	c := t.config.Quantizer.Resets
+	if c.Every == 0 || t.state.Step%c.Every != 0 || float64(t.state.Step) > c.Until*float64(t.config.Train.Steps) {
+		return nil
+	}
+	var books []deadBook
+	for _, positions := range t.codebookPositions() {
+		if codes := t.window.dead(c.Threshold, positions...); len(codes) > 0 {
+			books = append(books, deadBook{positions, codes})
+		}
+	}
+	if len(books) == 0 {
+		return nil
+	}
+	donate, source, err := t.donors(x)
+	if err != nil {
+		return fmt.Errorf("resetting dead codes: %w", err)
+	}
+	set, err := t.bank.Read("quantizer")
+	if err != nil {
+		return err
+	}
+	var touched []vq.Touched
+	moved := 0
+	for _, book := range books {
+		rng := weights.Rand(t.config.Seed, fmt.Sprintf("reset %d %d", t.state.Step, book.positions[0]))
+		targets, rows := donate(book, rng)
+		if rows == 0 {
+			continue
+		}
+		if len(book.codes) > rows { // any of them, or high codes would wait for ever
+			rng.Shuffle(len(book.codes), func(i, j int) { book.codes[i], book.codes[j] = book.codes[j], book.codes[i] })
+		}
+		at, err := t.model.Quantizer.Place(set, book.positions[0], book.codes[:rows], targets, transform.Reset)
+		if err != nil {
+			// A mixer may leave no way to a target; the codes keep their places
+			// and the next scan tries others.
+			r.Event = t.event("%d dead codes could not be moved: %v", rows, err)
+			continue
+		}
+		touched = append(touched, at...)
+		moved += rows
+		for _, position := range book.positions {
+			t.window.forget(position)
+		}
+	}
+	if moved == 0 {
+		return nil
+	}
+	if err := t.replace(set, touched); err != nil {
+		return err
+	}
+	t.state.Resets += moved
+	r.Reset = moved
+	t.event("%d dead codes moved onto %s", moved, source)
+	return nil
+}
+
+// deadBook is a codebook, named by the code positions that use it, and its dead
+// codes.
+type deadBook struct {
+	positions, codes []int
+}
+
+// codebookPositions lists the code positions of every codebook: one each, or all
+// levels of a part when they share theirs.
+func (t *Trainer) codebookPositions() [][]int {
+	layout := t.model.Quantizer.Layout()
+	var books [][]int
+	for position := range layout.Positions() {
+		if t.config.Quantizer.Shared && position%layout.Levels > 0 {
+			books[len(books)-1] = append(books[len(books)-1], position)
+		} else {
+			books = append(books, []int{position})
+		}
+	}
+	return books
+}
+
+// currentResiduals returns what each code position sees of a batch [N,d'].
+func (t *Trainer) currentResiduals(x *tensors.Tensor) ([]*weights.Array, error) {
+	if t.residuals == nil {
+		t.residuals = model.MustNewExec(t.backend, t.bank.Store(), func(_ *model.Scope, in []*graph.Node) []*graph.Node {
+			return t.model.Pass(&vq.Context{Vars: t.bank.Vars(in[0].Graph())}, in[0]).Quantized.Residuals
+		})
+	}
+	return readAll(t.residuals.Call(x))
+}
+
+// currentBooks returns the usable codes of every position.
+func (t *Trainer) currentBooks() ([]*weights.Array, error) {
+	if t.books == nil {
+		t.books = model.MustNewExec(t.backend, t.bank.Store(), func(_ *model.Scope, g *graph.Graph) []*graph.Node {
+			return t.model.Quantizer.Codebooks(&vq.Context{Vars: t.bank.Vars(g).In("quantizer")})
+		})
+	}
+	return readAll(t.books.Call())
+}
+
+func readAll(values []*tensors.Tensor, err error) ([]*weights.Array, error) {
+	if err != nil {
+		return nil, err
+	}
+	arrays := make([]*weights.Array, len(values))
+	for i, v := range values {
+		data, err := tensors.CopyFlatData[float32](v)
+		if err != nil {
+			return nil, err
+		}
+		arrays[i] = &weights.Array{Shape: append([]int{}, v.Shape().Dimensions...), Data: data}
+		v.FinalizeAll()
+	}
+	return arrays, nil
+}
+
+// replace writes quantizer variables changed on the host back, forgets the
+// optimizer's moments of the touched rows, and carries those rows into the
+// averaged weights and the cache, so that a reset sticks.
+func (t *Trainer) replace(set weights.Set, touched []vq.Touched) error {
+	changed := weights.Set{}.Merge("quantizer", set)
+	for _, slot := range t.config.Train.Optimizer.Slots() {
+		start := float32(0)
+		if t.config.Train.Optimizer.Name == "adagrad" {
+			start = float32(t.config.Train.Optimizer.Accumulator)
+		}
+		if err := t.overwriteRows(changed, slot, touched, func(row []float32, _ vq.Touched) {
+			for i := range row {
+				row[i] = start
+			}
+		}); err != nil {
+			return err
+		}
+	}
+	if t.config.Train.Average > 0 {
+		if err := t.overwriteRows(changed, averagePrefix, touched, func(row []float32, at vq.Touched) {
+			copy(row, set[at.Path].Row(at.Row))
+		}); err != nil {
+			return err
+		}
+	}
+	if err := t.bank.Install(changed); err != nil {
+		return err
+	}
+	if t.config.Quantizer.Cache.Period > 1 {
+		return t.refreshCache(false)
+	}
+	return nil
+}
+
+// overwriteRows edits the touched rows of the variables below prefix that
+// shadow quantizer variables, and adds them to changed.
+func (t *Trainer) overwriteRows(changed weights.Set, prefix string, touched []vq.Touched, edit func(row []float32, at vq.Touched)) error {
+	shadows, err := t.bank.Read(prefix + "/quantizer")
+	if err != nil {
+		return err
+	}
+	for _, at := range touched {
+		if shadow, ok := shadows[at.Path]; ok {
+			edit(shadow.Row(at.Row), at)
+			changed[prefix+"/quantizer/"+at.Path] = shadow
+		}
+	}
+	return nil
+}
+
+// solveAverages moves averaged codes through the transform: every few steps,
+// E is solved for so that C' meets the running means. It also keeps the
+// neighbours of top-k attention up to date.
+func (t *Trainer) solveAverages() error {
+	q := t.config.Quantizer
+	solve := q.SolvesAverages() && t.state.Step%q.Average.Every == 0
+	rewire := q.Mix.Kind == transform.KindAttentionTopK && t.state.Step%max(rewireEvery, q.Cache.Period) == 0
+	if !solve && !rewire {
+		return nil
+	}
+	set, err := t.bank.Read("quantizer")
+	if err != nil {
+		return err
+	}
+	if solve {
+		layout := t.model.Quantizer.Layout()
+		for position, k := range layout.Vocab {
+			rows := make([]int, k)
+			for i := range rows {
+				rows[i] = i
+			}
+			targets := q.Averages(set.Sub(t.positionPath(layout, position)))
+			if _, err := t.model.Quantizer.Place(set, position, rows, targets, transform.Average); err != nil {
+				t.event("codes did not follow their averages this time: %v", err)
+			}
+		}
+	}
+	if rewire {
+		if err := t.model.Quantizer.Rewire(set); err != nil {
+			return fmt.Errorf("finding neighbours of codes: %w", err)
+		}
+	}
+	return t.bank.Install(weights.Set{}.Merge("quantizer", set))
+}
+
+// rewireEvery is the least number of steps between neighbour searches: codes
+// move slowly compared with the distances between them.
+const rewireEvery = 100
+
+func (t *Trainer) positionPath(layout vq.Layout, position int) string {
+	level := fmt.Sprintf("level%d", position%layout.Levels)
+	if layout.Parts == 1 {
+		return level
+	}
+	return strings.Join([]string{fmt.Sprintf("part%d", position/layout.Levels), level}, "/")
+}

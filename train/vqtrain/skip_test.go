@@ -1,0 +1,118 @@
+package vqtrain
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/gomlx/gomlx/core/tensors"
+)
+
+// poisoned is a batch with one element that is not a number.
+func poisoned(trainer *Trainer) *tensors.Tensor {
+	x := make([]float32, trainer.config.Train.Batch*trainer.source.Vectors.Dim())
+	x[5] = float32(math.NaN())
+	return tensors.FromFlatDataAndDimensions(x, trainer.config.Train.Batch, trainer.source.Vectors.Dim())
+}
+
+// A step without a finite loss leaves every variable as it was, bit for bit:
+// parameters, moments, averages, caches, power-iteration vectors and counts.
+func TestSkippedStepChangesNothing(t *testing.T) {
+	source := open(t, tinySet)
+	for name, c := range variants(t) {
+		for _, at := range []int{3, 11} { // in the warm-up, and with codes
+			var events []string
+			trainer := start(t, c, source, t.TempDir(), false, Observer{Event: func(_ int, text string) { events = append(events, text) }})
+			for i := range at {
+				if err := step(t, trainer, i); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if trainer.state.Started != (at > 5) {
+				t.Fatalf("%s: started %v at step %d", name, trainer.state.Started, at)
+			}
+			events = nil
+			before, seen := read(t, trainer), trainer.window.usage()
+			if err := trainer.one(context.Background(), poisoned(trainer)); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			identical(t, read(t, trainer), before)
+			if after := trainer.window.usage(); mean(after.Entropy) != mean(seen.Entropy) {
+				t.Errorf("%s: the codes of a skipped step were counted", name)
+			}
+			if trainer.Step() != at+1 || trainer.state.Skipped != 1 || len(events) != 1 || !strings.Contains(events[0], "skipped") {
+				t.Errorf("%s: step %d, %d skipped, events %q", name, trainer.Step(), trainer.state.Skipped, events)
+			}
+		}
+	}
+}
+
+// Twenty skipped steps in a row end the run with advice; a good step between
+// starts the count anew.
+func TestDivergenceEndsTheRun(t *testing.T) {
+	trainer := start(t, tiny(t, "grit"), open(t, tinySet), t.TempDir(), false, Observer{})
+	bad := func(n int) (err error) {
+		for range n {
+			if err = trainer.one(context.Background(), poisoned(trainer)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := bad(skipsInARow - 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := step(t, trainer, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := bad(skipsInARow - 1); err != nil {
+		t.Fatal(err)
+	}
+	err := bad(1)
+	if err == nil || !strings.Contains(err.Error(), "diverged") || !strings.Contains(err.Error(), "train.optimizer.rate") {
+		t.Errorf("after %d bad steps: %v", skipsInARow, err)
+	}
+	if errors.Is(err, ErrInterrupted) {
+		t.Error("divergence looks like an interruption")
+	}
+}
+
+// A sudden error is reported and refreshes the cache without touching any
+// parameter.
+func TestSpikeRefreshesTheCache(t *testing.T) {
+	c := tiny(t, "grit")
+	c.Quantizer.Cache.Period, c.Quantizer.Cache.Gradient = 1000, "accumulate"
+	var events []string
+	trainer := start(t, c, open(t, tinySet), t.TempDir(), false, Observer{Event: func(_ int, text string) { events = append(events, text) }})
+	if err := step(t, trainer, 0); err != nil {
+		t.Fatal(err)
+	}
+	codes := read(t, trainer)
+	if err := trainer.bank.Store().GetVariable("/" + levelPath(0, "state/cache")).SetValue(tensorOf(codes[levelPath(0, "state/source")], 1)); err != nil {
+		t.Fatal(err)
+	}
+	before := read(t, trainer)
+	trainer.state.Step, trainer.state.Since, trainer.state.Smooth = spikeAfter+2, 0, 1
+	r := Record{scalars: make([]float32, len(stepScalars))}
+	r.scalars[1], r.scalars[3] = spikeFactor+1, 1
+	if err := trainer.guard(&r); err != nil {
+		t.Fatal(err)
+	}
+	if len(events) != 1 || r.Event == "" {
+		t.Errorf("events %q", events)
+	}
+	after := read(t, trainer)
+	if firstDifference(before[levelPath(0, "state/cache")].Data, after[levelPath(0, "state/cache")].Data) < 0 {
+		t.Error("the cache was not refreshed")
+	}
+	for _, p := range after.Paths() {
+		if strings.HasSuffix(p, "state/cache") {
+			continue
+		}
+		if firstDifference(before[p].Data, after[p].Data) >= 0 {
+			t.Errorf("%s changed", p)
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package vqtrain
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gritvq/gritvq/dataset"
+)
+
+// Patience stops a run that no longer improves and exports the weights of its
+// best evaluation, not of its last step.
+func TestEarlyStoppingKeepsTheBest(t *testing.T) {
+	c := tiny(t, "ste")
+	c.Train.Steps, c.Train.Evaluate, c.Train.Patience = 200, 5, 3
+	c.Train.Optimizer.Name, c.Train.Optimizer.Rate, c.Train.ClipNorm = "sgd", 3, 0 // too fast: it improves, then thrashes
+	c.Train.Schedule.Warmup, c.Train.Schedule.Kind = 60, "constant"
+	var errors []float64
+	var steps []int
+	var text string
+	trainer := start(t, c, open(t, tinySet), t.TempDir(), false, Observer{
+		Step: func(r Record) {
+			if r.Held != nil {
+				errors, steps = append(errors, r.Held.RelativeError), append(steps, r.Step)
+			}
+		},
+		Event: func(_ int, s string) { text = s },
+	})
+	set := run(t, trainer)
+	best := slices.Index(errors, slices.Min(errors))
+	if len(errors) != best+1+c.Train.Patience {
+		t.Fatalf("stopped after %d evaluations, the best was number %d: %v", len(errors), best+1, errors)
+	}
+	if trainer.Step() == c.Train.Steps || !strings.Contains(text, "stopping early") {
+		t.Errorf("ended at step %d with %q", trainer.Step(), text)
+	}
+	got := score(t, trainer, set, trainer.source.Held)
+	if math.Abs(got.RelativeError-errors[best]) > 1e-9 {
+		t.Errorf("the export scores %g, the best evaluation %g (all: %v)", got.RelativeError, errors[best], errors)
+	}
+	if trainer.state.BestStep != steps[best] {
+		t.Errorf("best step %d, want %d", trainer.state.BestStep, steps[best])
+	}
+}
+
+// Evaluations score at most held_rows rows, all when it is 0.
+func TestEvaluationRespectsItsBound(t *testing.T) {
+	trainer := start(t, tiny(t, "ste"), open(t, tinySet), t.TempDir(), false, Observer{})
+	run(t, trainer)
+	set, err := trainer.current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for limit, want := range map[int]int{0: 60, 7: 7, 1000: 60} {
+		scores, err := trainer.score(t.Context(), set, limit)
+		if err != nil || scores.Scored != want {
+			t.Errorf("limit %d: %d rows scored (%v), want %d", limit, scores.Scored, err, want)
+		}
+	}
+}
+
+func TestTooFewRowsAreRefused(t *testing.T) {
+	source, c := open(t, tinySet), tiny(t, "ste")
+	source.Train = dataset.All(5)
+	_, err := New(nil, c, source, "data", t.TempDir(), false, Observer{})
+	if err == nil || !strings.Contains(err.Error(), "5 training rows") || !strings.Contains(err.Error(), "8 codes") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestValidateNamesTheSetting(t *testing.T) {
+	for field, change := range map[string]func(c *Config){
+		"train.steps":            func(c *Config) { c.Train.Steps = 0 },
+		"train.batch":            func(c *Config) { c.Train.Batch = 0 },
+		"train.split":            func(c *Config) { c.Train.Split = 1.5 },
+		"train.optimizer.rate":   func(c *Config) { c.Train.Optimizer.Rate = math.NaN() },
+		"train.optimizer.name":   func(c *Config) { c.Train.Optimizer.Name = "lion" },
+		"train.optimizer":        func(c *Config) { c.Train.Optimizer.Beta2 = 1 },
+		"train.schedule.kind":    func(c *Config) { c.Train.Schedule.Kind = "step" },
+		"train.average":          func(c *Config) { c.Train.Average = 1 },
+		"checkpoint":             func(c *Config) { c.Train.Save = 0 },
+		"model.activation":       func(c *Config) { c.Model.Activation = "tanh" },
+		"model.standardize":      func(c *Config) { c.Model.Standardize = "both" },
+		"quantizer.codes":        func(c *Config) { c.Quantizer.Codes = 0 },
+		"quantizer.start.warmup": func(c *Config) { c.Quantizer.Start.Warmup = 1 },
+	} {
+		c := tiny(t, "grit")
+		change(&c)
+		_, err := New(nil, c, open(t, tinySet), "data", t.TempDir(), false, Observer{})
+		if err == nil || !strings.Contains(err.Error(), field) {
+			t.Errorf("%s: got %v", field, err)
+		}
+	}
+	for _, preset := range []string{"default", "paper"} {
+		for _, method := range []string{"grit", "ste", "ema"} {
+			c, err := Preset(preset, method)
+			if err == nil {
+				err = c.Validate()
+			}
+			if err != nil {
+				t.Errorf("%s %s: %v", preset, method, err)
+			}
+		}
+	}
+	if _, err := Preset("fast", "grit"); err == nil || !strings.Contains(err.Error(), "fast") {
+		t.Errorf("unknown preset: %v", err)
+	}
+}

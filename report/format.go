@@ -69,6 +69,14 @@ func Count(n int) string {
 	return sign + s
 }
 
+// Counted is a number with its noun: Counted(2, "row") is "2 rows".
+func Counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return Count(n) + " " + noun + "s"
+}
+
 // Percent formats a fraction with the given number of decimals:
 // Percent(0.1234, 1) is "12.3%". A fraction that is not quite nothing or not
 // quite everything is not rounded to it: Percent(0.9999, 1) is ">99.9%".

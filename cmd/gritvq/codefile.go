@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/gritvq/gritvq/internal/usage"
+
 	"github.com/gritvq/gritvq/artifact/bundle"
 	"github.com/gritvq/gritvq/codes"
 	"github.com/gritvq/gritvq/dataset/vectors"
@@ -26,7 +28,7 @@ func createCodes(path string, b *bundle.Bundle, vocab []int, rows int) (vectors.
 		case ".npy", ".parquet", ".jsonl":
 			return vectors.CreateCodes(path, vocab, rows)
 		}
-		return nil, usagef("%s has no extension for codes: use .npy, .parquet, .jsonl or %s", path, packedExtension)
+		return nil, usage.Errorf("%s has no extension for codes: use .npy, .parquet, .jsonl or %s", path, packedExtension)
 	}
 	file, err := atomicfile.Create(path)
 	if err != nil {
@@ -117,34 +119,3 @@ func (r *packedReader) Rows(start, n int, dst []uint32) error {
 }
 
 func (r *packedReader) Close() error { return r.file.Close() }
-
-// checkOutput reports, before any work, an output file that cannot take its
-// place: one that would replace its own input, a directory, or a file in a
-// directory that is not there.
-func checkOutput(input, output string) error {
-	if out, err := os.Stat(output); err == nil {
-		if in, err := os.Stat(input); err == nil && os.SameFile(in, out) {
-			return usagef("the output %s is the input; name another file", output)
-		}
-		if out.IsDir() {
-			return fmt.Errorf("cannot write %s: it is a directory; name a file", output)
-		}
-	}
-	parent := filepath.Dir(filepath.Clean(output))
-	switch info, err := os.Stat(parent); {
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("cannot write %s: there is no directory %s; make it first", output, parent)
-	case err == nil && !info.IsDir():
-		return fmt.Errorf("cannot write %s: %s is not a directory; choose another place", output, parent)
-	}
-	return nil
-}
-
-// makeDirectory creates an output directory and its parents.
-func makeDirectory(dir string) error {
-	err := os.MkdirAll(dir, 0o755)
-	if path, ok := errors.AsType[*fs.PathError](err); ok {
-		return fmt.Errorf("cannot create %s: %w; choose another place with -o", dir, path.Err)
-	}
-	return err
-}

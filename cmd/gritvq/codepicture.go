@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gritvq/gritvq/internal/usage"
+
 	"github.com/gritvq/gritvq/artifact/bundle"
 	"github.com/gritvq/gritvq/codes"
 	"github.com/gritvq/gritvq/dataset/images"
@@ -98,7 +100,7 @@ func isCodedPicture(path string) bool {
 // decodePicture restores one picture.
 func decodePicture(ctx context.Context, s *streams, o decodeOptions, b *bundle.Bundle, r *tokenizer.Runtime) error {
 	if !strings.EqualFold(filepath.Ext(o.output), ".png") {
-		return usagef("%s: a picture is decoded to a .png", o.output)
+		return usage.Errorf("%s: a picture is decoded to a .png", o.output)
 	}
 	grid, err := files(b).Read(o.input)
 	if err != nil {

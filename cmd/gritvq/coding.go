@@ -8,10 +8,11 @@ import (
 	"os"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/gritvq/gritvq/artifact/bundle"
 	"github.com/gritvq/gritvq/dataset/vectors"
 	"github.com/gritvq/gritvq/tokenizer"
-	"github.com/spf13/cobra"
 )
 
 // codingOptions are those of commands that encode a file of vectors.

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gritvq/gritvq/internal/usage"
+
 	"github.com/gritvq/gritvq/train/vqtrain"
 )
 
@@ -136,7 +138,7 @@ func TestFailuresAreOneSentence(t *testing.T) {
 	}{
 		"fine":        {func() error { return nil }, exitOK, ""},
 		"failed":      {func() error { return errors.New("no") }, exitFailed, "gritvq: no\n"},
-		"usage":       {func() error { return usagef("bad %s", "flag") }, exitUsage, "gritvq: bad flag\n"},
+		"usage":       {func() error { return usage.Errorf("bad %s", "flag") }, exitUsage, "gritvq: bad flag\n"},
 		"interrupted": {func() error { return fmt.Errorf("%w at step 3", vqtrain.ErrInterrupted) }, exitInterrupted, "gritvq: interrupted at step 3\n"},
 		"traced":      {func() error { return errors.New("shapes differ:\n  at line 3\n  at line 4") }, exitFailed, "gritvq: shapes differ (--debug shows where)\n"},
 		"panic":       {func() error { panic(errors.New("axis 3\nof 2")) }, exitFailed, "gritvq: internal failure: axis 3 (--debug shows where)\n"},
@@ -175,7 +177,7 @@ func TestSparkline(t *testing.T) {
 func TestBackendNames(t *testing.T) {
 	for value, want := range map[string]string{"tpu": `unknown backend "tpu"`, "go:fast": "takes no options", "": `unknown backend ""`} {
 		_, err := openEngine(value)
-		if _, usage := errors.AsType[usageError](err); !usage || !strings.Contains(err.Error(), want) {
+		if _, usage := errors.AsType[usage.Error](err); !usage || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q gave %v", value, err)
 		}
 	}

@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gritvq/gritvq/lab/compare"
 	"github.com/spf13/cobra"
+
+	"github.com/gritvq/gritvq/lab/compare"
 )
 
 // compareOptions is the command line of compare.

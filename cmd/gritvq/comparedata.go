@@ -53,7 +53,7 @@ func (o *compareOptions) openPictureTask(ctx context.Context, s *streams, p *com
 		return nil, err
 	}
 	for _, sentence := range task.Networks.Skipped() {
-		s.remark("%s", sentence)
+		s.Remark("%s", sentence)
 	}
 	opened := &compareData{task: task, input: source.Input(), close: source.Close,
 		Data: compare.Data{Name: baseName(o.input), Held: heldName(o.held), Kind: task.Kind().Items, Fingerprint: task.Fingerprint(), Rows: source.Len(), Size: source.Images.Size(),

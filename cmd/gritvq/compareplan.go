@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gritvq/gritvq/internal/usage"
+
 	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/lab/compare"
 	"github.com/gritvq/gritvq/train/vqtrain"
@@ -27,10 +29,10 @@ func (o *compareOptions) plan() (comparePlan, error) {
 	var p comparePlan
 	var err error
 	if o.seeds < 1 || o.jobs < 1 {
-		return p, usagef("--seeds %d and --jobs %d must be at least 1", o.seeds, o.jobs)
+		return p, usage.Errorf("--seeds %d and --jobs %d must be at least 1", o.seeds, o.jobs)
 	}
 	if o.held != "" && o.settings.flags.Changed("split") {
-		return p, usagef("--split and --val exclude each other: what is held out is %s", o.held)
+		return p, usage.Errorf("--split and --val exclude each other: what is held out is %s", o.held)
 	}
 	p.pictures = o.settings.pictures
 	if p.methods, err = parseMethods(o.methods, p.pictures); err != nil {
@@ -58,11 +60,11 @@ func (o *compareOptions) plan() (comparePlan, error) {
 	if o.bits != 0 {
 		for _, name := range []string{"codes", "levels", "parts"} {
 			if o.settings.flags.Changed(name) {
-				return p, usagef("--bits and --%s exclude each other: --bits chooses codes and levels", name)
+				return p, usage.Errorf("--bits and --%s exclude each other: --bits chooses codes and levels", name)
 			}
 		}
 		if base, err = compare.PointOfBits(o.bits); err != nil {
-			return p, usagef("--bits: %w", err)
+			return p, usage.Errorf("--bits: %w", err)
 		}
 	}
 	p.points, err = sweep(base, o.sweeps)
@@ -83,13 +85,13 @@ func parseMethods(text string, pictures bool) ([]string, error) {
 	for name := range strings.SplitSeq(text, ",") {
 		name = strings.TrimSpace(name)
 		if pictures && slices.Contains(vq.MethodNames(), name) && vq.Classical(name) {
-			return nil, usagef("--methods: %s is fitted to vectors without a network and cannot code pictures", name)
+			return nil, usage.Errorf("--methods: %s is fitted to vectors without a network and cannot code pictures", name)
 		}
 		if !slices.Contains(known, name) {
 			if near := config.Nearest(name, known); near != "" {
-				return nil, usagef("--methods: unknown method %q: did you mean %q?", name, near)
+				return nil, usage.Errorf("--methods: unknown method %q: did you mean %q?", name, near)
 			}
-			return nil, usagef("--methods: unknown method %q, use all or some of %s", name, strings.Join(known, ", "))
+			return nil, usage.Errorf("--methods: unknown method %q, use all or some of %s", name, strings.Join(known, ", "))
 		}
 		if !slices.Contains(names, name) {
 			names = append(names, name)
@@ -109,13 +111,13 @@ func sweep(base compare.Point, sweeps []string) ([]compare.Point, error) {
 			"levels": func(p *compare.Point, n int) { p.Levels = n },
 		}[name]
 		if set == nil {
-			return nil, usagef("--sweep %s: write codes=256,1024 or levels=1,2,4", text)
+			return nil, usage.Errorf("--sweep %s: write codes=256,1024 or levels=1,2,4", text)
 		}
 		var next []compare.Point
 		for field := range strings.SplitSeq(list, ",") {
 			n, err := strconv.Atoi(strings.TrimSpace(field))
 			if err != nil || n < 1 {
-				return nil, usagef("--sweep %s: %q is no number of %s", text, field, name)
+				return nil, usage.Errorf("--sweep %s: %q is no number of %s", text, field, name)
 			}
 			for _, p := range points {
 				set(&p, n)
@@ -143,7 +145,7 @@ func sweep(base compare.Point, sweeps []string) ([]compare.Point, error) {
 func (p comparePlan) config(o *settings, method string, at compare.Point, seed uint64) (vqtrain.Config, error) {
 	usual, err := vqtrain.Preset(o.preset, method)
 	if err != nil {
-		return vqtrain.Config{}, usageError{err}
+		return vqtrain.Config{}, usage.Error{Err: err}
 	}
 	return o.configOf(method, p.document, func(c *vqtrain.Config) {
 		c.Quantizer.Method, c.Seed = method, seed
@@ -183,7 +185,7 @@ func (p comparePlan) cells(o *settings, fingerprint string, input int) ([]compar
 		}
 	}
 	if !usable {
-		return nil, usageError{fmt.Errorf("no method works with these settings: %w", unfit)}
+		return nil, usage.Error{Err: fmt.Errorf("no method works with these settings: %w", unfit)}
 	}
 	return cells, nil
 }

@@ -55,7 +55,7 @@ func (p *compareProgress) cell(cell compare.Cell, r compare.Record, known bool) 
 	if left := p.left(); left > 0 {
 		text += ", ETA " + report.Duration(left)
 	}
-	p.s.remark("%s", text)
+	p.s.Remark("%s", text)
 }
 
 // left estimates the time that the rest takes.

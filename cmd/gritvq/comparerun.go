@@ -9,7 +9,12 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gritvq/gritvq/internal/output"
+	"github.com/gritvq/gritvq/internal/usage"
+	"github.com/gritvq/gritvq/report"
+
 	"github.com/gomlx/compute"
+
 	"github.com/gritvq/gritvq/artifact/bundle"
 	"github.com/gritvq/gritvq/lab/compare"
 	"github.com/gritvq/gritvq/train/vqtrain"
@@ -34,7 +39,7 @@ func runCompare(ctx context.Context, s *streams, o compareOptions) error {
 	}
 	defer subject.close()
 	if subject.HeldRows == 0 {
-		return usagef("no %ss are held out to score on; use a --split below 1", itemName(plan.shared))
+		return usage.Errorf("no %ss are held out to score on; use a --split below 1", itemName(plan.shared))
 	}
 	cells, err := plan.cells(&o.settings, subject.task.Fingerprint(), subject.input)
 	if err != nil {
@@ -44,10 +49,10 @@ func runCompare(ctx context.Context, s *streams, o compareOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := makeDirectory(o.output); err != nil {
+	if err := output.MakeDir(o.output); err != nil {
 		return err
 	}
-	s.remark("comparing %s on %s of %s, %d held out: %s", counted(len(plan.methods), "method"), counted(subject.TrainRows, itemName(plan.shared)), o.input, subject.HeldRows, counted(len(cells), "run"))
+	s.Remark("comparing %s on %s of %s, %d held out: %s", report.Counted(len(plan.methods), "method"), report.Counted(subject.TrainRows, itemName(plan.shared)), o.input, subject.HeldRows, report.Counted(len(cells), "run"))
 	kind := subject.task.Kind()
 	watch := newCompareProgress(s, kind, len(cells))
 	comparison := &compare.Comparison{Task: subject.task, Dir: o.output, Jobs: o.jobs, Engine: engine, Watch: compare.Watcher{Step: watch.step, Cell: watch.cell}}

@@ -3,8 +3,9 @@ package main
 import (
 	"fmt"
 
-	"github.com/gritvq/gritvq/config"
 	"github.com/spf13/cobra"
+
+	"github.com/gritvq/gritvq/config"
 )
 
 func newConfigCommand(s *streams, run func(*streams, *settings) error) *cobra.Command {

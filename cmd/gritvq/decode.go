@@ -7,8 +7,13 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/gritvq/gritvq/dataset/vectors"
+	"github.com/gritvq/gritvq/internal/output"
+	"github.com/gritvq/gritvq/internal/usage"
+	"github.com/gritvq/gritvq/report"
+
 	"github.com/spf13/cobra"
+
+	"github.com/gritvq/gritvq/dataset/vectors"
 )
 
 // decodeOptions is the command line of decode.
@@ -55,7 +60,7 @@ PNG, into a folder, a .tar, or one .png.`,
 
 func runDecode(ctx context.Context, s *streams, o decodeOptions) error {
 	if info, err := os.Stat(o.output); err != nil || !info.IsDir() { // pictures go into folders
-		if err := checkOutput(o.input, o.output); err != nil {
+		if err := output.Check(o.input, o.output); err != nil {
 			return err
 		}
 	}
@@ -75,7 +80,7 @@ func runDecode(ctx context.Context, s *streams, o decodeOptions) error {
 	switch strings.ToLower(filepath.Ext(o.output)) {
 	case ".npy", ".fvecs", ".parquet":
 	default:
-		return usagef("%s has no extension for vectors: use .npy, .fvecs or .parquet", o.output)
+		return usage.Errorf("%s has no extension for vectors: use .npy, .fvecs or .parquet", o.output)
 	}
 	codes, err := openCodes(o.input, b, o.force)
 	if err != nil {
@@ -84,14 +89,14 @@ func runDecode(ctx context.Context, s *streams, o decodeOptions) error {
 	defer codes.Close()
 	layout := b.Manifest.Layout
 	if n := codes.Levels(); n%layout.Parts != 0 || n > layout.Parts*layout.Levels {
-		return fmt.Errorf("%s has %d codes a row, the tokenizer makes %d (%s x %s); give codes that it made", o.input, n, layout.Parts*layout.Levels, counted(layout.Parts, "part"), counted(layout.Levels, "level"))
+		return fmt.Errorf("%s has %d codes a row, the tokenizer makes %d (%s x %s); give codes that it made", o.input, n, layout.Parts*layout.Levels, report.Counted(layout.Parts, "part"), report.Counted(layout.Levels, "level"))
 	}
 	w, err := vectors.CreateVectors(o.output, b.Manifest.Input, codes.Len())
 	if err != nil {
 		return err
 	}
 	defer w.Abort()
-	line := s.count(codes.Len(), "rows")
+	line := s.Line(codes.Len(), "rows")
 	defer line.Done()
 	block := make([]uint32, streamRows*codes.Levels())
 	vocab := b.Tokenizer.Quantizer.Layout().VocabOf(codes.Levels() / layout.Parts)

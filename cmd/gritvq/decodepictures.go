@@ -12,6 +12,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/gritvq/gritvq/internal/output"
+	"github.com/gritvq/gritvq/internal/usage"
+
 	"github.com/gritvq/gritvq/artifact/bundle"
 	"github.com/gritvq/gritvq/dataset/images"
 	"github.com/gritvq/gritvq/internal/atomicfile"
@@ -43,7 +46,7 @@ func decodePictures(ctx context.Context, s *streams, o decodeOptions, b *bundle.
 	}
 	defer out.abort()
 	size := b.Config.Model.Image.Size
-	line := s.count(codes.Len(), "pictures")
+	line := s.Line(codes.Len(), "pictures")
 	defer line.Done()
 	vocab := b.Tokenizer.Quantizer.Layout().VocabOf(positions / layout.Parts)
 	for start := 0; start < codes.Len(); start += pictureBlock {
@@ -75,7 +78,7 @@ func decodePictures(ctx context.Context, s *streams, o decodeOptions, b *bundle.
 	if o.json {
 		return s.writeJSON(w)
 	}
-	_, err = fmt.Fprintf(s.out, "%s: %s of %d x %d pixels, %sB\n", o.output, counted(w.Rows, "picture"), size, size, report.Short(float64(w.Bytes), 3))
+	_, err = fmt.Fprintf(s.out, "%s: %s of %d x %d pixels, %sB\n", o.output, report.Counted(w.Rows, "picture"), size, size, report.Short(float64(w.Bytes), 3))
 	return err
 }
 
@@ -110,28 +113,28 @@ type pictureSink interface {
 	bytes() int64 // of the pictures so far, as PNG
 }
 
-// createPictures opens the output by its name: a .tar, a .png for a single
+// createPictures opens the path by its name: a .tar, a .png for a single
 // picture, else a folder.
-func createPictures(output string, n int) (pictureSink, error) {
-	switch extension := strings.ToLower(filepath.Ext(output)); extension {
+func createPictures(path string, n int) (pictureSink, error) {
+	switch extension := strings.ToLower(filepath.Ext(path)); extension {
 	case ".tar":
-		file, err := atomicfile.Create(output)
+		file, err := atomicfile.Create(path)
 		if err != nil {
 			return nil, err
 		}
 		return &tarSink{file: file, writer: tar.NewWriter(file)}, nil
 	case ".png":
 		if n != 1 {
-			return nil, usagef("%s is one picture and there are %d; name a folder or a .tar", output, n)
+			return nil, usage.Errorf("%s is one picture and there are %d; name a folder or a .tar", path, n)
 		}
-		return &folderSink{single: output}, nil
+		return &folderSink{single: path}, nil
 	case ".npy", ".fvecs", ".parquet", ".jpg", ".jpeg", ".webp", ".zip":
-		return nil, usagef("%s: pictures are decoded to a folder, a .tar or one .png", output)
+		return nil, usage.Errorf("%s: pictures are decoded to a folder, a .tar or one .png", path)
 	}
-	if err := makeDirectory(output); err != nil {
+	if err := output.MakeDir(path); err != nil {
 		return nil, err
 	}
-	return &folderSink{dir: output}, nil
+	return &folderSink{dir: path}, nil
 }
 
 // folderSink writes a PNG a picture.
@@ -145,7 +148,7 @@ func (f *folderSink) add(name string, p *images.RGB) error {
 	file := f.single
 	if file == "" {
 		file = filepath.Join(f.dir, filepath.FromSlash(name)+".png")
-		if err := makeDirectory(filepath.Dir(file)); err != nil {
+		if err := output.MakeDir(filepath.Dir(file)); err != nil {
 			return err
 		}
 	}

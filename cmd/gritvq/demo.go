@@ -9,12 +9,16 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/gritvq/gritvq/internal/output"
+	"github.com/gritvq/gritvq/internal/usage"
+
+	"github.com/spf13/cobra"
+
 	"github.com/gritvq/gritvq/artifact/bundle"
 	"github.com/gritvq/gritvq/internal/atomicfile"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/train/vqtrain"
 	"github.com/gritvq/gritvq/vq"
-	"github.com/spf13/cobra"
 )
 
 // demoOptions is the command line of demo.
@@ -85,7 +89,7 @@ type comparison struct {
 
 func runDemo(ctx context.Context, s *streams, o demoOptions) error {
 	_, missing := os.Stat(o.output)
-	if err := makeDirectory(o.output); err != nil {
+	if err := output.MakeDir(o.output); err != nil {
 		return err
 	}
 	if missing != nil {
@@ -135,7 +139,7 @@ func demoConfig(o demoOptions, method string) (vqtrain.Config, error) {
 	c.Train.Evaluate, c.Train.HeldRows, c.Train.Log = max(1, o.steps/20), 4096, max(1, o.steps/100)
 	fitToSize(&c, c, nil)
 	if err := c.Validate(); err != nil {
-		return c, usageError{err}
+		return c, usage.Error{Err: err}
 	}
 	return c, nil
 }
@@ -161,7 +165,7 @@ func (c contender) compete(ctx context.Context, s *streams, o demoOptions) (comp
 	if e.backend, err = openEngine("go"); err != nil {
 		return comparison{}, err
 	}
-	s.remark("training %s: %s", c.name, describeModel(config, source.Vectors.Dim()))
+	s.Remark("training %s: %s", c.name, describeModel(config, source.Vectors.Dim()))
 	watch := newTrainProgress(s, config.Train.Steps)
 	result, err := e.run(ctx, s, watch.observer())
 	watch.done()

@@ -8,10 +8,11 @@ import (
 	"strings"
 
 	"github.com/gomlx/gomlx/core/graph"
-	"github.com/gritvq/gritvq/index"
-	"github.com/gritvq/gritvq/report"
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/cpu"
+
+	"github.com/gritvq/gritvq/index"
+	"github.com/gritvq/gritvq/report"
 )
 
 // doctorOptions is the command line of doctor.

@@ -5,10 +5,14 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/gritvq/gritvq/internal/output"
+	"github.com/gritvq/gritvq/internal/usage"
+
+	"github.com/spf13/cobra"
+
 	"github.com/gritvq/gritvq/artifact/bundle"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/tokenizer"
-	"github.com/spf13/cobra"
 )
 
 // streamRows is the number of rows that encode and decode hold at a time.
@@ -78,16 +82,16 @@ func openRuntime(dir, backend string, workers int) (*bundle.Bundle, *tokenizer.R
 // checkLevels validates --levels and --beam against a tokenizer.
 func checkLevels(b *bundle.Bundle, levels, beam int) error {
 	if have := b.Manifest.Layout.Levels; levels < 0 || levels > have {
-		return usagef("--levels %d: the tokenizer has levels 1 to %d", levels, have)
+		return usage.Errorf("--levels %d: the tokenizer has levels 1 to %d", levels, have)
 	}
 	if beam < 0 {
-		return usagef("--beam %d must be at least 1, or 0 for the method's own", beam)
+		return usage.Errorf("--beam %d must be at least 1, or 0 for the method's own", beam)
 	}
 	return nil
 }
 
 func runEncode(ctx context.Context, s *streams, o encodeOptions) error {
-	if err := checkOutput(o.input, o.output); err != nil {
+	if err := output.Check(o.input, o.output); err != nil {
 		return err
 	}
 	b, r, err := o.load()
@@ -111,7 +115,7 @@ func runEncode(ctx context.Context, s *streams, o encodeOptions) error {
 		return err
 	}
 	defer w.Abort()
-	line := s.count(v.Len(), "rows")
+	line := s.Line(v.Len(), "rows")
 	defer line.Done()
 	buffer := make([]float32, streamRows*v.Dim())
 	for start := 0; start < v.Len(); start += streamRows {

@@ -39,9 +39,9 @@ func encodePictures(ctx context.Context, s *streams, o encodeOptions, b *bundle.
 	}
 	defer part.close()
 	if part.next > 0 {
-		s.remark("continuing after picture %d of %d", part.next, set.Len())
+		s.Remark("continuing after picture %d of %d", part.next, set.Len())
 	}
-	line := s.count(set.Len(), "pictures")
+	line := s.Line(set.Len(), "pictures")
 	defer line.Done()
 	for start := part.next; start < set.Len(); start += pictureBlock {
 		if err := encodeBlock(ctx, r, set, start, min(set.Len(), start+pictureBlock), options, part); err != nil {

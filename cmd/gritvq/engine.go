@@ -7,9 +7,12 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/gritvq/gritvq/internal/usage"
+
 	"github.com/gomlx/compute"
-	"github.com/gritvq/gritvq/engine"
 	"github.com/spf13/cobra"
+
+	"github.com/gritvq/gritvq/engine"
 )
 
 // engineFlag adds --backend.
@@ -20,7 +23,7 @@ func engineFlag(cmd *cobra.Command, into *string) {
 // useWorkers bounds the threads of the program; 0 leaves it all cores.
 func useWorkers(n int) error {
 	if n < 0 {
-		return usagef("--workers %d must be at least 1, or 0 for all cores", n)
+		return usage.Errorf("--workers %d must be at least 1, or 0 for all cores", n)
 	}
 	if n > 0 {
 		runtime.GOMAXPROCS(n)
@@ -34,7 +37,7 @@ func openEngine(value string) (compute.Backend, error) {
 	switch kind {
 	case "go":
 		if rest != "" {
-			return nil, usagef("--backend go takes no options; --workers bounds its threads")
+			return nil, usage.Errorf("--backend go takes no options; --workers bounds its threads")
 		}
 	case "xla":
 		var err error
@@ -43,7 +46,7 @@ func openEngine(value string) (compute.Backend, error) {
 		}
 		keepAutotuning(value)
 	default:
-		return nil, usagef("unknown backend %q: use go or xla[:plugin]", value)
+		return nil, usage.Errorf("unknown backend %q: use go or xla[:plugin]", value)
 	}
 	backend, err := engine.Open(value)
 	if err != nil {
@@ -62,7 +65,7 @@ const (
 // the engine's configuration.
 func xlaConfig(rest string) (string, error) {
 	if !xlaBuiltIn {
-		return "", usagef("this gritvq was built without XLA; build it with: %s", buildXLA)
+		return "", usage.Errorf("this gritvq was built without XLA; build it with: %s", buildXLA)
 	}
 	plugin, options, _ := strings.Cut(rest, ",")
 	if strings.ContainsRune(plugin, filepath.Separator) {

@@ -4,8 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/gritvq/gritvq/dataset"
 	"github.com/spf13/cobra"
+
+	"github.com/gritvq/gritvq/dataset"
 )
 
 // evalOptions is the command line of eval.
@@ -61,7 +62,7 @@ func runEval(ctx context.Context, s *streams, o evalOptions) error {
 	if _, err := scan(ctx, s, v); err != nil {
 		return err
 	}
-	line := s.count(v.Len(), "rows")
+	line := s.Line(v.Len(), "rows")
 	scores, _, err := r.Evaluate(ctx, v, dataset.All(v.Len()), c.options, func(done, _ int) {
 		line.Update(int64(done), "scored")
 	})

@@ -24,13 +24,13 @@ func evalPictures(ctx context.Context, s *streams, o evalOptions, b *bundle.Bund
 		return err
 	}
 	for _, sentence := range networks.Skipped() {
-		s.remark("%s", sentence)
+		s.Remark("%s", sentence)
 	}
 	engine, err := openEngine(o.backend)
 	if err != nil {
 		return err
 	}
-	line := s.count(set.Len(), "pictures")
+	line := s.Line(set.Len(), "pictures")
 	defer line.Done()
 	scores, _, err := picture.Evaluate(ctx, r, set, dataset.All(set.Len()), networks, picture.Options{
 		Options: tokenizer.Options{Levels: o.levels, Beam: o.beam}, Backend: engine, Entropy: b.Entropy,
@@ -47,7 +47,7 @@ func evalPictures(ctx context.Context, s *streams, o evalOptions, b *bundle.Bund
 		return err
 	}
 	for _, note := range scores.Notes {
-		s.remark("%s", note)
+		s.Remark("%s", note)
 	}
 	return nil
 }

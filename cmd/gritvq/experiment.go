@@ -9,7 +9,11 @@ import (
 	"math"
 	"time"
 
+	"github.com/gritvq/gritvq/internal/usage"
+	"github.com/gritvq/gritvq/report"
+
 	"github.com/gomlx/compute"
+
 	"github.com/gritvq/gritvq/artifact/bundle"
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/dataset/vectors"
@@ -91,7 +95,7 @@ func (e *experiment) importCodebook(ctx context.Context, s *streams, path string
 	defer v.Close()
 	m, err := tokenizer.New(e.config.Model, e.config.Quantizer, e.source.Vectors.Dim())
 	if err != nil {
-		return usageError{err}
+		return usage.Error{Err: err}
 	}
 	q := e.config.Quantizer
 	books := q.Levels
@@ -99,11 +103,11 @@ func (e *experiment) importCodebook(ctx context.Context, s *streams, path string
 		books = 1
 	}
 	if q.Parts > 1 {
-		return usagef("--init-codebook: a codebook can be imported for one part only, --parts is %d", q.Parts)
+		return usage.Errorf("--init-codebook: a codebook can be imported for one part only, --parts is %d", q.Parts)
 	}
 	if v.Len() != q.Codes*books || v.Dim() != m.Dim() {
 		return fmt.Errorf("%s has shape (%d, %d), the tokenizer starts from (%d, %d): %s of %d codes; change --codes, --levels or --dim",
-			path, v.Len(), v.Dim(), q.Codes*books, m.Dim(), counted(books, "level"), q.Codes)
+			path, v.Len(), v.Dim(), q.Codes*books, m.Dim(), report.Counted(books, "level"), q.Codes)
 	}
 	values := make([]float32, v.Len()*v.Dim())
 	if err := v.Rows(0, v.Len(), values); err != nil {
@@ -184,7 +188,7 @@ func (e *experiment) score(ctx context.Context, s *streams, trainer *vqtrain.Tra
 		return e.scorePictures(ctx, s, result)
 	}
 	rows := e.source.Train.Head(scoredRows)
-	line := s.count(rows.Len()+e.source.Held.Len(), "rows")
+	line := s.Line(rows.Len()+e.source.Held.Len(), "rows")
 	defer line.Done()
 	scores, usage, err := result.runtime.Evaluate(ctx, e.source.Vectors, rows, tokenizer.Options{}, func(done, _ int) {
 		line.Update(int64(done), "scored")

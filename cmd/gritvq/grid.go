@@ -6,11 +6,15 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/gritvq/gritvq/internal/output"
+	"github.com/gritvq/gritvq/internal/usage"
+
+	"github.com/spf13/cobra"
+
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/task/picture"
 	"github.com/gritvq/gritvq/task/picture/draw"
 	"github.com/gritvq/gritvq/tokenizer"
-	"github.com/spf13/cobra"
 )
 
 // gridOptions is the command line of grid.
@@ -60,11 +64,11 @@ const sheetPictures = 512
 func runGrid(ctx context.Context, s *streams, o gridOptions) error {
 	switch {
 	case !strings.EqualFold(filepath.Ext(o.output), ".png"):
-		return usagef("%s: pictures are written as .png", o.output)
+		return usage.Errorf("%s: pictures are written as .png", o.output)
 	case o.images < 1 || o.codes < 0:
-		return usagef("--images must be at least 1 and --codes not negative")
+		return usage.Errorf("--images must be at least 1 and --codes not negative")
 	}
-	if err := checkOutput(o.input, o.output); err != nil {
+	if err := output.Check(o.input, o.output); err != nil {
 		return err
 	}
 	b, r, err := openRuntime(o.bundle, o.backend, o.workers)

@@ -3,8 +3,11 @@ package main
 import (
 	"context"
 
-	"github.com/gritvq/gritvq/task/catalogue"
+	"github.com/gritvq/gritvq/internal/usage"
+
 	"github.com/spf13/cobra"
+
+	"github.com/gritvq/gritvq/task/catalogue"
 )
 
 // idsOptions is the command line of ids.
@@ -63,7 +66,7 @@ as --name says.
   gritvq ids show ids 37`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef("ids needs EMBEDDINGS: gritvq %s", cmd.Use)
+				return usage.Errorf("ids needs EMBEDDINGS: gritvq %s", cmd.Use)
 			}
 			return nil
 		},
@@ -150,7 +153,7 @@ share most of it.`,
   gritvq ids show ids --item 845`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef("show needs DIR: gritvq ids %s", cmd.Use)
+				return usage.Errorf("show needs DIR: gritvq ids %s", cmd.Use)
 			}
 			return nil
 		},

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/gritvq/gritvq/report"
+
 	"github.com/gritvq/gritvq/dataset/interactions"
 	"github.com/gritvq/gritvq/task/catalogue"
 )
@@ -27,7 +29,7 @@ func runIDsAdd(ctx context.Context, s *streams, o idsAddOptions) error {
 		return err
 	}
 	if old.Len() < table.Len() {
-		return fmt.Errorf("%s has %s, the table %d; restore it, or make the IDs anew", filepath.Join(o.dir, idsItems), counted(old.Len(), "item"), table.Len())
+		return fmt.Errorf("%s has %s, the table %d; restore it, or make the IDs anew", filepath.Join(o.dir, idsItems), report.Counted(old.Len(), "item"), table.Len())
 	}
 	staging, err := os.MkdirTemp("", "gritvq-ids-*")
 	if err != nil {
@@ -64,7 +66,7 @@ func runIDsAdd(ctx context.Context, s *streams, o idsAddOptions) error {
 		return err
 	}
 	if now := lastVocab(table); now > then {
-		s.remark("note: up to %d items now have the same codes: models trained on earlier versions leave out those beyond %d (gritvq ids --spare keeps numbers free)", now, then)
+		s.Remark("note: up to %d items now have the same codes: models trained on earlier versions leave out those beyond %d (gritvq ids --spare keeps numbers free)", now, then)
 	}
 	// The items first: names without IDs do no harm, IDs without names would.
 	if err := writeItems(o.dir, items); err != nil {

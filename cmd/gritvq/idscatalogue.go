@@ -11,6 +11,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gritvq/gritvq/internal/usage"
+	"github.com/gritvq/gritvq/report"
+
 	"github.com/gritvq/gritvq/dataset/interactions"
 	"github.com/gritvq/gritvq/dataset/vectors"
 	"github.com/gritvq/gritvq/internal/atomicfile"
@@ -48,7 +51,7 @@ type itemSource struct {
 func (c *itemSource) read(ctx context.Context, s *streams) error {
 	if isItems(c.input) {
 		if c.itemsAt != "" {
-			return usagef("%s names the items itself; leave --items out", c.input)
+			return usage.Errorf("%s names the items itself; leave --items out", c.input)
 		}
 		list, err := interactions.ReadItems(ctx, c.input)
 		if err != nil {
@@ -85,7 +88,7 @@ func (c *itemSource) read(ctx context.Context, s *streams) error {
 		return err
 	}
 	if list.Len() != v.Len() {
-		return fmt.Errorf("%s has %s, %s has %s; give one row an item", c.itemsAt, counted(list.Len(), "item"), c.input, counted(v.Len(), "row"))
+		return fmt.Errorf("%s has %s, %s has %s; give one row an item", c.itemsAt, report.Counted(list.Len(), "item"), c.input, report.Counted(v.Len(), "row"))
 	}
 	c.items = list.Items
 	return nil
@@ -98,7 +101,7 @@ func (c *itemSource) nameRows(ctx context.Context, s *streams, rows int) error {
 		list, err := interactions.ReadItems(ctx, c.input)
 		if err == nil {
 			c.items = list.Items
-			s.remark("%s names its items itself, such as %q; --items would name them otherwise", c.input, c.items[0].ID)
+			s.Remark("%s names its items itself, such as %q; --items would name them otherwise", c.input, c.items[0].ID)
 			return nil
 		}
 		if !errors.Is(err, interactions.ErrUnnamed) {
@@ -131,7 +134,7 @@ func (c *itemSource) countOn(table *catalogue.Table) (name string) {
 func checkItemRows(ctx context.Context, v *vectors.Vectors) error {
 	_, err := v.Scan(ctx, nil)
 	if bad, ok := errors.AsType[*vectors.NonFiniteError](err); ok {
-		return fmt.Errorf("row %d of %s holds NaN or Inf (%s), and every row is an item; embed it again, or leave the item out of all files", bad.Row, bad.Path, counted(bad.Count, "such row"))
+		return fmt.Errorf("row %d of %s holds NaN or Inf (%s), and every row is an item; embed it again, or leave the item out of all files", bad.Row, bad.Path, report.Counted(bad.Count, "such row"))
 	}
 	return err
 }
@@ -156,7 +159,7 @@ func embedTitles(s *streams, list []*itemSource) error {
 	if texts == nil {
 		return nil
 	}
-	s.remark("embedding %s by the words of their titles; a sentence encoder's embeddings give better IDs", counted(len(texts), "item"))
+	s.Remark("embedding %s by the words of their titles; a sentence encoder's embeddings give better IDs", report.Counted(len(texts), "item"))
 	encoder, err := catalogue.FitText(texts, textDim)
 	if err != nil {
 		return err

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/gritvq/gritvq/internal/output"
+
 	"github.com/gritvq/gritvq/artifact/bundle"
 	"github.com/gritvq/gritvq/index"
 	"github.com/gritvq/gritvq/internal/atomicfile"
@@ -113,7 +115,7 @@ func (l *learned) store(dir string) error {
 	if filepath.Clean(l.dir) == filepath.Clean(own) {
 		return nil
 	}
-	if err := makeDirectory(own); err != nil {
+	if err := output.MakeDir(own); err != nil {
 		return err
 	}
 	if err := bundle.Clear(own); err != nil {

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gritvq/gritvq/internal/usage"
+
 	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/train/vqtrain"
 	"github.com/gritvq/gritvq/vq"
@@ -37,15 +39,15 @@ func (o *idsOptions) chooseMethod() error {
 	method, given := o.settings.method, o.settings.flags.Changed
 	if !slices.Contains(names, method) {
 		if near := config.Nearest(method, names); near != "" {
-			return usagef("--method %s: did you mean %s?", method, near)
+			return usage.Errorf("--method %s: did you mean %s?", method, near)
 		}
 		slices.Sort(names)
-		return usagef("--method %s: use one of %s", method, strings.Join(names, ", "))
+		return usage.Errorf("--method %s: use one of %s", method, strings.Join(names, ", "))
 	}
 	if o.dense = method == denseIDs; o.dense {
 		for _, flag := range []string{"tokenizer", "config", "set"} {
 			if given(flag) {
-				return usagef("--method dense numbers the items and trains nothing; leave --%s out", flag)
+				return usage.Errorf("--method dense numbers the items and trains nothing; leave --%s out", flag)
 			}
 		}
 		return nil
@@ -53,7 +55,7 @@ func (o *idsOptions) chooseMethod() error {
 	if o.tokenizer != "" {
 		for _, flag := range []string{"method", "codes", "levels", "parts", "dim", "hidden", "steps", "batch", "preset", "config", "set", "seed"} {
 			if given(flag) {
-				return usagef("--tokenizer %s is used as it was trained; leave --%s out", o.tokenizer, flag)
+				return usage.Errorf("--tokenizer %s is used as it was trained; leave --%s out", o.tokenizer, flag)
 			}
 		}
 	}

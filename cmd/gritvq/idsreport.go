@@ -48,7 +48,7 @@ func writeIDsReport(dir string, t *catalogue.Table, items []interactions.Item, k
 
 // length says what IDs are made of.
 func length(t *catalogue.Table) string {
-	text := counted(t.Levels(), "code")
+	text := report.Counted(t.Levels(), "code")
 	if t.Method() == catalogue.Token {
 		text += " and a token"
 	}
@@ -258,14 +258,14 @@ func titled(items []interactions.Item) bool {
 func versionsText(t *catalogue.Table) string {
 	var text []string
 	for _, v := range t.Versions() {
-		text = append(text, fmt.Sprintf("version %d added %s", v.Number, counted(v.Added, "item")))
+		text = append(text, fmt.Sprintf("version %d added %s", v.Number, report.Counted(v.Added, "item")))
 	}
 	return "The table: " + strings.Join(text, ", ") + "."
 }
 
 // writeUnionReport makes the page of several catalogues.
 func writeUnionReport(dir string, list []*itemSource, tables []*catalogue.Table, whole *catalogue.Table, k coder, command string) error {
-	page := report.New("Semantic IDs of "+counted(len(list), "catalogue"), "Tokenizer: "+k.describe()+".")
+	page := report.New("Semantic IDs of "+report.Counted(len(list), "catalogue"), "Tokenizer: "+k.describe()+".")
 	note := "Each catalogue has its own table and report, in the directory of its name."
 	if whole != nil {
 		note = "One tokenizer for all. " + note + " The last row counts collisions and codes over all items together."

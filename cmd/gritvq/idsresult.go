@@ -49,12 +49,12 @@ func showIDs(s *streams, asJSON bool, dir string, k coder, t *catalogue.Table, a
 		return err
 	}
 	fmt.Fprintf(s.out, "\n%s: %s, version %d\ncollision rate: %s before, %s after; %s of the items share their codes, at most %d the same\nreport: %s\n",
-		dir, counted(t.Len(), "item"), t.Version(), report.Percent(r.Before, 2), report.Percent(r.After, 2), report.Percent(r.Stats.Before.Sharing, 2), r.Largest, r.Report)
+		dir, report.Counted(t.Len(), "item"), t.Version(), report.Percent(r.Before, 2), report.Percent(r.After, 2), report.Percent(r.Stats.Before.Sharing, 2), r.Largest, r.Report)
 	if r.Before > crowded {
-		s.remark("note: %s of the items share their codes, which say little then; more --codes or --levels tell items apart, if their embeddings do", report.Percent(r.Stats.Before.Sharing, 0))
+		s.Remark("note: %s of the items share their codes, which say little then; more --codes or --levels tell items apart, if their embeddings do", report.Percent(r.Stats.Before.Sharing, 0))
 	}
 	if r.After > 0 {
-		s.remark("%s of the items share an ID: no last code was free; --resolve token tells them apart, more codes or levels keep them so", report.Percent(r.Stats.After.Sharing, 2))
+		s.Remark("%s of the items share an ID: no last code was free; --resolve token tells them apart, more codes or levels keep them so", report.Percent(r.Stats.After.Sharing, 2))
 	}
 	return nil
 }

@@ -9,6 +9,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gritvq/gritvq/internal/output"
+	"github.com/gritvq/gritvq/internal/usage"
+	"github.com/gritvq/gritvq/report"
+
 	"github.com/gritvq/gritvq/artifact/bundle"
 	"github.com/gritvq/gritvq/task/catalogue"
 )
@@ -18,10 +22,10 @@ func runIDs(ctx context.Context, s *streams, o idsOptions) (err error) {
 		return err
 	}
 	if m := catalogue.Method(o.resolve); m != catalogue.Token && m != catalogue.Reassign {
-		return usagef("--resolve %s: use token or reassign", o.resolve)
+		return usage.Errorf("--resolve %s: use token or reassign", o.resolve)
 	}
 	if o.spare < 0 || o.spare > 0 && catalogue.Method(o.resolve) != catalogue.Token {
-		return usagef("--spare %d: use 0 or more, and only with --resolve token", o.spare)
+		return usage.Errorf("--spare %d: use 0 or more, and only with --resolve token", o.spare)
 	}
 	if err := o.chooseMethod(); err != nil {
 		return err
@@ -77,22 +81,22 @@ var (
 // check refuses directories that hold something which nobody asked to replace.
 func (o idsOptions) check(list []*itemSource) error {
 	for _, marker := range []string{catalogue.ManifestFile, catalogue.UnionFile} {
-		if present(filepath.Join(o.output, marker)) && !o.force {
+		if output.Present(filepath.Join(o.output, marker)) && !o.force {
 			return fmt.Errorf("%s holds a finished table; choose another directory, --force to replace it, or gritvq ids add for new items", o.output)
 		}
 	}
 	dirs, inputs, begun := directories(o.output, list), append(slices.Clone(o.inputs), o.items...), o.force
 	for _, dir := range dirs {
-		if err := refuseInput(inside(dir, slices.Concat(idsFiles, idsPassing)...), inputs...); err != nil {
+		if err := output.RefuseInput(output.Inside(dir, slices.Concat(idsFiles, idsPassing)...), inputs...); err != nil {
 			return err
 		}
-		begun = begun || present(filepath.Join(dir, idsTokenizer)) || present(filepath.Join(dir, catalogue.ManifestFile))
+		begun = begun || output.Present(filepath.Join(dir, idsTokenizer)) || output.Present(filepath.Join(dir, catalogue.ManifestFile))
 	}
 	for _, dir := range dirs {
 		if begun {
 			break
 		}
-		if err := refuseForeign(dir, "table of IDs", idsFiles...); err != nil {
+		if err := output.RefuseForeign(dir, "table of IDs", idsFiles...); err != nil {
 			return err
 		}
 	}
@@ -113,11 +117,11 @@ func directories(output string, list []*itemSource) []string {
 // catalogues lists the inputs, with the directories of their tables.
 func (o idsOptions) catalogues() ([]*itemSource, error) {
 	if len(o.items) > 0 && len(o.items) != len(o.inputs) {
-		return nil, usagef("%s and %d of --items: give one a catalogue, or none", counted(len(o.inputs), "catalogue"), len(o.items))
+		return nil, usage.Errorf("%s and %d of --items: give one a catalogue, or none", report.Counted(len(o.inputs), "catalogue"), len(o.items))
 	}
 	if len(o.inputs) == 1 {
 		if len(o.names) > 0 || o.each {
-			return nil, usagef("--name and --each are for several catalogues; there is one")
+			return nil, usage.Errorf("--name and --each are for several catalogues; there is one")
 		}
 		return []*itemSource{{dir: o.output, input: o.inputs[0], itemsAt: strings.Join(o.items, "")}}, nil
 	}
@@ -126,10 +130,10 @@ func (o idsOptions) catalogues() ([]*itemSource, error) {
 		names = catalogueNames(o.inputs)
 	}
 	if len(names) != len(o.inputs) {
-		return nil, usagef("%s and %d of --name: give one a catalogue", counted(len(o.inputs), "catalogue"), len(names))
+		return nil, usage.Errorf("%s and %d of --name: give one a catalogue", report.Counted(len(o.inputs), "catalogue"), len(names))
 	}
 	if err := catalogue.CheckNames(append(slices.Clone(names), idsTokenizer)); err != nil {
-		return nil, usagef("%w; use --name, once a catalogue", err)
+		return nil, usage.Errorf("%w; use --name, once a catalogue", err)
 	}
 	var list []*itemSource
 	for i, input := range o.inputs {
@@ -165,7 +169,7 @@ func catalogueNames(inputs []string) []string {
 
 // makeDirectories makes those of the tables. The returned function removes what
 // came into them since, but for what a run goes on from or cannot make anew.
-func makeDirectories(output string, list []*itemSource) (discard func(), err error) {
+func makeDirectories(root string, list []*itemSource) (discard func(), err error) {
 	var made, fresh []string
 	discard = func() {
 		for _, path := range fresh {
@@ -175,14 +179,14 @@ func makeDirectories(output string, list []*itemSource) (discard func(), err err
 			os.Remove(dir) // only if empty
 		}
 	}
-	for _, dir := range directories(output, list) {
+	for _, dir := range directories(root, list) {
 		for _, name := range idsPassing {
-			if path := filepath.Join(dir, name); !present(path) {
+			if path := filepath.Join(dir, name); !output.Present(path) {
 				fresh = append(fresh, path)
 			}
 		}
 		_, missing := os.Stat(dir)
-		if err := makeDirectory(dir); err != nil {
+		if err := output.MakeDir(dir); err != nil {
 			discard()
 			return nil, err
 		}
@@ -235,7 +239,7 @@ func (o idsOptions) coder(ctx context.Context, s *streams, dir, vectors string) 
 func (o idsOptions) numbering(stream, streams int) (coder, error) {
 	levels, codes := o.settings.levels*o.settings.parts, o.settings.codes
 	if levels < 1 || codes < 2 {
-		return nil, usagef("--levels %d --codes %d: use at least 1 and 2", levels, codes)
+		return nil, usage.Errorf("--levels %d --codes %d: use at least 1 and 2", levels, codes)
 	}
 	return numbered{catalogue.Numbering{Seed: o.settings.seed, Stream: stream, Streams: streams}, slices.Repeat([]int{codes}, levels)}, nil
 }

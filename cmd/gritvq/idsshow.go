@@ -8,6 +8,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gritvq/gritvq/internal/usage"
+	"github.com/gritvq/gritvq/report"
+
 	"github.com/gritvq/gritvq/dataset/interactions"
 	"github.com/gritvq/gritvq/task/catalogue"
 )
@@ -35,7 +38,7 @@ type shownItem struct {
 
 func runIDsShow(ctx context.Context, s *streams, o idsShowOptions) error {
 	if o.limit < 1 {
-		return usagef("-k %d: list at least 1 item", o.limit)
+		return usage.Errorf("-k %d: list at least 1 item", o.limit)
 	}
 	table, err := catalogue.Load(o.dir)
 	if err != nil {
@@ -50,7 +53,7 @@ func runIDsShow(ctx context.Context, s *streams, o idsShowOptions) error {
 		return err
 	}
 	if known.Len() < table.Len() {
-		return fmt.Errorf("%s has %s, the table %d; restore it", filepath.Join(o.dir, idsItems), counted(known.Len(), "item"), table.Len())
+		return fmt.Errorf("%s has %s, the table %d; restore it", filepath.Join(o.dir, idsItems), report.Counted(known.Len(), "item"), table.Len())
 	}
 	rows := slices.Collect(table.Under(prefix))
 	if len(rows) == 0 {
@@ -76,7 +79,7 @@ func runIDsShow(ctx context.Context, s *streams, o idsShowOptions) error {
 func (o idsShowOptions) prefix(t *catalogue.Table) ([]uint32, error) {
 	if o.item != "" {
 		if len(o.codes) > 0 {
-			return nil, usagef("give codes or --item, not both")
+			return nil, usage.Errorf("give codes or --item, not both")
 		}
 		row, known := t.Row(o.item)
 		if !known {
@@ -93,13 +96,13 @@ func (o idsShowOptions) prefix(t *catalogue.Table) ([]uint32, error) {
 		for _, field := range strings.FieldsFunc(word, func(r rune) bool { return r == '-' || r == ',' }) {
 			code, err := strconv.ParseUint(field, 10, 32)
 			if err != nil {
-				return nil, usagef("%q is no code; give numbers such as 37 120 or 37-120", field)
+				return nil, usage.Errorf("%q is no code; give numbers such as 37 120 or 37-120", field)
 			}
 			prefix = append(prefix, uint32(code))
 		}
 	}
 	if len(prefix) > t.Width() {
-		return nil, usagef("%s codes for IDs of %d; give fewer", codesText(prefix), t.Width())
+		return nil, usage.Errorf("%s codes for IDs of %d; give fewer", codesText(prefix), t.Width())
 	}
 	return prefix, nil
 }
@@ -114,7 +117,7 @@ func (o idsShowOptions) print(s *streams, t *catalogue.Table, known *interaction
 	if len(prefix) > 0 {
 		below = "IDs that begin with " + codesText(prefix)
 	}
-	fmt.Fprintf(s.out, "%s: %s", below, counted(len(rows), "item"))
+	fmt.Fprintf(s.out, "%s: %s", below, report.Counted(len(rows), "item"))
 	if typical := words.Typical(rows, shownWords); len(typical) > 0 {
 		fmt.Fprintf(s.out, "; typical words: %s", strings.Join(typical, ", "))
 	}

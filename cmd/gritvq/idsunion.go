@@ -33,7 +33,7 @@ func (o idsOptions) runUnion(ctx context.Context, s *streams, list []*itemSource
 		case o.dense:
 			k, err = o.numbering(i, len(list))
 		case k == nil:
-			s.remark("%s:", c.name)
+			s.Remark("%s:", c.name)
 			k, err = o.coder(ctx, s, c.dir, c.vectors)
 		}
 		if err != nil {

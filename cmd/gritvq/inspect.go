@@ -7,11 +7,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/gritvq/gritvq/artifact/bundle"
 	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/weights"
-	"github.com/spf13/cobra"
 )
 
 // inspectOptions is the command line of inspect.

@@ -37,7 +37,7 @@ func (p *learnProgress) step(r train.Record) {
 	if r.Scores != nil {
 		p.scores = fmt.Sprintf("  validation recall@10 %s NDCG@10 %s", report.Number(r.Scores["recall@10"], 4), report.Number(r.Scores["ndcg@10"], 4))
 		if !p.s.terminal {
-			p.s.remark("step %d%s", r.Step, p.scores)
+			p.s.Remark("step %d%s", r.Step, p.scores)
 		}
 	}
 	if r.Event != "" {

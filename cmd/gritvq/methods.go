@@ -3,8 +3,9 @@ package main
 import (
 	"fmt"
 
-	"github.com/gritvq/gritvq/vq"
 	"github.com/spf13/cobra"
+
+	"github.com/gritvq/gritvq/vq"
 )
 
 type methodsOptions struct {

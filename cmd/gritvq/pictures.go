@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gritvq/gritvq/internal/usage"
+
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/dataset/images"
 	"github.com/gritvq/gritvq/feature"
@@ -36,7 +38,7 @@ func isPictures(path string) bool {
 
 // openPictures opens a set of pictures as squares; damaged ones are named once.
 func openPictures(ctx context.Context, s *streams, path string, c tokenizer.Image, workers int) (*images.Set, error) {
-	line := s.count(0, "files")
+	line := s.Line(0, "files")
 	defer line.Done()
 	return images.Open(ctx, path, images.Options{Size: c.Size, Short: c.Short, Workers: workers,
 		Progress: func(done, total int64) {
@@ -45,7 +47,7 @@ func openPictures(ctx context.Context, s *streams, path string, c tokenizer.Imag
 			}
 			line.Update(done, "of "+path+" read")
 		},
-		Warn: func(d images.Damage) { s.remark("%v; it is left out", &d) },
+		Warn: func(d images.Damage) { s.Remark("%v; it is left out", &d) },
 	})
 }
 
@@ -106,7 +108,7 @@ func perceptual(s *streams, o trainOptions, c *vqtrain.Config) (*feature.LPIPS, 
 		if explicit {
 			return nil, fmt.Errorf("the perceptual loss needs a file lpips*.safetensors: name its directory with --metrics, or pass --perceptual 0")
 		}
-		s.remark("training without a perceptual loss: no network was given (--metrics DIR)")
+		s.Remark("training without a perceptual loss: no network was given (--metrics DIR)")
 		return nil, nil
 	}
 	network, err := feature.LoadLPIPS(files[0])
@@ -116,14 +118,14 @@ func perceptual(s *streams, o trainOptions, c *vqtrain.Config) (*feature.LPIPS, 
 	if !explicit {
 		c.Train.Perceptual = defaultPerceptual
 	}
-	s.remark("perceptual loss: %s at weight %g", network.Name(), c.Train.Perceptual)
+	s.Remark("perceptual loss: %s at weight %g", network.Name(), c.Train.Perceptual)
 	return network, nil
 }
 
 // scorePictures evaluates the trained weights on held-out and training pictures.
 func (e *experiment) scorePictures(ctx context.Context, s *streams, result *outcome) error {
 	rows := e.source.Train.Head(scoredPictures)
-	line := s.count(rows.Len()+e.source.Held.Len(), "pictures")
+	line := s.Line(rows.Len()+e.source.Held.Len(), "pictures")
 	defer line.Done()
 	done := 0
 	count := func(p tokenizer.Pair) error {
@@ -206,7 +208,7 @@ func (o *settings) applyPictureFlags(c *vqtrain.Config) error {
 	if given("width") {
 		widths, err := parseWidths(o.picture.widths)
 		if err != nil || len(widths) == 0 {
-			return usagef("--width %s: write channels such as 64,128,256", o.picture.widths)
+			return usage.Errorf("--width %s: write channels such as 64,128,256", o.picture.widths)
 		}
 		image.Widths = widths
 	}
@@ -219,9 +221,9 @@ func (o *settings) applyPictureFlags(c *vqtrain.Config) error {
 	}
 	switch {
 	case o.picture.down < 1 || 1<<stages != o.picture.down:
-		return usagef("--down %d is no power of two", o.picture.down)
+		return usage.Errorf("--down %d is no power of two", o.picture.down)
 	case given("width") && image.Down() != o.picture.down:
-		return usagef("--down %d needs %d widths, --width has %d", o.picture.down, stages+1, len(image.Widths))
+		return usage.Errorf("--down %d needs %d widths, --width has %d", o.picture.down, stages+1, len(image.Widths))
 	}
 	for len(image.Widths) <= stages {
 		image.Widths = append(image.Widths, image.Widths[len(image.Widths)-1])
@@ -234,9 +236,9 @@ func (o *settings) applyPictureFlags(c *vqtrain.Config) error {
 func (o *settings) checkKind(c vqtrain.Config, input string) error {
 	switch pictures := isPictures(input); {
 	case pictures && !c.Model.Pictures():
-		return usagef("%s holds pictures, and model.image.size is 0; the configuration is for vectors", input)
+		return usage.Errorf("%s holds pictures, and model.image.size is 0; the configuration is for vectors", input)
 	case !pictures && c.Model.Pictures():
-		return usagef("%s is a file of vectors, and the settings are for pictures", input)
+		return usage.Errorf("%s is a file of vectors, and the settings are for pictures", input)
 	}
 	return nil
 }

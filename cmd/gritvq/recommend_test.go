@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gritvq/gritvq/internal/usage"
+
 	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/task/recommend"
@@ -61,7 +63,7 @@ func TestRecommendSettings(t *testing.T) {
 	}
 	for _, args := range [][]string{{"--set", "model.item_layers=1"}, {"--model", "dual", "--set", "beam=3"}, {"--model", "dual", "--batch", "1"}} {
 		_, err := recommendSettings(t, args...)
-		if _, usage := errors.AsType[usageError](err); !usage {
+		if _, usage := errors.AsType[usage.Error](err); !usage {
 			t.Errorf("%v gave %v", args, err)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gritvq/gritvq/internal/usage"
+
 	"github.com/gritvq/gritvq/dataset/interactions"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task/catalogue"
@@ -17,10 +19,10 @@ import (
 
 func runRecommendAsk(ctx context.Context, s *streams, o recommendAskOptions) error {
 	if o.count < 1 {
-		return usagef("-k %d must be at least 1", o.count)
+		return usage.Errorf("-k %d must be at least 1", o.count)
 	}
 	if o.beam < 1 {
-		return usagef("--beam %d must be at least 1", o.beam)
+		return usage.Errorf("--beam %d must be at least 1", o.beam)
 	}
 	if err := o.search.check(); err != nil {
 		return err
@@ -33,7 +35,7 @@ func runRecommendAsk(ctx context.Context, s *streams, o recommendAskOptions) err
 		return err
 	}
 	if r.Config.Kind() == "dual" && o.user != "" {
-		return usagef("--user %s: a dual encoder goes by the history alone; leave it out", o.user)
+		return usage.Errorf("--user %s: a dual encoder goes by the history alone; leave it out", o.user)
 	}
 	var titles string
 	if r.Table, titles, err = o.search.catalogue(s, o.dir, r.Table); err != nil {
@@ -76,7 +78,7 @@ func runRecommendAsk(ctx context.Context, s *streams, o recommendAskOptions) err
 		return err
 	}
 	if found := len(lists[0]); found < o.count && o.search.index != "" && found < r.Table.Len()-len(query.History) {
-		s.remark("note: %d of %d were found where --search %s looked; a larger --effort looks further", found, o.count, o.search.index)
+		s.Remark("note: %d of %d were found where --search %s looked; a larger --effort looks further", found, o.count, o.search.index)
 	}
 	answers := newAnswers(r.Table, r.Model.Score(), times.answer)
 	for _, item := range lists[0] {
@@ -94,7 +96,7 @@ func itemNames(list string) ([]string, error) {
 	in.TrimLeadingSpace = true
 	names, err := in.Read()
 	if err != nil {
-		return nil, usagef(`--history %s: write item,item,"an item, with a comma"`, list)
+		return nil, usage.Errorf(`--history %s: write item,item,"an item, with a comma"`, list)
 	}
 	for i := range names {
 		names[i] = strings.TrimSpace(names[i])
@@ -150,6 +152,6 @@ func (a *answers) show(ctx context.Context, s *streams, dir string, asJSON bool)
 	if err := t.Text(s.out); err != nil {
 		return err
 	}
-	s.remark("%s ms for an answer, once loaded", report.Number(a.Time, 3))
+	s.Remark("%s ms for an answer, once loaded", report.Number(a.Time, 3))
 	return nil
 }

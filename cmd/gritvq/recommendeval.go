@@ -9,6 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gritvq/gritvq/internal/output"
+	"github.com/gritvq/gritvq/internal/usage"
+
 	"github.com/spf13/cobra"
 
 	"github.com/gritvq/gritvq/eval"
@@ -34,13 +37,13 @@ func (f *searchFlags) add(cmd *cobra.Command) {
 
 func (f searchFlags) check() error {
 	if f.index != "" && !slices.Contains(twotower.Indexes, f.index) {
-		return usagef("--search %s: use %s", f.index, strings.Join(twotower.Indexes, ", "))
+		return usage.Errorf("--search %s: use %s", f.index, strings.Join(twotower.Indexes, ", "))
 	}
 	if f.effort < 0 {
-		return usagef("--effort %d must not be negative", f.effort)
+		return usage.Errorf("--effort %d must not be negative", f.effort)
 	}
 	if f.effort > 0 && (f.index == "" || f.index == twotower.Indexes[0]) {
-		return usagef("--effort %d is for --search ivf or hnsw; an exact search looks at everything", f.effort)
+		return usage.Errorf("--effort %d is for --search ivf or hnsw; an exact search looks at everything", f.effort)
 	}
 	return nil
 }
@@ -64,8 +67,8 @@ func (f searchFlags) catalogue(s *streams, dir string, trained *catalogue.Table)
 		return nil, "", err
 	}
 	if left := table.Len() - fitting.Len(); left > 0 {
-		s.remark("note: %s of %s cannot be found: so many have the same codes, and %s has numbers for %d; train again, with IDs that gritvq ids --spare leaves room in",
-			counted(left, "item"), f.ids, dir, lastVocab(trained))
+		s.Remark("note: %s of %s cannot be found: so many have the same codes, and %s has numbers for %d; train again, with IDs that gritvq ids --spare leaves room in",
+			report.Counted(left, "item"), f.ids, dir, lastVocab(trained))
 	}
 	return fitting, f.ids, nil
 }
@@ -82,7 +85,7 @@ func (f searchFlags) unreachable(dir string, err error) error {
 // suit refuses an index for a recommender that has none.
 func (f searchFlags) suit(r *recommend.Recommender) error {
 	if r.Config.Kind() == "generative" && (f.index != "" || f.effort != 0) {
-		return usagef("--search and --effort are for dual encoders, and this recommender is generative: a larger --beam finds more")
+		return usage.Errorf("--search and --effort are for dual encoders, and this recommender is generative: a larger --beam finds more")
 	}
 	return nil
 }
@@ -117,7 +120,7 @@ const timedAnswers = 100
 
 func runRecommendEval(ctx context.Context, s *streams, o recommendEvalOptions) error {
 	if o.beam < 0 || o.cold < 0 {
-		return usagef("--beam and --cold must not be negative")
+		return usage.Errorf("--beam and --cold must not be negative")
 	}
 	if err := o.search.check(); err != nil {
 		return err
@@ -193,7 +196,7 @@ func runRecommendEval(ctx context.Context, s *streams, o recommendEvalOptions) e
 	if o.json {
 		return s.writeJSON(out)
 	}
-	return out.show(s, fmt.Sprintf("%s whose item occurs at most %d times in training:", counted(cold.Len(), "user"), o.cold))
+	return out.show(s, fmt.Sprintf("%s whose item occurs at most %d times in training:", report.Counted(cold.Len(), "user"), o.cold))
 }
 
 // checkRanking refuses a file of ranks that could not be written in the end, or
@@ -203,20 +206,20 @@ func checkRanking(flag, path, dir string, inputs ...string) error {
 		return nil
 	}
 	if err := eval.CheckRankingName(path); err != nil {
-		return usagef("%s: %w", flag, err)
+		return usage.Errorf("%s: %w", flag, err)
 	}
 	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
-		return usagef("%s %s: there is no directory %s; make it first", flag, path, filepath.Dir(path))
+		return usage.Errorf("%s %s: there is no directory %s; make it first", flag, path, filepath.Dir(path))
 	}
-	model := append(inside(dir, modelFiles...), filepath.Join(dir, modeldir.IDsDir, catalogue.ParquetFile))
-	return refuseInput([]string{path}, append(model, inputs...)...)
+	model := append(output.Inside(dir, modelFiles...), filepath.Join(dir, modeldir.IDsDir, catalogue.ParquetFile))
+	return output.RefuseInput([]string{path}, append(model, inputs...)...)
 }
 
 // warnOfOtherData says that a model was trained on other data than it is scored
 // with: another file, another --core, other made-up searches.
 func warnOfOtherData(s *streams, dir string, m modeldir.Manifest, fingerprint string) {
 	if m.DataHash != "" && m.DataHash != fingerprint {
-		s.remark("note: %s was trained on other data than these (%s, or another part of it): what is asked for may be what it has learned from", dir, m.Data)
+		s.Remark("note: %s was trained on other data than these (%s, or another part of it): what is asked for may be what it has learned from", dir, m.Data)
 	}
 }
 

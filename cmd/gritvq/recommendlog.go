@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gritvq/gritvq/internal/usage"
+
 	"github.com/spf13/cobra"
 
 	"github.com/gritvq/gritvq/dataset/interactions"
@@ -35,7 +37,7 @@ func (o logOptions) check() error {
 // options are those of the package that reads logs.
 func (o logOptions) options() (interactions.Options, error) {
 	if o.core < 0 {
-		return interactions.Options{}, usagef("--core %d must not be negative", o.core)
+		return interactions.Options{}, usage.Errorf("--core %d must not be negative", o.core)
 	}
 	out := interactions.Options{MinUser: o.core, MinItem: o.core}
 	if o.columns == nil {
@@ -46,7 +48,7 @@ func (o logOptions) options() (interactions.Options, error) {
 		parts = append(parts, strings.TrimSpace(part))
 	}
 	if len(parts) < 2 || len(parts) > 3 || slices.Contains(parts, "") {
-		return out, usagef("--columns %s: name user, item and, unless it goes by a usual name, time, as in visitorid,itemid,timestamp or 1,2,4", strings.Join(o.columns, ","))
+		return out, usage.Errorf("--columns %s: name user, item and, unless it goes by a usual name, time, as in visitorid,itemid,timestamp or 1,2,4", strings.Join(o.columns, ","))
 	}
 	out.User, out.Item = parts[0], parts[1]
 	if len(parts) == 3 {
@@ -69,10 +71,10 @@ func (o logOptions) open(ctx context.Context, s *streams) (*interactions.Log, er
 		return nil, err
 	}
 	if log.InFileOrder() {
-		s.remark("%s: rows are taken to be in chronological order", o.path)
+		s.Remark("%s: rows are taken to be in chronological order", o.path)
 	}
 	stats := log.Stats()
-	s.remark("%s: %s users, %s items, %s interactions; a user has %s in the mean and %s in the median", o.path, report.Count(stats.Users), report.Count(stats.Items),
+	s.Remark("%s: %s users, %s items, %s interactions; a user has %s in the mean and %s in the median", o.path, report.Count(stats.Users), report.Count(stats.Items),
 		report.Count(stats.Interactions), report.Number(stats.MeanLength, 3), report.Number(stats.MedianLength, 3))
 	return log, nil
 }

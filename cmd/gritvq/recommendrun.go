@@ -6,6 +6,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/gritvq/gritvq/internal/usage"
+
 	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/report"
@@ -20,7 +22,7 @@ import (
 func (o recommendTrainOptions) preset() (recommend.Config, error) {
 	c, err := recommend.Default(o.model)
 	if err != nil {
-		return nil, usagef("--model: %w", err)
+		return nil, usage.Errorf("--model: %w", err)
 	}
 	document, err := os.ReadFile(o.config)
 	if err != nil {
@@ -40,7 +42,7 @@ func (o recommendTrainOptions) preset() (recommend.Config, error) {
 	case len(fits) != 1 || fits[0].Kind() == o.model:
 		return c, nil
 	case o.given("model"):
-		return nil, usagef("%s is a configuration of a %s model: leave out --model %s, or give a file for that", o.config, fits[0].Kind(), o.model)
+		return nil, usage.Errorf("%s is a configuration of a %s model: leave out --model %s, or give a file for that", o.config, fits[0].Kind(), o.model)
 	}
 	return recommend.Default(fits[0].Kind())
 }
@@ -88,7 +90,7 @@ func runRecommendTrain(ctx context.Context, s *streams, o recommendTrainOptions)
 	if err != nil {
 		return err
 	}
-	s.remark("training on %s examples: IDs of %d codes, %s", report.Count(d.Examples()), table.Width(), m)
+	s.Remark("training on %s examples: IDs of %d codes, %s", report.Count(d.Examples()), table.Width(), m)
 	o.warnOfLongRun(s, backend, "gritvq recommend train")
 	fingerprint := d.Fingerprint()
 	watch := newLearnProgress(s, c.Training().Steps)

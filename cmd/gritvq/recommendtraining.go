@@ -7,6 +7,9 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/gritvq/gritvq/internal/output"
+	"github.com/gritvq/gritvq/internal/usage"
+
 	"github.com/gomlx/compute"
 	"github.com/spf13/cobra"
 
@@ -58,10 +61,10 @@ func (o modelTraining) settings(c any, t *train.Config, validate func() error) e
 	if o.config != "" {
 		document, err := os.ReadFile(o.config)
 		if err != nil {
-			return usagef("cannot read the configuration: %w", err)
+			return usage.Errorf("cannot read the configuration: %w", err)
 		}
 		if err := config.Decode(document, c); err != nil {
-			return usagef("%s: %w", o.config, err)
+			return usage.Errorf("%s: %w", o.config, err)
 		}
 	}
 	if o.given("steps") {
@@ -75,7 +78,7 @@ func (o modelTraining) settings(c any, t *train.Config, validate func() error) e
 	}
 	for _, assignment := range o.sets {
 		if err := config.Set(c, assignment); err != nil {
-			return usagef("--set %s: %w", assignment, err)
+			return usage.Errorf("--set %s: %w", assignment, err)
 		}
 	}
 	if t.Evaluate == preset.Evaluate && !named(o.sets, "train.evaluate") {
@@ -85,7 +88,7 @@ func (o modelTraining) settings(c any, t *train.Config, validate func() error) e
 		t.Schedule.Warmup = min(t.Schedule.Warmup, max(1, t.Steps/10))
 	}
 	if err := validate(); err != nil {
-		return usageError{err}
+		return usage.Error{Err: err}
 	}
 	return nil
 }
@@ -94,7 +97,7 @@ func (o modelTraining) settings(c any, t *train.Config, validate func() error) e
 // none of them up and no GPU.
 func (o modelTraining) warnOfLongRun(s *streams, backend compute.Backend, command string) {
 	if !weights.Compiles(backend) && !o.given("steps") && len(o.sets) == 0 && o.config == "" {
-		s.remark("note: the default network and budget are made for a GPU and take hours here; %s --help has sizes for a few cores", command)
+		s.Remark("note: the default network and budget are made for a GPU and take hours here; %s --help has sizes for a few cores", command)
 	}
 }
 
@@ -105,34 +108,34 @@ var modelFiles = []string{modeldir.ManifestFile, modeldir.ModelFile, modeldir.Co
 // be it the IDs or one of the other inputs.
 func (o modelTraining) check(what, ids string, inputs ...string) error {
 	own := filepath.Join(o.output, modeldir.IDsDir)
-	if same(o.output, ids) || same(own, ids) {
-		return usagef("-o %s would replace the IDs in %s; choose another directory", o.output, ids)
+	if output.Same(o.output, ids) || output.Same(own, ids) {
+		return usage.Errorf("-o %s would replace the IDs in %s; choose another directory", o.output, ids)
 	}
-	if err := refuseInput(inside(o.output, modelFiles...), inputs...); err != nil {
+	if err := output.RefuseInput(output.Inside(o.output, modelFiles...), inputs...); err != nil {
 		return err
 	}
 	made := modeldir.Made(o.output)
-	begun := present(o.checkpoint()) || train.IsLog(filepath.Join(o.output, train.LogFile)) // perhaps killed before its first checkpoint
+	begun := output.Present(o.checkpoint()) || train.IsLog(filepath.Join(o.output, train.LogFile)) // perhaps killed before its first checkpoint
 	switch {
-	case !made && !begun && present(own):
+	case !made && !begun && output.Present(own):
 		return fmt.Errorf("%s is there already and no %s's; choose another directory", own, what)
-	case !made && present(filepath.Join(o.output, modeldir.ManifestFile)):
+	case !made && output.Present(filepath.Join(o.output, modeldir.ManifestFile)):
 		return fmt.Errorf("%s holds something else than a %s; choose another directory", o.output, what)
 	case o.force:
 	case made:
 		return fmt.Errorf("%s holds a finished %s; choose another directory, or --force to replace it", o.output, what)
-	case present(o.checkpoint()) && !o.resume:
+	case output.Present(o.checkpoint()) && !o.resume:
 		return fmt.Errorf("%s holds an unfinished run; --resume continues it, --force starts over", o.output)
 	case begun:
 	default:
-		return refuseForeign(o.output, what, modelFiles...)
+		return output.RefuseForeign(o.output, what, modelFiles...)
 	}
 	return nil
 }
 
 // claim makes the directory and, with --force, clears it.
 func (o modelTraining) claim() error {
-	if err := makeDirectory(o.output); err != nil || !o.force {
+	if err := output.MakeDir(o.output); err != nil || !o.force {
 		return err
 	}
 	if err := removeIfPresent(filepath.Join(o.output, modeldir.ManifestFile)); err != nil {
@@ -145,12 +148,6 @@ func (o modelTraining) checkpoint() string { return filepath.Join(o.output, trai
 
 // resumes says whether a checkpoint is to be continued.
 func (o modelTraining) resumes() bool { return o.resume && !o.force }
-
-// present says whether there is a file.
-func present(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
 
 func removeIfPresent(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/gritvq/gritvq/internal/usage"
+
 	"github.com/gritvq/gritvq/dataset/interactions"
 	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/report"
@@ -32,10 +34,10 @@ func openSearches(ctx context.Context, s *streams, source retrieval.Source, dir 
 		return nil, err
 	}
 	count := func(part interactions.Part) string { return report.Count(len(d.Queries(part))) }
-	s.remark("%s: %s searches to learn from with %s answers, %s for validation, %s for testing, over %s", source, count(interactions.TrainPart),
-		report.Count(d.Pairs()), count(interactions.ValidationPart), count(interactions.TestPart), counted(table.Len(), "item"))
+	s.Remark("%s: %s searches to learn from with %s answers, %s for validation, %s for testing, over %s", source, count(interactions.TrainPart),
+		report.Count(d.Pairs()), count(interactions.ValidationPart), count(interactions.TestPart), report.Counted(table.Len(), "item"))
 	if queries.Unanswered > 0 {
-		s.remark("left out for want of an answer: %s", report.Count(queries.Unanswered))
+		s.Remark("left out for want of an answer: %s", report.Count(queries.Unanswered))
 	}
 	return d, nil
 }
@@ -114,7 +116,7 @@ type searchScores struct {
 
 func runRetrieveEval(ctx context.Context, s *streams, o retrieveEvalOptions) error {
 	if o.depth < 1 || o.cold < 0 {
-		return usagef("--depth must be at least 1 and --cold not negative")
+		return usage.Errorf("--depth must be at least 1 and --cold not negative")
 	}
 	if err := o.search.check(); err != nil {
 		return err
@@ -184,14 +186,14 @@ func runRetrieveEval(ctx context.Context, s *streams, o retrieveEvalOptions) err
 	}
 	seen := "do not occur in training"
 	if o.cold > 0 {
-		seen = fmt.Sprintf("occur at most %s in training", counted(o.cold, "time"))
+		seen = fmt.Sprintf("occur at most %s in training", report.Counted(o.cold, "time"))
 	}
 	return out.show(s, fmt.Sprintf("searches whose answers %s: %s", seen, report.Count(cold.Len())))
 }
 
 func runRetrieveAsk(ctx context.Context, s *streams, o retrieveAskOptions) error {
 	if o.count < 1 {
-		return usagef("-k %d must be at least 1", o.count)
+		return usage.Errorf("-k %d must be at least 1", o.count)
 	}
 	if err := o.search.check(); err != nil {
 		return err
@@ -205,7 +207,7 @@ func runRetrieveAsk(ctx context.Context, s *streams, o retrieveAskOptions) error
 		return err
 	}
 	if len(r.Model.Words(o.text)) == 0 {
-		return usagef("%q has no word to search for", o.text)
+		return usage.Errorf("%q has no word to search for", o.text)
 	}
 	backend, err := openEngine(o.backend)
 	if err != nil {

@@ -10,10 +10,13 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/gritvq/gritvq/config"
-	"github.com/gritvq/gritvq/train/vqtrain"
+	"github.com/gritvq/gritvq/internal/usage"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/gritvq/gritvq/config"
+	"github.com/gritvq/gritvq/train/vqtrain"
 )
 
 // Exit codes.
@@ -23,13 +26,6 @@ const (
 	exitUsage       = 2
 	exitInterrupted = 130
 )
-
-// usageError is a command line or configuration that cannot be meant.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 // execute runs one command line and returns the exit code.
 func execute(args []string, s *streams) int {
@@ -89,8 +85,8 @@ func explain(s *streams, err error, debugging bool) int {
 	case more || isPanic:
 		text = strings.TrimRight(first, ":; ") + " (--debug shows where)"
 	}
-	s.remark("gritvq: %s", text)
-	if _, usage := errors.AsType[usageError](err); usage {
+	s.Remark("gritvq: %s", text)
+	if _, usage := errors.AsType[usage.Error](err); usage {
 		return exitUsage
 	}
 	if errors.Is(err, vqtrain.ErrInterrupted) {
@@ -169,9 +165,9 @@ func unknownCommand(root *cobra.Command, name string) error {
 		}
 	}
 	if near := config.Nearest(name, names); near != "" {
-		return usagef("unknown command %q: did you mean %q?", name, near)
+		return usage.Errorf("unknown command %q: did you mean %q?", name, near)
 	}
-	return usagef("unknown command %q: the commands are %s", name, strings.Join(names, ", "))
+	return usage.Errorf("unknown command %q: the commands are %s", name, strings.Join(names, ", "))
 }
 
 // flagError turns the parser's complaint into a usage error with a suggestion.
@@ -180,17 +176,17 @@ func flagError(cmd *cobra.Command, err error) error {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		if near := config.Nearest(missing.GetSpecifiedName(), names); near != "" {
-			return usagef("unknown flag --%s: did you mean --%s?", missing.GetSpecifiedName(), near)
+			return usage.Errorf("unknown flag --%s: did you mean --%s?", missing.GetSpecifiedName(), near)
 		}
-		return usagef("unknown flag --%s: %s --help lists the flags", missing.GetSpecifiedName(), cmd.CommandPath())
+		return usage.Errorf("unknown flag --%s: %s --help lists the flags", missing.GetSpecifiedName(), cmd.CommandPath())
 	}
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		wanted := map[string]string{"int": "a whole number", "uint64": "a whole number that is not negative", "float64": "a number", "bool": "true or false"}
 		if kind := wanted[invalid.GetFlag().Value.Type()]; kind != "" {
-			return usagef("--%s %s: expected %s", invalid.GetFlag().Name, invalid.GetValue(), kind)
+			return usage.Errorf("--%s %s: expected %s", invalid.GetFlag().Name, invalid.GetValue(), kind)
 		}
 	}
-	return usageError{err}
+	return usage.Error{Err: err}
 }
 
 // arguments requires exactly the named arguments.
@@ -198,9 +194,9 @@ func arguments(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) < len(names):
-			return usagef("%s needs %s: %s", cmd.Name(), strings.Join(names[len(args):], " and "), synopsis(cmd))
+			return usage.Errorf("%s needs %s: %s", cmd.Name(), strings.Join(names[len(args):], " and "), synopsis(cmd))
 		case len(args) > len(names):
-			return usagef("%s does not take %q: %s", cmd.Name(), args[len(names)], synopsis(cmd))
+			return usage.Errorf("%s does not take %q: %s", cmd.Name(), args[len(names)], synopsis(cmd))
 		}
 		return nil
 	}
@@ -237,7 +233,7 @@ func outputFlag(cmd *cobra.Command, into *string, usage string) {
 // requireOutput reports a missing -o.
 func requireOutput(path, example string) error {
 	if path == "" {
-		return usagef("no output was named: add -o %s", example)
+		return usage.Errorf("no output was named: add -o %s", example)
 	}
 	return nil
 }

@@ -9,9 +9,12 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gritvq/gritvq/internal/usage"
+
+	"github.com/spf13/pflag"
+
 	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/train/vqtrain"
-	"github.com/spf13/pflag"
 )
 
 // settings are the flags of train, config and compare that make a configuration.
@@ -84,7 +87,7 @@ func (o *settings) document() ([]byte, error) {
 		if path, ok := errors.AsType[*fs.PathError](err); ok {
 			err = path.Err
 		}
-		return nil, usagef("cannot read the configuration %s: %w", o.file, err)
+		return nil, usage.Errorf("cannot read the configuration %s: %w", o.file, err)
 	}
 	return document, nil
 }
@@ -101,11 +104,11 @@ func (o *settings) configOf(method string, document []byte, finish func(*vqtrain
 	}
 	base, err := vqtrain.Preset(o.preset, method)
 	if err != nil {
-		return vqtrain.Config{}, usageError{err}
+		return vqtrain.Config{}, usage.Error{Err: err}
 	}
 	fitToSize(&layered, base, o.sets)
 	if err := layered.Validate(); err != nil {
-		return vqtrain.Config{}, usageError{err}
+		return vqtrain.Config{}, usage.Error{Err: err}
 	}
 	return layered, nil
 }
@@ -116,13 +119,13 @@ func (o *settings) configOf(method string, document []byte, finish func(*vqtrain
 func (o *settings) unsuited(method string, err error) error {
 	document, unread := o.document()
 	if unread != nil || document == nil {
-		return usageError{err}
+		return usage.Error{Err: err}
 	}
 	var file vqtrain.Config
 	if config.Decode(document, &file) != nil || file.Quantizer.Method == method {
-		return usageError{err}
+		return usage.Error{Err: err}
 	}
-	return usagef("%s: %w, or settings from: gritvq config --method %s", o.file, err, method)
+	return usage.Errorf("%s: %w, or settings from: gritvq config --method %s", o.file, err, method)
 }
 
 // layer applies file, flags and --set to the preset of a method.
@@ -133,14 +136,14 @@ func (o *settings) layer(method string, document []byte) (vqtrain.Config, error)
 	}
 	c, err := preset(o.preset, method)
 	if err != nil {
-		return c, usageError{err}
+		return c, usage.Error{Err: err}
 	}
 	if o.defaults != nil {
 		o.defaults(&c)
 	}
 	if document != nil {
 		if err := config.Decode(document, &c); err != nil {
-			return c, usagef("%s: %w", o.file, err)
+			return c, usage.Errorf("%s: %w", o.file, err)
 		}
 	}
 	if err := o.applyFlags(&c); err != nil {
@@ -148,11 +151,11 @@ func (o *settings) layer(method string, document []byte) (vqtrain.Config, error)
 	}
 	for _, assignment := range o.sets {
 		if err := config.Set(&c, assignment); err != nil {
-			return c, usagef("--set %s: %w", assignment, err)
+			return c, usage.Errorf("--set %s: %w", assignment, err)
 		}
 	}
 	if _, err := vqtrain.Preset(o.preset, c.Quantizer.Method); err != nil {
-		return c, usageError{err}
+		return c, usage.Error{Err: err}
 	}
 	return c, nil
 }
@@ -199,7 +202,7 @@ func parseWidths(text string) ([]int, error) {
 	for _, field := range strings.Split(text, ",") {
 		w, err := strconv.Atoi(strings.TrimSpace(field))
 		if err != nil || w < 1 {
-			return nil, usagef("--hidden %s: %q is no width; write numbers such as 512,256 or none", text, field)
+			return nil, usage.Errorf("--hidden %s: %q is no width; write numbers such as 512,256 or none", text, field)
 		}
 		widths = append(widths, w)
 	}

@@ -6,6 +6,6 @@ import "runtime"
 // kernels, so other CPUs lose nothing.
 func warnWithoutSIMD(s *streams) {
 	if !simdBuiltIn && runtime.GOARCH == "amd64" {
-		s.remark("gritvq: this build is about 20 times slower than it could be; build it with: GOEXPERIMENT=simd go build ./cmd/gritvq")
+		s.Remark("gritvq: this build is about 20 times slower than it could be; build it with: GOEXPERIMENT=simd go build ./cmd/gritvq")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/gritvq/gritvq/internal/progress"
+	"github.com/gritvq/gritvq/task"
 )
 
 // streams is where a command writes: results to out, progress and remarks to
@@ -35,8 +36,8 @@ func (w *resultWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// remark prints one line to err.
-func (s *streams) remark(format string, args ...any) {
+// Remark prints one line to err.
+func (s *streams) Remark(format string, args ...any) {
 	fmt.Fprintf(s.err, format+"\n", args...)
 }
 
@@ -45,8 +46,8 @@ func (s *streams) line(total int) *progress.Line {
 	return progress.New(s.err, int64(total), s.terminal)
 }
 
-// count starts a progress line for total units, such as "rows".
-func (s *streams) count(total int, units string) *progress.Line {
+// Line starts a progress line for total units, such as "rows".
+func (s *streams) Line(total int, units string) task.Line {
 	line := s.line(total)
 	line.Of(int64(total), units)
 	return line

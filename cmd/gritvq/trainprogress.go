@@ -46,7 +46,7 @@ func showStatus(s *streams, line *progress.Line, at int, text string) {
 	case s.terminal:
 		line.Update(int64(at), text+" …")
 	case compiling:
-		s.remark("%s", text)
+		s.Remark("%s", text)
 	}
 }
 
@@ -62,7 +62,7 @@ func notice(s *streams, line *progress.Line, text string) {
 		line.Println(text)
 		return
 	}
-	s.remark("%s", text)
+	s.Remark("%s", text)
 }
 
 func (p *trainProgress) step(r vqtrain.Record) {
@@ -92,7 +92,7 @@ func logStep(s *streams, line *progress.Line, last *time.Time, step, steps int, 
 	if left, ok := line.Left(); ok {
 		fields += "  ETA " + report.Duration(left.Round(time.Second))
 	}
-	s.remark("step %d/%d  %s", step, steps, fields)
+	s.Remark("step %d/%d  %s", step, steps, fields)
 }
 
 func (p *trainProgress) done() { p.line.Done() }

@@ -9,6 +9,10 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/gritvq/gritvq/internal/output"
+	"github.com/gritvq/gritvq/internal/usage"
+	"github.com/gritvq/gritvq/report"
+
 	"github.com/gritvq/gritvq/artifact/bundle"
 	"github.com/gritvq/gritvq/dataset/vectors"
 	"github.com/gritvq/gritvq/task/picture"
@@ -23,7 +27,7 @@ func runTrain(ctx context.Context, s *streams, o trainOptions) error {
 		return err
 	}
 	if o.held != "" && o.settings.flags.Changed("split") {
-		return usagef("--split and --val exclude each other: the held-out rows are those of %s", o.held)
+		return usage.Errorf("--split and --val exclude each other: the held-out rows are those of %s", o.held)
 	}
 	if err := o.settings.checkKind(c, o.input); err != nil {
 		return err
@@ -43,7 +47,7 @@ func runTrain(ctx context.Context, s *streams, o trainOptions) error {
 		return fmt.Errorf("%s holds an unfinished run; --resume continues it, --force starts over", o.output)
 	}
 	if state == bundle.Absent && !o.force {
-		if err := refuseForeign(o.output, "tokenizer", bundle.ConfigFile, bundle.ReportFile); err != nil {
+		if err := output.RefuseForeign(o.output, "tokenizer", bundle.ConfigFile, bundle.ReportFile); err != nil {
 			return err
 		}
 	}
@@ -83,9 +87,9 @@ func runTrain(ctx context.Context, s *streams, o trainOptions) error {
 		return err
 	}
 	e.started = func(step int) {
-		s.remark("training %s on %s of %s, %d held out", describeModel(c, source.Input()), counted(source.Train.Len(), itemName(c)), o.input, source.Held.Len())
+		s.Remark("training %s on %s of %s, %d held out", describeModel(c, source.Input()), report.Counted(source.Train.Len(), itemName(c)), o.input, source.Held.Len())
 		if step > 0 {
-			s.remark("continuing after step %d of %d", step, c.Train.Steps)
+			s.Remark("continuing after step %d of %d", step, c.Train.Steps)
 		}
 	}
 	watch := newTrainProgress(s, c.Train.Steps)
@@ -130,54 +134,11 @@ func heldName(path string) string {
 	return baseName(path)
 }
 
-// refuseForeign reports those of the named files that are in a directory which
-// nothing of what is to be made there has been made in: they are of other origin,
-// and would be replaced.
-func refuseForeign(dir, what string, names ...string) error {
-	for _, name := range names {
-		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
-			return fmt.Errorf("%s is there already and no %s's; choose another directory, or --force to replace it", filepath.Join(dir, name), what)
-		}
-	}
-	return nil
-}
-
-// refuseInput reports an input that is one of the files to be written.
-func refuseInput(targets []string, inputs ...string) error {
-	for _, target := range targets {
-		for _, input := range inputs {
-			if same(target, input) {
-				return usagef("%s is read, and would be replaced by what is made of it; choose another place for the output", input)
-			}
-		}
-	}
-	return nil
-}
-
-// inside are the paths of files in a directory.
-func inside(dir string, names ...string) []string {
-	paths := make([]string, len(names))
-	for i, name := range names {
-		paths[i] = filepath.Join(dir, name)
-	}
-	return paths
-}
-
-// same says whether two paths are of one file or directory.
-func same(a, b string) bool {
-	x, err := os.Stat(a)
-	if err != nil {
-		return false
-	}
-	y, err := os.Stat(b)
-	return err == nil && os.SameFile(x, y)
-}
-
 // claim prepares the output directory. The returned function undoes it after a
 // failure, unless there is a checkpoint to resume from.
 func claim(dir string, force bool) (discard func(), err error) {
 	_, missing := os.Stat(dir)
-	if err := makeDirectory(dir); err != nil {
+	if err := output.MakeDir(dir); err != nil {
 		return nil, err
 	}
 	discard = func() { // its own failures add nothing to the one being reported
@@ -252,6 +213,6 @@ func (e *experiment) showFinished(s *streams, o trainOptions) error {
 	if other != "" {
 		return fmt.Errorf("%s was finished with other %s; choose another directory, or --force to replace it", o.output, other)
 	}
-	s.remark("%s is already finished", o.output)
+	s.Remark("%s is already finished", o.output)
 	return showTrained(s, o, b.Manifest)
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/gritvq/gritvq/dataset/vectors"
-	"github.com/gritvq/gritvq/report"
 )
 
 // openVectors opens a file of vectors. Files that need a converted copy show its
@@ -28,7 +27,7 @@ func openVectors(ctx context.Context, s *streams, path string, drop bool) (v *ve
 		return nil, 0, err
 	}
 	if dropped > 0 {
-		s.remark("left out %d of %d rows of %s with NaN or Inf", dropped, view.Len()+dropped, path)
+		s.Remark("left out %d of %d rows of %s with NaN or Inf", dropped, view.Len()+dropped, path)
 	}
 	return view, dropped, nil
 }
@@ -52,14 +51,6 @@ func checkDimension(v *vectors.Vectors, want int) error {
 	return nil
 }
 
-// counted is a number with its noun: counted(2, "row") is "2 rows".
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return report.Count(n) + " " + noun + "s"
-}
-
 // baseName is a data set's name without its directory.
 func baseName(path string) string {
 	if strings.HasPrefix(path, "synthetic:") {
@@ -70,7 +61,7 @@ func baseName(path string) string {
 
 // scan summarises vectors with a progress line.
 func scan(ctx context.Context, s *streams, v *vectors.Vectors) (vectors.Stats, error) {
-	line := s.count(v.Len(), "rows")
+	line := s.Line(v.Len(), "rows")
 	defer line.Done()
 	return v.Scan(ctx, func(done, _ int) { line.Update(int64(done), "read") })
 }

@@ -47,7 +47,7 @@ func pictureChild(name, backendName string, steps int, set []string) error {
 		return err
 	}
 	c.Model.Image.Precision = "bf16"
-	c.Train.Steps, c.Train.Evaluate, c.Train.Log, c.Train.Save, c.Train.Average = steps, 0, 1<<30, 1<<30, 0
+	c.Train.Steps, c.Train.Evaluate, c.Train.Log, c.Train.Checkpoint, c.Train.Average = steps, 0, 1<<30, 1<<30, 0
 	c.Quantizer.Start = vq.Start{From: "data"}
 	c.Quantizer.Resets.Every = 0
 	for _, s := range append(scenario[1:], set...) {

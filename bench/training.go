@@ -52,7 +52,7 @@ func prepare(source, method string, steps int, step func(), set ...string) (_ *t
 	if err != nil {
 		return nil, err
 	}
-	c.Train.Steps, c.Train.Evaluate, c.Train.Log, c.Train.Save = steps, 0, 1<<30, 1<<30
+	c.Train.Steps, c.Train.Evaluate, c.Train.Log, c.Train.Checkpoint = steps, 0, 1<<30, 1<<30
 	c.Quantizer.Start.Warmup, c.Quantizer.Resets.Every = 0, 0
 	for _, s := range set {
 		if err := config.Set(&c, s); err != nil {

@@ -20,7 +20,7 @@ type Optimizer struct {
 	Beta2       float64 `yaml:"beta2" doc:"Adam: decay of the mean squared gradient."`
 	Epsilon     float64 `yaml:"epsilon" doc:"Added to the denominator."`
 	Momentum    float64 `yaml:"momentum" doc:"SGD."`
-	Decay       float64 `yaml:"weight_decay" doc:"Decay of the network's weights (decoupled for adamw, added to the gradient otherwise)."`
+	WeightDecay float64 `yaml:"weight_decay" doc:"Decay of the network's weights (decoupled for adamw, added to the gradient otherwise)."`
 	MixerDecay  float64 `yaml:"mixer_decay" doc:"The same for the mixer M."`
 	Accumulator float64 `yaml:"accumulator" doc:"Adagrad: initial squared gradient."`
 }
@@ -84,7 +84,7 @@ func (o Optimizer) Init(parameters weights.Set) weights.Set {
 func (o Optimizer) decay(g weights.Group) float64 {
 	switch g {
 	case weights.Network:
-		return o.Decay
+		return o.WeightDecay
 	case weights.Mixer:
 		return o.MixerDecay
 	}

@@ -67,7 +67,7 @@ func quantizer(t testing.TB, method string, parts int) vq.Config {
 		t.Fatal(err)
 	}
 	q.Codes, q.Levels, q.Parts, q.Start.From = 20, 3, parts, "data"
-	q.Mix.Rank = 4
+	q.Transform.Rank = 4
 	return q
 }
 

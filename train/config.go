@@ -17,17 +17,17 @@ import (
 
 // Config is how a model is trained.
 type Config struct {
-	Seed      uint64          `yaml:"seed" doc:"Decides initial weights, the order of the data and dropout."`
-	Steps     int             `yaml:"steps" doc:"Training steps."`
-	Batch     int             `yaml:"batch" doc:"Examples a step."`
-	Optimizer optim.Optimizer `yaml:"optimizer" doc:"How gradients become steps."`
-	Schedule  optim.Schedule  `yaml:"schedule" doc:"The learning rate over time."`
-	ClipNorm  float64         `yaml:"clip_norm" doc:"Bound on the global norm of the gradient (0: none)."`
-	Average   float64         `yaml:"average" doc:"Decay of the weight average used for evaluation and export (0: none)."`
-	Evaluate  int             `yaml:"evaluate" doc:"Steps between evaluations (0: only at the end)."`
-	Patience  int             `yaml:"patience" doc:"Stop after this many evaluations without improvement (0: never); the best weights are exported."`
-	Log       int             `yaml:"log" doc:"Steps between records of log.jsonl."`
-	Save      int             `yaml:"checkpoint" doc:"Steps between checkpoints; after three minutes there is one in any case."`
+	Seed       uint64          `yaml:"seed" doc:"Decides initial weights, the order of the data and dropout."`
+	Steps      int             `yaml:"steps" doc:"Training steps."`
+	Batch      int             `yaml:"batch" doc:"Examples a step."`
+	Optimizer  optim.Optimizer `yaml:"optimizer" doc:"How gradients become steps."`
+	Schedule   optim.Schedule  `yaml:"schedule" doc:"The learning rate over time."`
+	ClipNorm   float64         `yaml:"clip_norm" doc:"Bound on the global norm of the gradient (0: none)."`
+	Average    float64         `yaml:"average" doc:"Decay of the weight average used for evaluation and export (0: none)."`
+	Evaluate   int             `yaml:"evaluate" doc:"Steps between evaluations (0: only at the end)."`
+	Patience   int             `yaml:"patience" doc:"Stop after this many evaluations without improvement (0: never); the best weights are exported."`
+	Log        int             `yaml:"log" doc:"Steps between records of log.jsonl."`
+	Checkpoint int             `yaml:"checkpoint" doc:"Steps between checkpoints; after three minutes there is one in any case."`
 }
 
 // Validate reports the first setting that cannot work.
@@ -39,7 +39,7 @@ func (c Config) Validate() error {
 		return fmt.Errorf("train.average: %g must be at least 0 and below 1", c.Average)
 	case c.ClipNorm < 0 || c.Evaluate < 0 || c.Patience < 0:
 		return fmt.Errorf("train: clip_norm, evaluate and patience must not be negative")
-	case c.Log < 1 || c.Save < 1:
+	case c.Log < 1 || c.Checkpoint < 1:
 		return fmt.Errorf("train: log and checkpoint must be at least 1")
 	}
 	if err := c.Optimizer.Validate(); err != nil {

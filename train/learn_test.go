@@ -51,7 +51,7 @@ func regression(poison int64) Problem {
 
 func settings() Config {
 	return Config{Seed: 1, Steps: 120, Batch: 16, Optimizer: optim.Optimizer{Name: "adam", Rate: 0.2, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8},
-		Schedule: optim.Schedule{Kind: "cosine", Warmup: 5}, ClipNorm: 10, Average: 0.9, Evaluate: 20, Log: 10, Save: 13}
+		Schedule: optim.Schedule{Kind: "cosine", Warmup: 5}, ClipNorm: 10, Average: 0.9, Evaluate: 20, Log: 10, Checkpoint: 13}
 }
 
 func TestRunLearns(t *testing.T) {

@@ -94,7 +94,7 @@ func (t *trainer) run(ctx context.Context) (*Result, error) {
 	}
 	feed := dataset.NewPrefetcher(ctx, int64(t.state.Step), int64(config.Steps), 2, t.problem.Batch, func(x []*tensors.Tensor) { finalize(x) })
 	defer feed.Close()
-	rhythm := checkpoint.NewRhythm(config.Save)
+	rhythm := checkpoint.NewRhythm(config.Checkpoint)
 	for t.state.Step < config.Steps && !t.state.Stopped {
 		inputs, err := feed.Next(ctx)
 		if err == nil {

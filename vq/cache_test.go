@@ -15,7 +15,7 @@ import (
 // the cache filled with the usable codes.
 func cached(t *testing.T, kind transform.Kind, gradient string) (with, without fixture) {
 	c := small(t, "grit", 2)
-	c.Mix.Kind, c.Mix.RowNorm = kind, transform.RowNormGain
+	c.Transform.Kind, c.Transform.RowNorm = kind, transform.RowNormGain
 	c.Loss.Codebook, c.Loss.Commitment = 1, 0.25
 	without = newFixture(t, c, 3, 4) // fewer rows than codes: rows are gathered live
 	c.Cache = Cache{Period: 4, Gradient: gradient}
@@ -88,7 +88,7 @@ func TestAccumulatedGradientReachesTheParameters(t *testing.T) {
 		with, without := cached(t, kind, "accumulate")
 		for _, f := range []*fixture{&with, &without} {
 			q := f.q.(*Residual)
-			q.config.Loss.Usage, q.config.Loss.Threshold = 0.5, 0.9
+			q.config.Loss.Usage, q.config.Loss.UsageThreshold = 0.5, 0.9
 			q.book = codebook{config: q.config, dim: q.dim}
 		}
 		weight := random(newRand(8), 4, 3)

@@ -38,7 +38,7 @@ func (r *chosenReference) bookOf(in gradtest.Inputs, level string) (book matrix,
 	if r.config.Method != "hypervq" {
 		return codes, func(x []float64) []float64 { return x }
 	}
-	root, scale := math.Sqrt(r.config.Curve), in[level+"/state/scale"].Data[0]
+	root, scale := math.Sqrt(r.config.Curvature), in[level+"/state/scale"].Data[0]
 	book = matrix{nil, r.d}
 	for k := range codes.rows() {
 		length, offset := math.Sqrt(dot(codes.row(k), codes.row(k))), in[level+"/feature/offset"].Data[k]
@@ -65,7 +65,7 @@ func (r *chosenReference) logit(in gradtest.Inputs, level string, rest []float64
 	case "ibq":
 		return dot(code, rest)
 	}
-	c, scale, offset := r.config.Curve, in[level+"/state/scale"].Data[0], in[level+"/feature/offset"].Data[k]
+	c, scale, offset := r.config.Curvature, in[level+"/state/scale"].Data[0], in[level+"/feature/offset"].Data[k]
 	root, far, normal := math.Sqrt(c), math.Sqrt(dot(rest, rest))/scale, math.Sqrt(dot(code, code))
 	x := make([]float64, r.d) // exp0(clip z)
 	for j := range x {
@@ -181,7 +181,7 @@ var chosenMethods = []string{"gumbel", "ibq", "hypervq"}
 // chosenConfig is small, with losses heavy enough to be seen.
 func chosenConfig(t testing.TB, method string, levels int) Config {
 	c := small(t, method, levels)
-	c.Gumbel.Prior, c.Entropy.Temperature, c.Curve = 0.3, 0.2, 0.7
+	c.Gumbel.Prior, c.Entropy.Temperature, c.Curvature = 0.3, 0.2, 0.7
 	return c
 }
 
@@ -308,7 +308,7 @@ func TestChosenCodesRefuseWhatDoesNotFit(t *testing.T) {
 	for field, c := range map[string]Config{
 		"quantizer.gumbel":     func() Config { c := STGumbel(); c.Gumbel.End = 0; return c }(),
 		"quantizer.entropy":    func() Config { c := IBQ(); c.Entropy.Temperature = 0; return c }(),
-		"quantizer.curvature":  func() Config { c := HyperVQ(); c.Curve = 0; return c }(),
+		"quantizer.curvature":  func() Config { c := HyperVQ(); c.Curvature = 0; return c }(),
 		"quantizer.loss.usage": func() Config { c := HyperVQ(); c.Loss.Usage = 1; return c }(),
 	} {
 		mentions(t, c.Validate(8), field)

@@ -31,7 +31,7 @@ func (b codebook) start(rest Sample, rng *rand.Rand) (weights.Set, *weights.Arra
 	}
 	// Some transforms start away from the raw codes.
 	usable := weights.New(codes.Shape...)
-	for i, x := range b.config.Mix.Usable(vars, codes) {
+	for i, x := range b.config.Transform.Usable(vars, codes) {
 		usable.Data[i] = float32(x)
 	}
 	return vars, usable, nil
@@ -41,7 +41,7 @@ func (b codebook) vocab() int { return b.config.Codes }
 
 // init returns the variables for codes [K,d] that drew counts latents each.
 func (b codebook) init(codes *weights.Array, counts []int, gain float64, rng *rand.Rand) (weights.Set, error) {
-	set, err := b.config.Mix.Init(codes, gain, rng)
+	set, err := b.config.Transform.Init(codes, gain, rng)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (b codebook) accumulates() bool { return b.caches() && b.config.Cache.Gradi
 
 // usable is C' [K,d] from live parameters.
 func (b codebook) usable(ctx *Context) *Node {
-	return b.config.Mix.Apply(ctx.Vars, ctx.Vars.Get("codes"))
+	return b.config.Transform.Apply(ctx.Vars, ctx.Vars.Get("codes"))
 }
 
 // assign implements [level]: the nearest usable code of each residual, gathered
@@ -95,7 +95,7 @@ func (b codebook) nearest(ctx *Context, residual *Node) (index, hard *Node) {
 	if b.accumulates() {
 		return index, Take(cache, index)
 	}
-	return index, b.config.Mix.Rows(ctx.Vars, ctx.Vars.Get("codes"), index)
+	return index, b.config.Transform.Rows(ctx.Vars, ctx.Vars.Get("codes"), index)
 }
 
 // losses is the sum of the configured auxiliary losses. residual carries
@@ -112,9 +112,9 @@ func (b codebook) losses(ctx *Context, residual, hard, index *Node) *Node {
 	if w.Usage > 0 {
 		loss = Add(loss, MulScalar(b.underuse(ctx, residual, hard, index), w.Usage))
 	}
-	if w.Entropy > 0 {
-		if entropy := b.config.Mix.Entropy(ctx.Vars, ctx.Vars.Get("codes")); entropy != nil {
-			loss = Add(loss, MulScalar(entropy, w.Entropy))
+	if w.AttentionEntropy > 0 {
+		if entropy := b.config.Transform.Entropy(ctx.Vars, ctx.Vars.Get("codes")); entropy != nil {
+			loss = Add(loss, MulScalar(entropy, w.AttentionEntropy))
 		}
 	}
 	return loss
@@ -131,13 +131,13 @@ func (b codebook) refresh(ctx *Context) map[string]*Node {
 
 // project keeps |W|₂ within the configured bound.
 func (b codebook) project(ctx *Context, values map[string]*Node) {
-	if b.config.Mix.SpectralClip <= 0 {
+	if b.config.Transform.SpectralClip <= 0 {
 		return
 	}
 	path := ctx.Vars.Path("feature/w")
 	u := ctx.Vars.Find("state/feature_u")
 	if w, ok := values[path]; ok && u != nil {
-		clipped, next := b.config.Mix.ClippedFeature(w, u)
+		clipped, next := b.config.Transform.ClippedFeature(w, u)
 		values[path] = clipped
 		values[ctx.Vars.Path("state/feature_u")] = next
 	}
@@ -145,7 +145,7 @@ func (b codebook) project(ctx *Context, values map[string]*Node) {
 
 // rewire implements [level].
 func (b codebook) rewire(vars weights.Set) error {
-	return b.config.Mix.Refresh(vars, vars["codes"])
+	return b.config.Transform.Refresh(vars, vars["codes"])
 }
 
 // place moves codes onto targets; see [transform.Config.Place].
@@ -154,7 +154,7 @@ func (b codebook) place(set weights.Set, rows []int, targets []float32, mode tra
 	if !ok {
 		return nil, fmt.Errorf("the codebook has no variable %q", "codes")
 	}
-	touched, err := b.config.Mix.Place(set, codes, rows, targets, mode)
+	touched, err := b.config.Transform.Place(set, codes, rows, targets, mode)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/gritvq/gritvq/transform"
 )
 
-// Values of [Config].Near.
+// Values of [Config].Distance.
 const (
 	Euclidean = "euclidean"
 	Cosine    = "cosine"
@@ -18,26 +18,26 @@ const (
 
 // Config describes a quantizer. Start from [Defaults] of a method.
 type Config struct {
-	Method  string           `yaml:"method" enum:"grit|ste|ema|gumbel|nsvq|diveq|sf-diveq|simvq|fsq|lfq|hypervq|rotation|ibq|rqvae|kmeans-ste|kmeans|pq|opq|rq|lsh" doc:"Quantizer; gritvq methods lists them with one line each."`
-	Codes   int              `yaml:"codes" doc:"Codes per level (K)."`
-	Levels  int              `yaml:"levels" doc:"Residual levels: each codes what the ones before left over."`
-	Parts   int              `yaml:"parts" doc:"Product quantization: slices of the vector quantized side by side."`
-	Shared  bool             `yaml:"shared" doc:"All residual levels share one codebook."`
-	Dropout float64          `yaml:"dropout" doc:"Probability that a training step uses only a random number of leading levels, so that fewer levels decode well."`
-	Near    string           `yaml:"distance" enum:"euclidean|cosine" doc:"What makes a code the nearest; cosine puts latents and codes on the unit sphere (methods that store a codebook, one level)."`
-	Start   Start            `yaml:"start" doc:"How codes start."`
-	Learn   string           `yaml:"learn" enum:"gradient|ema|frozen" doc:"Raw codes E: by gradient or ema (protocol B; ema wants a loss.commitment to hold the encoder), or frozen (protocol A: only the transform learns)."`
-	Average Average          `yaml:"average" doc:"Running averages: of codes that learn by ema, and of how often others are chosen that are pulled."`
-	Loss    Loss             `yaml:"loss" doc:"Auxiliary losses (mean squared over all elements)."`
-	Radius  radius.Config    `yaml:"radius" doc:"GRIT's radius surrogate."`
-	Mix     transform.Config `yaml:"transform" doc:"GRIT's integrated transform of the codebook, E' = M E W."`
-	Cache   Cache            `yaml:"cache" doc:"Reuse of the transformed codebook between steps."`
-	Resets  Resets           `yaml:"resets" doc:"Dead codes are moved onto recent latents or beside used codes."`
-	Noise   float64          `yaml:"noise" doc:"diveq, sf-diveq: standard deviation of the noise on the quantization direction (0 is the detach variant)."`
-	Grid    []int            `yaml:"grid" doc:"fsq: values of each dimension (empty: the published grid for the number of codes)."`
-	Gumbel  Gumbel           `yaml:"gumbel" doc:"gumbel, hypervq: the sampled soft choice."`
-	Entropy Entropy          `yaml:"entropy" doc:"lfq, ibq: sharp choices for each latent, even use over the batch."`
-	Curve   float64          `yaml:"curvature" doc:"hypervq: curvature of the Poincare ball."`
+	Method    string           `yaml:"method" enum:"grit|ste|ema|gumbel|nsvq|diveq|sf-diveq|simvq|fsq|lfq|hypervq|rotation|ibq|rqvae|kmeans-ste|kmeans|pq|opq|rq|lsh" doc:"Quantizer; gritvq methods lists them with one line each."`
+	Codes     int              `yaml:"codes" doc:"Codes per level (K)."`
+	Levels    int              `yaml:"levels" doc:"Residual levels: each codes what the ones before left over."`
+	Parts     int              `yaml:"parts" doc:"Product quantization: slices of the vector quantized side by side."`
+	Shared    bool             `yaml:"shared" doc:"All residual levels share one codebook."`
+	Dropout   float64          `yaml:"dropout" doc:"Probability that a training step uses only a random number of leading levels, so that fewer levels decode well."`
+	Distance  string           `yaml:"distance" enum:"euclidean|cosine" doc:"What makes a code the nearest; cosine puts latents and codes on the unit sphere (methods that store a codebook, one level)."`
+	Start     Start            `yaml:"start" doc:"How codes start."`
+	Learn     string           `yaml:"learn" enum:"gradient|ema|frozen" doc:"Raw codes E: by gradient or ema (protocol B; ema wants a loss.commitment to hold the encoder), or frozen (protocol A: only the transform learns)."`
+	Average   Average          `yaml:"average" doc:"Running averages: of codes that learn by ema, and of how often others are chosen that are pulled."`
+	Loss      Loss             `yaml:"loss" doc:"Auxiliary losses (mean squared over all elements)."`
+	Radius    radius.Config    `yaml:"radius" doc:"GRIT's radius surrogate."`
+	Transform transform.Config `yaml:"transform" doc:"GRIT's integrated transform of the codebook, E' = M E W."`
+	Cache     Cache            `yaml:"cache" doc:"Reuse of the transformed codebook between steps."`
+	Resets    Resets           `yaml:"resets" doc:"Dead codes are moved onto recent latents or beside used codes."`
+	Noise     float64          `yaml:"noise" doc:"diveq, sf-diveq: standard deviation of the noise on the quantization direction (0 is the detach variant)."`
+	Grid      []int            `yaml:"grid" doc:"fsq: values of each dimension (empty: the published grid for the number of codes)."`
+	Gumbel    Gumbel           `yaml:"gumbel" doc:"gumbel, hypervq: the sampled soft choice."`
+	Entropy   Entropy          `yaml:"entropy" doc:"lfq, ibq: sharp choices for each latent, even use over the batch."`
+	Curvature float64          `yaml:"curvature" doc:"hypervq: curvature of the Poincare ball."`
 }
 
 // Gumbel configures a sampled soft choice among codes.
@@ -71,12 +71,12 @@ type Average struct {
 
 // Loss weights the auxiliary losses.
 type Loss struct {
-	Codebook   float64 `yaml:"codebook" doc:"Weight of |code - sg latent|^2."`
-	Commitment float64 `yaml:"commitment" doc:"Weight of |latent - sg code|^2 (the encoder's term, beta of VQ-VAE)."`
-	Usage      float64 `yaml:"usage" doc:"Weight of the usage regulariser sum max(0, threshold/K - p)."`
-	Threshold  float64 `yaml:"usage_threshold" doc:"Share of 1/K below which a code counts as under-used."`
-	Softness   float64 `yaml:"usage_softness" doc:"Temperature of the soft assignment that carries the regulariser's gradient, relative to the mean gap."`
-	Entropy    float64 `yaml:"attention_entropy" doc:"Weight of the attention mixer's mean row entropy."`
+	Codebook         float64 `yaml:"codebook" doc:"Weight of |code - sg latent|^2."`
+	Commitment       float64 `yaml:"commitment" doc:"Weight of |latent - sg code|^2 (the encoder's term, beta of VQ-VAE)."`
+	Usage            float64 `yaml:"usage" doc:"Weight of the usage regulariser sum max(0, threshold/K - p)."`
+	UsageThreshold   float64 `yaml:"usage_threshold" doc:"Share of 1/K below which a code counts as under-used."`
+	UsageSoftness    float64 `yaml:"usage_softness" doc:"Temperature of the soft assignment that carries the regulariser's gradient, relative to the mean gap."`
+	AttentionEntropy float64 `yaml:"attention_entropy" doc:"Weight of the attention mixer's mean row entropy."`
 }
 
 // Cache configures reuse of C' between refreshes.
@@ -97,19 +97,19 @@ type Resets struct {
 // commonDefaults are the settings methods start from.
 func commonDefaults() Config {
 	return Config{
-		Codes: 256, Levels: 4, Parts: 1, Near: Euclidean,
-		Start:   Start{From: "kmeans", Warmup: 0.2},
-		Learn:   "gradient",
-		Average: Average{Decay: 0.99, Epsilon: 1e-5, Every: 8},
-		Loss:    Loss{Threshold: 0.1, Softness: 1},
-		Radius:  radius.Default(),
-		Mix:     untransformed(),
-		Cache:   Cache{Period: 1, Gradient: "live"},
-		Resets:  Resets{Every: 100, Threshold: 0.1, Window: 10, Until: 0.8, Donor: "latents"},
-		Noise:   1e-3,
-		Gumbel:  Gumbel{Start: 1, End: 0.1, Prior: 5e-4},
-		Entropy: Entropy{Weight: 0.1, Temperature: 0.01},
-		Curve:   1,
+		Codes: 256, Levels: 4, Parts: 1, Distance: Euclidean,
+		Start:     Start{From: "kmeans", Warmup: 0.2},
+		Learn:     "gradient",
+		Average:   Average{Decay: 0.99, Epsilon: 1e-5, Every: 8},
+		Loss:      Loss{UsageThreshold: 0.1, UsageSoftness: 1},
+		Radius:    radius.Default(),
+		Transform: untransformed(),
+		Cache:     Cache{Period: 1, Gradient: "live"},
+		Resets:    Resets{Every: 100, Threshold: 0.1, Window: 10, Until: 0.8, Donor: "latents"},
+		Noise:     1e-3,
+		Gumbel:    Gumbel{Start: 1, End: 0.1, Prior: 5e-4},
+		Entropy:   Entropy{Weight: 0.1, Temperature: 0.01},
+		Curvature: 1,
 	}
 }
 
@@ -141,8 +141,8 @@ func (c Config) Validate(dim int) error {
 		return fmt.Errorf("quantizer.average.pull: %s has no codes that go to what chose them; set it to 0", c.Method)
 	case c.Average.Pull > 0 && c.Learn != "gradient":
 		return fmt.Errorf("quantizer.average.pull: is for codes that learn by gradient; with learn: %s set it to 0", c.Learn)
-	case c.Loss.Softness <= 0:
-		return fmt.Errorf("quantizer.loss.usage_softness: %g must be positive", c.Loss.Softness)
+	case c.Loss.UsageSoftness <= 0:
+		return fmt.Errorf("quantizer.loss.usage_softness: %g must be positive", c.Loss.UsageSoftness)
 	case c.Cache.Period < 1:
 		return fmt.Errorf("quantizer.cache.period: %d must be at least 1", c.Cache.Period)
 	case c.Resets.Every < 0 || c.Resets.Threshold < 0 || c.Resets.Window < 0:
@@ -152,7 +152,7 @@ func (c Config) Validate(dim int) error {
 		key, value string
 		allowed    []string
 	}{
-		{"distance", cmp.Or(c.Near, Euclidean), []string{Euclidean, Cosine}},
+		{"distance", cmp.Or(c.Distance, Euclidean), []string{Euclidean, Cosine}},
 		{"start.from", c.Start.From, []string{"kmeans", "data", "random"}},
 		{"learn", c.Learn, []string{"gradient", "ema", "frozen"}},
 		{"cache.gradient", c.Cache.Gradient, []string{"live", "accumulate"}},
@@ -162,14 +162,14 @@ func (c Config) Validate(dim int) error {
 			return fmt.Errorf("quantizer.%s: unknown value %q, use one of %s", choice.key, choice.value, strings.Join(choice.allowed, ", "))
 		}
 	}
-	attends := strings.HasPrefix(string(c.Mix.Kind), string(transform.KindAttention))
+	attends := strings.HasPrefix(string(c.Transform.Kind), string(transform.KindAttention))
 	if c.Learn == "frozen" && attends && c.Resets.Every > 0 {
 		return fmt.Errorf("quantizer.resets.every: frozen codes under attention cannot be moved; set it to 0")
 	}
-	if c.Cache.Period > 1 && c.Cache.Gradient == "accumulate" && c.Loss.Entropy > 0 {
+	if c.Cache.Period > 1 && c.Cache.Gradient == "accumulate" && c.Loss.AttentionEntropy > 0 {
 		return fmt.Errorf("quantizer.loss.attention_entropy: its gradient would be lost between refreshes; use cache.gradient: live")
 	}
-	if w := c.Loss; min(w.Codebook, w.Commitment, w.Usage, w.Threshold, w.Entropy) < 0 {
+	if w := c.Loss; min(w.Codebook, w.Commitment, w.Usage, w.UsageThreshold, w.AttentionEntropy) < 0 {
 		return fmt.Errorf("quantizer.loss: weights must not be negative")
 	}
 	if c.Resets.Until < 0 || c.Resets.Until > 1 {
@@ -178,16 +178,16 @@ func (c Config) Validate(dim int) error {
 	if c.Shared && c.Levels > 1 && (c.Learn == "ema" || c.Average.Pull > 0) {
 		return fmt.Errorf("quantizer.shared: running averages need a codebook a level; use learn: gradient and no average.pull")
 	}
-	if c.Mix.RowNorm == "latent" && c.Levels > 1 {
+	if c.Transform.RowNorm == "latent" && c.Levels > 1 {
 		return fmt.Errorf("quantizer.transform.row_norm: residual levels need a gain each; use row_norm: gain")
 	}
-	if c.Near == Cosine {
+	if c.Distance == Cosine {
 		switch {
 		case m.level != nil || m.classical != nil:
 			return fmt.Errorf("quantizer.distance: %s stores no codes that could be compared by cosine; use euclidean", c.Method)
 		case c.Levels > 1:
 			return fmt.Errorf("quantizer.distance: what the first level of %s leaves over is not on the sphere; use cosine with one level", c.Method)
-		case c.Mix.RowNorm == transform.RowNormGain:
+		case c.Transform.RowNorm == transform.RowNormGain:
 			return fmt.Errorf("quantizer.transform.row_norm: cosine has unit codes without a gain; use none or latent with %s", c.Method)
 		}
 	}
@@ -199,7 +199,7 @@ func (c Config) Validate(dim int) error {
 	}
 	for part := range c.Parts {
 		start, end := Layout{Dim: dim, Parts: c.Parts}.Bounds(part)
-		if err := c.Mix.Validate(c.Codes, end-start); err != nil {
+		if err := c.Transform.Validate(c.Codes, end-start); err != nil {
 			return fmt.Errorf("quantizer.transform.%w", err)
 		}
 	}
@@ -218,5 +218,5 @@ func untransformed() transform.Config {
 
 // untransformed says whether codes are used as they are stored.
 func (c Config) untransformed() bool {
-	return c.Mix.Kind == transform.KindIdentity && !c.Mix.FeatureMap && c.Mix.RowNorm == transform.RowNormNone
+	return c.Transform.Kind == transform.KindIdentity && !c.Transform.FeatureMap && c.Transform.RowNorm == transform.RowNormNone
 }

@@ -17,14 +17,14 @@ func TestValidateNamesTheField(t *testing.T) {
 		"quantizer.start.from":          func(c *Config) { c.Start.From = "zeros" },
 		"quantizer.learn":               func(c *Config) { c.Learn = "adam" },
 		"quantizer.average":             func(c *Config) { c.Average.Decay = 1 },
-		"quantizer.loss.usage_softness": func(c *Config) { c.Loss.Softness = 0 },
+		"quantizer.loss.usage_softness": func(c *Config) { c.Loss.UsageSoftness = 0 },
 		"quantizer.cache.period":        func(c *Config) { c.Cache.Period = 0 },
 		"quantizer.cache.gradient":      func(c *Config) { c.Cache.Gradient = "later" },
 		"quantizer.resets":              func(c *Config) { c.Resets.Every = -1 },
 		"quantizer.resets.donor":        func(c *Config) { c.Resets.Donor = "neighbours" },
 		"quantizer.shared":              func(c *Config) { c.Shared, c.Learn = true, "ema" },
-		"row_norm":                      func(c *Config) { c.Mix.RowNorm = "latent" },
-		"rank":                          func(c *Config) { c.Mix.Rank = 0 },
+		"row_norm":                      func(c *Config) { c.Transform.RowNorm = "latent" },
+		"rank":                          func(c *Config) { c.Transform.Rank = 0 },
 		"quantizer.radius.kind":         func(c *Config) { c.Radius.Kind = "round" },
 	} {
 		c := small(t, "grit", 2)
@@ -33,7 +33,7 @@ func TestValidateNamesTheField(t *testing.T) {
 		mentions(t, err, field)
 	}
 	ste := small(t, "ste", 1)
-	ste.Mix.Kind = "linear"
+	ste.Transform.Kind = "linear"
 	mentions(t, ste.Validate(8), "quantizer.transform", "grit")
 
 	for _, break_ := range []func(c *Config){

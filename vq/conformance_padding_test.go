@@ -14,7 +14,7 @@ func withEveryLoss(c Config, dim int) Config {
 	for _, add := range []func(l *Loss){
 		func(l *Loss) { l.Codebook = 0.7 },
 		func(l *Loss) { l.Commitment = 0.3 },
-		func(l *Loss) { l.Usage, l.Threshold = 1, 0.9 },
+		func(l *Loss) { l.Usage, l.UsageThreshold = 1, 0.9 },
 	} {
 		more := c
 		add(&more.Loss)

@@ -39,7 +39,7 @@ func conforming(t *testing.T, visit func(t *testing.T, c Config, dim int)) {
 			}{{1, 1, Euclidean}, {2, 1, Euclidean}, {1, 2, Euclidean}, {2, 2, Euclidean}, {1, 1, Cosine}, {2, 1, Cosine}, {1, 2, Cosine}} {
 				for _, width := range []int{3, 5} {
 					c := chosenConfig(t, method, shape.levels)
-					c.Codes, c.Parts, c.Near = 8, shape.parts, shape.distance
+					c.Codes, c.Parts, c.Distance = 8, shape.parts, shape.distance
 					if method == "fsq" {
 						c.Grid = []int{4, 3, 2} // even, odd, and not 8 codes
 					}
@@ -48,7 +48,7 @@ func conforming(t *testing.T, visit func(t *testing.T, c Config, dim int)) {
 						continue
 					}
 					allowed++
-					t.Run(fmt.Sprintf("levels=%d,parts=%d,dim=%d,%s", c.Levels, c.Parts, width*c.Parts, c.Near), func(t *testing.T) {
+					t.Run(fmt.Sprintf("levels=%d,parts=%d,dim=%d,%s", c.Levels, c.Parts, width*c.Parts, c.Distance), func(t *testing.T) {
 						visit(t, c, width*c.Parts)
 					})
 				}

@@ -16,8 +16,8 @@ func TestCosineComparesDirections(t *testing.T) {
 	for _, method := range []string{"ste", "ema", "rotation", "grit"} {
 		for distance, want := range map[string]float64{Euclidean: 1, Cosine: 0} {
 			c := small(t, method, 1)
-			c.Codes, c.Near = 2, distance
-			c.Mix = untransformed()
+			c.Codes, c.Distance = 2, distance
+			c.Transform = untransformed()
 			q, err := New(c, 2)
 			if err != nil {
 				t.Fatal(err)

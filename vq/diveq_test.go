@@ -75,7 +75,7 @@ func TestDiVeQWithoutNoiseIsEuclideanGRIT(t *testing.T) {
 		bits(t, "forward", got[0], got[1])
 
 		grit := small(t, "grit", levels)
-		grit.Mix, grit.Radius = untransformed(), radius.Default()
+		grit.Transform, grit.Radius = untransformed(), radius.Default()
 		if grit.Radius.Kind != radius.Euclidean || grit.Radius.Mode != radius.Ratio {
 			t.Fatalf("the default radius is %+v", grit.Radius)
 		}

@@ -107,7 +107,7 @@ func (b codebook) pull(ctx *Context, residual, hard, index *Node) map[string]*No
 func (c Config) SolvesAverages() bool {
 	// Codes of which only the direction counts need no solve: a mean points where
 	// its normalised self does.
-	direct := c.Mix.Kind == transform.KindIdentity && c.Mix.RowNorm != transform.RowNormGain
+	direct := c.Transform.Kind == transform.KindIdentity && c.Transform.RowNorm != transform.RowNormGain
 	return c.Learn == "ema" && !direct
 }
 

@@ -73,9 +73,9 @@ func TestWhoUpdatesAveragedCodes(t *testing.T) {
 	mixed := small(t, "grit", 1)
 	mixed.Learn = "ema"
 	bare := mixed // the identity with a feature map configured has no W
-	bare.Mix.Kind, bare.Mix.FeatureMap = transform.KindIdentity, true
+	bare.Transform.Kind, bare.Transform.FeatureMap = transform.KindIdentity, true
 	normed := mixed
-	normed.Mix.Kind, normed.Mix.RowNorm = transform.KindIdentity, transform.RowNormGain
+	normed.Transform.Kind, normed.Transform.RowNorm = transform.KindIdentity, transform.RowNormGain
 	for name, test := range map[string]struct {
 		c        Config
 		training bool
@@ -205,7 +205,7 @@ func TestPullReachesUsableCodes(t *testing.T) {
 		plain, mixed := small(t, "ste", 1), small(t, "grit", 1)
 		plain.Codes, mixed.Codes = 4, 4
 		plain.Average.Pull, mixed.Average.Pull = 0.5, 0.5
-		mixed.Mix.Rank = 1
+		mixed.Transform.Rank = 1
 		z := gradtest.Value{Shape: []int{5, 2}, Data: []float64{0.1, 0.2, 1.1, -0.3, 0.9, 0.1, -2, 0.5, -1.7, 0.3}}
 		f := newFixture(t, mixed, 2, 5)
 		f.z = z

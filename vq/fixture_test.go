@@ -92,7 +92,7 @@ func small(t testing.TB, method string, levels int) Config {
 		t.Fatal(err)
 	}
 	c.Codes, c.Levels = 6, levels
-	c.Mix.Rank, c.Mix.TopK, c.Mix.Groups, c.Mix.ScoreDim = 2, 3, 2, 2
+	c.Transform.Rank, c.Transform.TopK, c.Transform.Groups, c.Transform.ScoreDim = 2, 3, 2, 2
 	c.Start = Start{From: "data"}
 	return c
 }

@@ -10,7 +10,7 @@ import (
 // codes' shared parameters.
 func GRIT(r radius.Config, t transform.Config) Config {
 	c, _ := Defaults("grit")
-	c.Radius, c.Mix = r, t
+	c.Radius, c.Transform = r, t
 	return c
 }
 
@@ -21,8 +21,8 @@ var gritMethod = method{
 }
 
 func gritDefaults(c *Config) {
-	c.Mix = transform.Default()
-	c.Mix.Joint = true
+	c.Transform = transform.Default()
+	c.Transform.Joint = true
 }
 
 // Paper turns a configuration into the paper's letter: literal low-rank M, row
@@ -31,11 +31,11 @@ func gritDefaults(c *Config) {
 func (c Config) Paper() Config {
 	c.Learn = "frozen"
 	c.Radius = radius.Default()
-	c.Mix = transform.Default()
-	c.Mix.Kind = transform.KindLowRank
-	c.Mix.RowNorm = "gain"
-	c.Mix.SpectralClip = 2
-	c.Mix.Joint = false
+	c.Transform = transform.Default()
+	c.Transform.Kind = transform.KindLowRank
+	c.Transform.RowNorm = "gain"
+	c.Transform.SpectralClip = 2
+	c.Transform.Joint = false
 	c.Cache = Cache{Period: 8, Gradient: "live"}
 	c.Loss.Codebook, c.Loss.Commitment = 0, 0
 	c.Resets.Every = 0

@@ -40,8 +40,8 @@ var hypervqMethod = method{
 }
 
 func checkHyperVQ(c Config, dim int) error {
-	if c.Curve <= 0 {
-		return fmt.Errorf("quantizer.curvature: %g must be above 0", c.Curve)
+	if c.Curvature <= 0 {
+		return fmt.Errorf("quantizer.curvature: %g must be above 0", c.Curvature)
 	}
 	if c.Loss.Usage > 0 {
 		return fmt.Errorf("quantizer.loss.usage: hypervq has no usage regulariser, set it to 0 and use gumbel.prior")
@@ -109,7 +109,7 @@ func (m hypervq) aim(vars weights.Set, i int, target []float32, normal, offset f
 }
 
 // limit is the largest length √c z of latents and offsets.
-func (m hypervq) limit() float64 { return farthest / math.Sqrt(m.config.Curve) }
+func (m hypervq) limit() float64 { return farthest / math.Sqrt(m.config.Curvature) }
 
 // length is |x| [N,1], never zero.
 func length(x *Node) *Node {
@@ -134,7 +134,7 @@ func asinh(x *Node) *Node {
 // [N,d+1] and [B,d+1] that never divides by 1 - c|x|².
 func (m hypervq) logits(latents *Node, codes []*Node, _ *Random) *Node {
 	product := DotGeneral(latents, []int{1}, nil, codes[0], []int{1}, nil)
-	return Mul(MulScalar(asinh(product), 2/math.Sqrt(m.config.Curve)), Reshape(codes[1], 1, -1))
+	return Mul(MulScalar(asinh(product), 2/math.Sqrt(m.config.Curvature)), Reshape(codes[1], 1, -1))
 }
 
 // scale is the length of a latent that counts as 1, a scalar.
@@ -144,7 +144,7 @@ func (m hypervq) scale(ctx *Context) *Node { return Reshape(ctx.Vars.Get("state/
 func (m hypervq) latentFeatures(ctx *Context, residual *Node) *Node {
 	z := Div(residual, m.scale(ctx))
 	far := length(z)
-	s := MulScalar(MinScalar(far, m.limit()), 2*math.Sqrt(m.config.Curve))
+	s := MulScalar(MinScalar(far, m.limit()), 2*math.Sqrt(m.config.Curvature))
 	return Concatenate([]*Node{Mul(Div(z, far), sinh(s)), cosh(s)}, -1)
 }
 
@@ -162,7 +162,7 @@ func (m hypervq) usable(ctx *Context) *Node {
 
 // assign implements [level].
 func (m hypervq) assign(ctx *Context, residual *Node) assigned {
-	root := math.Sqrt(m.config.Curve)
+	root := math.Sqrt(m.config.Curvature)
 	direction, offset := m.poles(ctx)
 	rho := MulScalar(offset, 2*root)
 	latents := m.latentFeatures(ctx, residual)
@@ -191,7 +191,7 @@ func (m hypervq) assign(ctx *Context, residual *Node) assigned {
 // log0 applies the derivative of log0 at exp0(r â) to a change [N,d] in the ball:
 // cosh²ρ along â and ρ/tanh ρ across it, with ρ = √c r.
 func (m hypervq) log0(direction, offset, change *Node) *Node {
-	rho := MaxScalar(MulScalar(Abs(offset), math.Sqrt(m.config.Curve)), 1e-3)
+	rho := MaxScalar(MulScalar(Abs(offset), math.Sqrt(m.config.Curvature)), 1e-3)
 	across := Div(rho, Tanh(rho))
 	along := ReduceAndKeep(Mul(direction, change), ReduceSum, -1)
 	return Add(Mul(across, change), Mul(Mul(Sub(Square(cosh(rho)), across), along), direction))

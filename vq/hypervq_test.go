@@ -41,7 +41,7 @@ func TestHyperVQClipsFarLatents(t *testing.T) {
 	c := chosenConfig(t, "hypervq", 1)
 	f := newFixture(t, c, 3, 4)
 	scale := float64(f.set["level0/state/scale"].Data[0])
-	edge := farthest / math.Sqrt(c.Curve) * scale
+	edge := farthest / math.Sqrt(c.Curvature) * scale
 	copy(f.z.Data, []float64{0, 0, 0, edge * 0.6, 0, edge * 0.8, 1e6 * 0.6, 0, 1e6 * 0.8, 1, 2, 3})
 	got := f.eval32(t, func(ctx *Context, z *graph.Node) []*graph.Node {
 		out := f.q.Build(ctx, z)

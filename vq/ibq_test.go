@@ -10,7 +10,7 @@ import (
 // Every code receives a gradient through the softmax, not only chosen ones.
 func TestIBQMovesEveryCode(t *testing.T) {
 	c := chosenConfig(t, "ibq", 1)
-	c.Loss = Loss{Softness: 1}
+	c.Loss = Loss{UsageSoftness: 1}
 	c.Entropy.Weight = 0
 	f := newFixture(t, c, 3, 2) // at most two of six codes are chosen
 	got := gradients(t, f, random(newRand(5), 2, 3), 1)["level0/codes"]
@@ -56,7 +56,7 @@ func TestIBQStartsAtOneLength(t *testing.T) {
 // negative entropy of the batch's use of codes.
 func TestIBQEntropyOfCertainChoices(t *testing.T) {
 	c := small(t, "ibq", 1)
-	c.Codes, c.Loss, c.Entropy = 4, Loss{Softness: 1}, Entropy{Weight: 0.5, Temperature: 1e-3}
+	c.Codes, c.Loss, c.Entropy = 4, Loss{UsageSoftness: 1}, Entropy{Weight: 0.5, Temperature: 1e-3}
 	f := newFixture(t, c, 2, 8)
 	copy(f.set["level0/codes"].Data, []float32{1, 0, 0, 1, -1, 0, 0, -1})
 	for i := range 8 { // five, two, one and none of the codes

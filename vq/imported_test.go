@@ -14,7 +14,7 @@ func TestStartFromGivenCodes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Codes, c.Levels, c.Parts, c.Mix.Rank = 4, 2, 1, 2
+		c.Codes, c.Levels, c.Parts, c.Transform.Rank = 4, 2, 1, 2
 		q, err := New(c, 3)
 		if err != nil {
 			t.Fatal(err)

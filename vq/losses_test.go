@@ -52,7 +52,7 @@ func TestSTELosses(t *testing.T) {
 // them reaches the encoder unless its weight does.
 func TestUnweightedLossesAreAbsent(t *testing.T) {
 	c := small(t, "grit", 2)
-	c.Loss.Codebook, c.Loss.Commitment, c.Loss.Usage, c.Loss.Entropy = 0, 0, 0, 0
+	c.Loss.Codebook, c.Loss.Commitment, c.Loss.Usage, c.Loss.AttentionEntropy = 0, 0, 0, 0
 	f := newFixture(t, c, 3, 5)
 	got := f.eval32(t, func(ctx *Context, z *graph.Node) []*graph.Node { return []*graph.Node{f.q.Build(ctx, z).Loss} })
 	bits(t, "loss", got[0], []float64{0})
@@ -62,7 +62,7 @@ func TestUnweightedLossesAreAbsent(t *testing.T) {
 func underuseFixture(t *testing.T, threshold float64) fixture {
 	c := small(t, "ste", 1)
 	c.Loss.Codebook, c.Loss.Commitment, c.Loss.Usage = 0, 0, 2
-	c.Loss.Threshold, c.Loss.Softness = threshold, 0.8
+	c.Loss.UsageThreshold, c.Loss.UsageSoftness = threshold, 0.8
 	f := newFixture(t, c, 3, 24)
 	for _, code := range []int{1, 4} {
 		for j := range 3 {
@@ -98,7 +98,7 @@ func TestUnderuseCountsHardAssignments(t *testing.T) {
 func TestUnderuseOfManyCodes(t *testing.T) {
 	c := small(t, "ste", 1)
 	c.Codes = 4096
-	c.Loss.Codebook, c.Loss.Commitment, c.Loss.Usage, c.Loss.Threshold = 0, 0, 1, 0.01
+	c.Loss.Codebook, c.Loss.Commitment, c.Loss.Usage, c.Loss.UsageThreshold = 0, 0, 1, 0.01
 	f := newFixture(t, c, 3, 2)
 	got := f.eval32(t, func(ctx *Context, z *graph.Node) []*graph.Node { return []*graph.Node{f.q.Build(ctx, z).Loss} })
 	gradtest.Close(t, "value", got[0], []float64{4094 * 0.01 / 4096}, 1e-3)

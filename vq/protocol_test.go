@@ -14,7 +14,7 @@ func TestLearnDecidesTheProtocol(t *testing.T) {
 	for _, learn := range []string{"gradient", "frozen"} {
 		for _, joint := range []bool{true, false} {
 			c := small(t, "grit", 1)
-			c.Learn, c.Mix.Joint, c.Mix.Rank = learn, joint, 3
+			c.Learn, c.Transform.Joint, c.Transform.Rank = learn, joint, 3
 			f := newFixture(t, c, 3, 9)
 			g := gradients(t, f, random(newRand(5), 9, 3), 0)["level0/codes"]
 			if moves := dot(g, g) > 0; moves != (learn == "gradient") {

@@ -28,7 +28,7 @@ type Residual struct {
 }
 
 func newResidual(c Config, dim int) *Residual {
-	c.Mix.Joint = c.Learn != "frozen" // one setting decides who moves the codes
+	c.Transform.Joint = c.Learn != "frozen" // one setting decides who moves the codes
 	m := methods[c.Method]
 	q := &Residual{config: c, dim: dim, book: codebook{config: c, dim: dim}, estimator: straightThrough{}, chooses: m.chooses,
 		independent: m.independent, classical: m.classical}
@@ -75,7 +75,7 @@ func (q *Residual) Init(sample Sample, rng *rand.Rand) (weights.Set, error) {
 	}
 	set := q.estimator.start(q.dim)
 	rest := Sample{Rows: append([]float32(nil), sample.Rows...), N: sample.N, Dim: sample.Dim}
-	if q.config.Mix.RowNorm == "latent" {
+	if q.config.Transform.RowNorm == "latent" {
 		rest.normalise()
 	}
 	for l := range q.books() {
@@ -104,7 +104,7 @@ func (q *Residual) Prepare(z *Node) *Node {
 	if t := z.DType(); t == dtypes.BFloat16 || t == dtypes.Float16 {
 		z = ConvertDType(z, dtypes.Float32)
 	}
-	if q.config.Mix.RowNorm == "latent" {
+	if q.config.Transform.RowNorm == "latent" {
 		return L2Normalize(z, -1)
 	}
 	return z

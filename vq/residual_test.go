@@ -22,7 +22,7 @@ func TestLookupIsTheHardOutput(t *testing.T) {
 		for _, norm := range []string{transform.RowNormNone, transform.RowNormGain} {
 			for _, parts := range []int{1, 2} {
 				c := small(t, "grit", 3)
-				c.Mix.Kind, c.Mix.RowNorm, c.Parts = kind, norm, parts
+				c.Transform.Kind, c.Transform.RowNorm, c.Parts = kind, norm, parts
 				f := newFixture(t, c, 5, 17)
 				got := f.eval32(t, func(ctx *Context, z *graph.Node) []*graph.Node {
 					out := f.q.Build(ctx, z)

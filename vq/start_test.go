@@ -122,8 +122,8 @@ func TestKMeansStartFindsClusters(t *testing.T) {
 func TestLevelsStartOnResiduals(t *testing.T) {
 	for _, kind := range kinds {
 		c := small(t, "grit", 2)
-		c.Mix.Kind, c.Mix.RowNorm = kind, transform.RowNormGain
-		c.Mix.Diagonal = 0.6
+		c.Transform.Kind, c.Transform.RowNorm = kind, transform.RowNormGain
+		c.Transform.Diagonal = 0.6
 		q, sample, set := startFixture(t, c, 3, 60)
 		f := fixture{q: q, set: set, z: gradtest.Value{Shape: []int{60, 3}, Data: widen(&weights.Array{Shape: []int{180}, Data: sample.Rows}).Data}}
 		residual := matrix{f.eval32(t, func(ctx *Context, z *graph.Node) []*graph.Node {
@@ -151,7 +151,7 @@ func TestDefaultTransformStartsAtTheRawCodes(t *testing.T) {
 // Normalised latents: Prepare and the start work on unit vectors.
 func TestLatentNormalisation(t *testing.T) {
 	c := small(t, "grit", 1)
-	c.Mix.RowNorm = transform.RowNormLatent
+	c.Transform.RowNorm = transform.RowNormLatent
 	q, _, set := startFixture(t, c, 3, 30)
 	for i := range 6 {
 		if length := norm(set["level0/codes"].Row(i)); math.Abs(length-1) > 1e-6 {

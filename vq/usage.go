@@ -13,14 +13,14 @@ func (b codebook) underuse(ctx *Context, residual, hard, index *Node) *Node {
 	share := Div(counts, used)
 
 	gap := StopGradient(ctx.meanOver(ReduceSum(Square(Sub(hard, residual)), -1)))
-	temperature := MulScalar(MaxScalar(gap, 1e-12), b.config.Loss.Softness)
+	temperature := MulScalar(MaxScalar(gap, 1e-12), b.config.Loss.UsageSoftness)
 	nearness := func(latents *Node, codes []*Node, _ *Random) *Node {
 		return Div(MulScalar(scores(latents, codes[0]), -2), temperature)
 	}
 	soft := newChoice(nearness, residual, []*Node{b.scored(ctx)}, nil).softmax(nil, ctx.shareOfRows(residual)).share
 
 	p := Add(soft, StopGradient(Sub(share, soft)))
-	threshold := b.config.Loss.Threshold / float64(k)
+	threshold := b.config.Loss.UsageThreshold / float64(k)
 	return ReduceAllSum(MaxScalar(AddScalar(Neg(p), threshold), 0))
 }
 

@@ -163,8 +163,8 @@ func New(c Config, dim int) (Quantizer, error) {
 	if err := c.Validate(dim); err != nil {
 		return nil, err
 	}
-	if c.Near == Cosine {
-		c.Mix.RowNorm = transform.RowNormLatent
+	if c.Distance == Cosine {
+		c.Transform.RowNorm = transform.RowNormLatent
 	}
 	if c.Parts == 1 {
 		return newResidual(c, dim), nil

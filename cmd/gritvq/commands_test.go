@@ -79,8 +79,8 @@ func TestFlagsBecomeSettings(t *testing.T) {
 	if c, err = trainConfig(t, "--hidden", "none"); err != nil || len(c.Model.Hidden) != 0 || c.Model.Dim != 0 {
 		t.Errorf("--hidden none gave %+v, %v", c.Model, err)
 	}
-	if c, err = trainConfig(t, "--codes", "4"); err != nil || c.Quantizer.Mix.Rank > 4 {
-		t.Errorf("rank %d for 4 codes, %v", c.Quantizer.Mix.Rank, err)
+	if c, err = trainConfig(t, "--codes", "4"); err != nil || c.Quantizer.Transform.Rank > 4 {
+		t.Errorf("rank %d for 4 codes, %v", c.Quantizer.Transform.Rank, err)
 	}
 	base, err := vqtrain.Default("grit")
 	if err != nil {
@@ -103,7 +103,7 @@ func TestFlagsBecomeSettings(t *testing.T) {
 		}
 	}
 	paper, err := trainConfig(t, "--preset", "paper")
-	if want, _ := vqtrain.Paper("grit"); err != nil || paper.Quantizer.Mix.Kind != want.Quantizer.Mix.Kind || paper.Quantizer.Learn != "frozen" {
+	if want, _ := vqtrain.Paper("grit"); err != nil || paper.Quantizer.Transform.Kind != want.Quantizer.Transform.Kind || paper.Quantizer.Learn != "frozen" {
 		t.Errorf("--preset paper gave %+v, %v", paper.Quantizer, err)
 	}
 }

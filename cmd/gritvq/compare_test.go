@@ -83,7 +83,7 @@ func TestComparePlans(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c.Quantizer.Method != "grit" || c.Quantizer.Levels != 2 || c.Quantizer.Codes != 64 || c.Seed != 6 || c.Train.Steps != 3000 || c.Train.Batch != 77 || c.Train.ClipNorm != 3 ||
-		c.Train.Rates != usual.Train.Rates || c.Quantizer.Mix.Kind != usual.Quantizer.Mix.Kind {
+		c.Train.Rates != usual.Train.Rates || c.Quantizer.Transform.Kind != usual.Quantizer.Transform.Kind {
 		t.Errorf("the configuration is %+v", c)
 	}
 }

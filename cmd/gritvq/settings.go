@@ -219,7 +219,7 @@ func fitToSize(c *vqtrain.Config, base vqtrain.Config, sets []string) {
 		}
 	}
 	codes, steps := c.Quantizer.Codes, c.Train.Steps
-	mix, preset := &c.Quantizer.Mix, base.Quantizer.Mix
+	mix, preset := &c.Quantizer.Transform, base.Quantizer.Transform
 	lower("quantizer.transform.rank", &mix.Rank, preset.Rank, codes)
 	lower("quantizer.transform.topk", &mix.TopK, preset.TopK, codes)
 	lower("quantizer.transform.groups", &mix.Groups, preset.Groups, codes)

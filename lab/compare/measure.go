@@ -40,7 +40,7 @@ func (c *Comparison) train(ctx context.Context, cell Cell) (Record, error) {
 	}
 	clock := startClock(dir)
 	observe := vqtrain.Observer{Step: func(r vqtrain.Record) {
-		if r.Step%cell.Config.Train.Save == 0 {
+		if r.Step%cell.Config.Train.Checkpoint == 0 {
 			clock.save()
 		}
 		c.step(cell, r.Step)

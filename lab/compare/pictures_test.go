@@ -48,8 +48,8 @@ func pictured(t *testing.T, dir string) (*Comparison, func(method string, steps 
 			t.Fatal(err)
 		}
 		config.Model.Dim, config.Model.Image.Size, config.Model.Image.Widths = 4, 16, []int{4, 8}
-		config.Quantizer.Codes, config.Quantizer.Mix.Rank = 16, 4
-		config.Train.Steps, config.Train.Batch, config.Train.Log, config.Train.Save, config.Train.Evaluate, config.Train.Schedule.Warmup = steps, 4, 3, 5, 6, 1
+		config.Quantizer.Codes, config.Quantizer.Transform.Rank = 16, 4
+		config.Train.Steps, config.Train.Batch, config.Train.Log, config.Train.Checkpoint, config.Train.Evaluate, config.Train.Schedule.Warmup = steps, 4, 3, 5, 6, 1
 		cell, err := NewCell(task.Fingerprint(), config.Model.Image.Input(), Point{Codes: 16, Levels: 1, Parts: 1}, config, nil)
 		if err != nil || cell.Err != nil {
 			t.Fatal(err, cell.Err)

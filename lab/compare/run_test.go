@@ -172,8 +172,8 @@ func real(t *testing.T, dir string) (*Comparison, func(method string, steps int)
 	return c, func(method string, steps int) Cell {
 		cell := newTestCell(t, method, 1, func(c *vqtrain.Config) {
 			c.Model.Hidden, c.Model.Dim = nil, 0
-			c.Quantizer.Codes, c.Quantizer.Levels, c.Quantizer.Parts, c.Quantizer.Mix.Rank = 16, 2, 1, 4
-			c.Train.Steps, c.Train.Batch, c.Train.Log, c.Train.Save, c.Train.Evaluate, c.Train.Schedule.Warmup = steps, 32, 5, 10, 10, 1
+			c.Quantizer.Codes, c.Quantizer.Levels, c.Quantizer.Parts, c.Quantizer.Transform.Rank = 16, 2, 1, 4
+			c.Train.Steps, c.Train.Batch, c.Train.Log, c.Train.Checkpoint, c.Train.Evaluate, c.Train.Schedule.Warmup = steps, 32, 5, 10, 10, 1
 		})
 		return cell
 	}

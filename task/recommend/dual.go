@@ -18,18 +18,18 @@ import (
 
 // Dual configures a model that compares vectors of histories and items.
 type Dual struct {
-	Model twotower.Config `yaml:"model" doc:"The two networks."`
-	Train train.Config    `yaml:"train" doc:"The training run."`
-	Users int             `yaml:"validation_users" doc:"Users scored at an evaluation during training (0: all)."`
+	Model           twotower.Config `yaml:"model" doc:"The two networks."`
+	Train           train.Config    `yaml:"train" doc:"The training run."`
+	ValidationUsers int             `yaml:"validation_users" doc:"Users scored at an evaluation during training (0: all)."`
 }
 
 // DefaultDual is the paper's network and schedule, but for its 100,000 steps.
 func DefaultDual() Dual {
 	return Dual{
-		Model: twotower.Default(), Users: 0,
+		Model: twotower.Default(), ValidationUsers: 0,
 		Train: train.Config{
-			Seed: 1, Steps: 20000, Batch: 512, ClipNorm: 1, Evaluate: 1000, Patience: 5, Log: 100, Save: 500,
-			Optimizer: optim.Optimizer{Name: "adamw", Rate: 1e-3, Decay: 1e-4, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8},
+			Seed: 1, Steps: 20000, Batch: 512, ClipNorm: 1, Evaluate: 1000, Patience: 5, Log: 100, Checkpoint: 500,
+			Optimizer: optim.Optimizer{Name: "adamw", Rate: 1e-3, WeightDecay: 1e-4, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8},
 			Schedule:  optim.Schedule{Kind: "cosine", Warmup: 2000},
 		},
 	}
@@ -43,13 +43,13 @@ func (c *Dual) Training() *train.Config { return &c.Train }
 
 // Validation is how the model is scored during training.
 func (c *Dual) Validation() RankOptions {
-	return RankOptions{Depth: 20, Users: c.Users}
+	return RankOptions{Depth: 20, Users: c.ValidationUsers}
 }
 
 // Validate reports the first setting that cannot work.
 func (c *Dual) Validate() error {
 	switch {
-	case c.Users < 0:
+	case c.ValidationUsers < 0:
 		return fmt.Errorf("validation_users must not be negative")
 	case c.Train.Batch < 2:
 		return fmt.Errorf("train.batch: %d must be at least 2, for items are told from the others of a batch", c.Train.Batch)

@@ -16,19 +16,19 @@ import (
 
 // Generative configures a model that writes the ID of the next item.
 type Generative struct {
-	Model seqrec.Config `yaml:"model" doc:"The network."`
-	Train train.Config  `yaml:"train" doc:"The training run."`
-	Users int           `yaml:"validation_users" doc:"Users scored at an evaluation during training (0: all)."`
-	Beam  int           `yaml:"beam" doc:"Beams of the search behind an evaluation during training."`
+	Model           seqrec.Config `yaml:"model" doc:"The network."`
+	Train           train.Config  `yaml:"train" doc:"The training run."`
+	ValidationUsers int           `yaml:"validation_users" doc:"Users scored at an evaluation during training (0: all)."`
+	Beam            int           `yaml:"beam" doc:"Beams of the search behind an evaluation during training."`
 }
 
 // DefaultGenerative is the paper's network and schedule.
 func DefaultGenerative() Generative {
 	return Generative{
-		Model: seqrec.Default(), Users: 2000, Beam: 20,
+		Model: seqrec.Default(), ValidationUsers: 2000, Beam: 20,
 		Train: train.Config{
-			Seed: 1, Steps: 20000, Batch: 256, ClipNorm: 1, Evaluate: 1000, Patience: 5, Log: 100, Save: 500,
-			Optimizer: optim.Optimizer{Name: "adamw", Rate: 1e-3, Decay: 0.01, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8},
+			Seed: 1, Steps: 20000, Batch: 256, ClipNorm: 1, Evaluate: 1000, Patience: 5, Log: 100, Checkpoint: 500,
+			Optimizer: optim.Optimizer{Name: "adamw", Rate: 1e-3, WeightDecay: 0.01, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8},
 			Schedule:  optim.Schedule{Kind: "inverse-sqrt", Warmup: 1000},
 		},
 	}
@@ -42,12 +42,12 @@ func (c *Generative) Training() *train.Config { return &c.Train }
 
 // Validation is how the model is scored during training.
 func (c *Generative) Validation() RankOptions {
-	return RankOptions{Depth: c.Beam, Users: c.Users}
+	return RankOptions{Depth: c.Beam, Users: c.ValidationUsers}
 }
 
 // Validate reports the first setting that cannot work.
 func (c *Generative) Validate() error {
-	if c.Users < 0 || c.Beam < 1 {
+	if c.ValidationUsers < 0 || c.Beam < 1 {
 		return fmt.Errorf("validation_users must not be negative and beam at least 1")
 	}
 	if err := c.Model.Validate(); err != nil {

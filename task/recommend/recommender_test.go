@@ -60,7 +60,7 @@ func tiny() map[string]Config {
 	all := map[string]Config{"generative": &generative, "dual": &dual}
 	for _, c := range all {
 		t := c.Training()
-		t.Batch, t.Log, t.Save, t.Patience = 32, 50, 60, 0
+		t.Batch, t.Log, t.Checkpoint, t.Patience = 32, 50, 60, 0
 		t.Optimizer.Rate, t.Schedule.Warmup = 0.01, 20
 	}
 	return all
@@ -219,7 +219,7 @@ func TestResumedTrainingEndsAlike(t *testing.T) {
 	log, table := carousel(t, 20, 12)
 	d := newDataset(t, log, table)
 	for kind, c := range tiny() {
-		c.Training().Steps, c.Training().Evaluate, c.Training().Save = 30, 10, 7
+		c.Training().Steps, c.Training().Evaluate, c.Training().Checkpoint = 30, 10, 7
 		_, whole, err := trained(t, t.Context(), d, c, train.Options{Dir: t.TempDir()})
 		if err != nil {
 			t.Fatal(err)

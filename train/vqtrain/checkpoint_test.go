@@ -17,7 +17,7 @@ import (
 // damaged the run goes on from the one before and ends with the same weights.
 func TestOlderCheckpointsAreKept(t *testing.T) {
 	source, c := open(t, tinySet), tiny(t, "grit")
-	c.Train.Steps, c.Train.Save, c.Train.Keep = 40, 6, 3
+	c.Train.Steps, c.Train.Checkpoint, c.Train.Keep = 40, 6, 3
 	want := run(t, start(t, c, source, t.TempDir(), false, Observer{}))
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -80,7 +80,7 @@ func TestMemoryDoesNotGrow(t *testing.T) {
 	}
 	source, c := scenes(t, "synthetic:scenes?images=24&size=16", nil), small(t, "grit")
 	c.Model.Image = tokenizer.Image{Size: 16, Widths: []int{4, 4, 8}, Blocks: 1, Up: "nearest", Precision: "f32"}
-	c.Train.Steps, c.Train.Batch, c.Train.Evaluate, c.Train.Save = 2000, 2, 500, 500
+	c.Train.Steps, c.Train.Batch, c.Train.Evaluate, c.Train.Checkpoint = 2000, 2, 500, 500
 	heap := map[int]uint64{}
 	run(t, start(t, c, source, t.TempDir(), false, Observer{Step: func(r Record) {
 		if r.Step == 600 || r.Step == 1990 {

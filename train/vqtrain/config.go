@@ -36,7 +36,7 @@ type Train struct {
 	HeldRows   int             `yaml:"held_rows" doc:"Held-out rows scored during training."`
 	Patience   int             `yaml:"patience" doc:"Stop after this many evaluations without improvement and keep the best weights (0: never)."`
 	Log        int             `yaml:"log" doc:"Steps between records of log.jsonl."`
-	Save       int             `yaml:"checkpoint" doc:"Steps between checkpoints; after three minutes there is one in any case."`
+	Checkpoint int             `yaml:"checkpoint" doc:"Steps between checkpoints; after three minutes there is one in any case."`
 	Keep       int             `yaml:"keep" doc:"Checkpoints kept: the newest, and those before it in case it is damaged."`
 	Best       bool            `yaml:"best" doc:"Export the weights of the best evaluation instead of the last ones."`
 }
@@ -70,11 +70,11 @@ func Default(method string) (Config, error) {
 		Quantizer: q,
 		Train: Train{
 			Steps: steps, Batch: 1024, Accumulate: 1, Split: 0.9,
-			Optimizer: optim.Optimizer{Name: "adamw", Rate: 1e-3, Decay: 0.3, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Momentum: 0.9, Accumulator: 0.1},
+			Optimizer: optim.Optimizer{Name: "adamw", Rate: 1e-3, WeightDecay: 0.3, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Momentum: 0.9, Accumulator: 0.1},
 			Rates:     rates,
 			Schedule:  optim.Schedule{Kind: "cosine", Warmup: 100},
 			ClipNorm:  1,
-			Evaluate:  500, HeldRows: 10000, Log: 50, Save: 250, Keep: 1,
+			Evaluate:  500, HeldRows: 10000, Log: 50, Checkpoint: 250, Keep: 1,
 		},
 	}, nil
 }
@@ -94,7 +94,7 @@ func Paper(method string) (Config, error) {
 	}
 	c.Train.Optimizer.Name = "adam"
 	c.Train.Optimizer.Rate = 3e-4
-	c.Train.Optimizer.Decay = 1e-4
+	c.Train.Optimizer.WeightDecay = 1e-4
 	c.Train.Optimizer.MixerDecay = 1e-4
 	c.Train.Average = 0
 	// The paper's absolute rates 1e-3 (M), 2e-3 (W) and 3e-4 (E).
@@ -117,8 +117,8 @@ func Pictures(name, method string) (Config, error) {
 	c.Model.Image = tokenizer.Image{Size: 256, Widths: []int{64, 128, 128, 256, 256}, Blocks: 1, Up: "transposed", Precision: "f32"}
 	c.Quantizer.Codes, c.Quantizer.Levels = 16384, 1
 	t := &c.Train
-	t.Steps, t.Batch, t.Average, t.HeldRows, t.Save, t.Keep = 10000, 64, 0.999, 256, 500, 2
-	t.Optimizer.Name, t.Optimizer.Rate, t.Optimizer.Decay = "adam", 3e-4, 1e-4
+	t.Steps, t.Batch, t.Average, t.HeldRows, t.Checkpoint, t.Keep = 10000, 64, 0.999, 256, 500, 2
+	t.Optimizer.Name, t.Optimizer.Rate, t.Optimizer.WeightDecay = "adam", 3e-4, 1e-4
 	return c, nil
 }
 
@@ -182,7 +182,7 @@ func (c Config) Validate() error {
 		return fmt.Errorf("train.average: %g must be at least 0 and below 1", t.Average)
 	case t.Evaluate < 0 || t.HeldRows < 0 || t.Patience < 0 || t.ClipNorm < 0 || t.Schedule.Warmup < 0:
 		return fmt.Errorf("train: evaluate, held_rows, patience, clip_norm and schedule.warmup must not be negative")
-	case t.Log < 1 || t.Save < 1:
+	case t.Log < 1 || t.Checkpoint < 1:
 		return fmt.Errorf("train: log and checkpoint must be at least 1")
 	}
 	if err := t.Optimizer.Validate(); err != nil {

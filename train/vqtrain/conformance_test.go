@@ -41,7 +41,7 @@ func learner(t testing.TB, method string) Config {
 		c.Quantizer.Resets.Every, c.Quantizer.Resets.Window = 10, 4
 	}
 	c.Quantizer.Average.Decay = 0.9
-	c.Train.Steps, c.Train.Batch, c.Train.Evaluate, c.Train.Log, c.Train.Save = 500, 256, 0, 50, 1000
+	c.Train.Steps, c.Train.Batch, c.Train.Evaluate, c.Train.Log, c.Train.Checkpoint = 500, 256, 0, 50, 1000
 	c.Train.Optimizer.Rate, c.Train.Schedule.Warmup = 0.01, 10
 	return c
 }

@@ -43,11 +43,11 @@ func tiny(t testing.TB, method string) Config {
 	}
 	c.Model.Dim, c.Model.Hidden = 0, nil
 	c.Quantizer.Codes, c.Quantizer.Levels = 8, 2
-	c.Quantizer.Mix.Rank, c.Quantizer.Mix.TopK, c.Quantizer.Mix.Groups, c.Quantizer.Mix.ScoreDim = 4, 3, 2, 4
+	c.Quantizer.Transform.Rank, c.Quantizer.Transform.TopK, c.Quantizer.Transform.Groups, c.Quantizer.Transform.ScoreDim = 4, 3, 2, 4
 	c.Quantizer.Start = vq.Start{From: "data"}
 	c.Quantizer.Resets.Every = 0
 	c.Train.Steps, c.Train.Batch, c.Train.Evaluate, c.Train.Average = 40, 32, 0, 0
-	c.Train.Log, c.Train.Save = 10, 1000
+	c.Train.Log, c.Train.Checkpoint = 10, 1000
 	return c
 }
 

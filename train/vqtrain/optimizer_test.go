@@ -51,8 +51,8 @@ func TestOptimizersMatchTheTextbook(t *testing.T) {
 	paths := []string{"encoder/w", "quantizer/level0/codes", "quantizer/level0/mixer/a", "quantizer/level0/feature/w", "quantizer/radius/scalar"}
 	rates := Rates{Codes: 3, Mixer: 0.5, Feature: 2, Radius: 0.1}
 	for _, o := range []optim.Optimizer{
-		{Name: "adam", Decay: 0.02, MixerDecay: 0.05}, {Name: "adamw", Decay: 0.2, MixerDecay: 0.5},
-		{Name: "adagrad", Accumulator: 0.1}, {Name: "adagrad", Accumulator: 0.3, Decay: 0.02}, {Name: "sgd", Momentum: 0.9}, {Name: "sgd", Decay: 0.1},
+		{Name: "adam", WeightDecay: 0.02, MixerDecay: 0.05}, {Name: "adamw", WeightDecay: 0.2, MixerDecay: 0.5},
+		{Name: "adagrad", Accumulator: 0.1}, {Name: "adagrad", Accumulator: 0.3, WeightDecay: 0.02}, {Name: "sgd", Momentum: 0.9}, {Name: "sgd", WeightDecay: 0.1},
 	} {
 		for _, clip := range []float64{0, 0.7} {
 			o.Beta1, o.Beta2, o.Epsilon = 0.8, 0.95, 1e-8
@@ -120,7 +120,7 @@ func matchTextbook(t *testing.T, o optim.Optimizer, rates Rates, clip float64, p
 		}
 		for i, p := range paths {
 			group := weights.GroupOf(p)
-			decay := map[weights.Group]float64{weights.Network: o.Decay, weights.Mixer: o.MixerDecay}[group]
+			decay := map[weights.Group]float64{weights.Network: o.WeightDecay, weights.Mixer: o.MixerDecay}[group]
 			rate := base * map[weights.Group]float64{
 				weights.Network: 1, weights.Codes: rates.Codes, weights.Mixer: rates.Mixer, weights.Feature: rates.Feature, weights.Radius: rates.Radius,
 			}[group]

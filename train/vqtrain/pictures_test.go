@@ -41,8 +41,8 @@ func small(t testing.TB, method string) Config {
 	}
 	c.Model.Image = tokenizer.Image{Size: 16, Widths: []int{8, 8, 16}, Blocks: 1, Up: "nearest", Precision: "f32"}
 	c.Model.Dim, c.Quantizer.Codes = 4, 16
-	c.Quantizer.Mix.Rank = 4
-	c.Train.Steps, c.Train.Batch, c.Train.Evaluate, c.Train.Log, c.Train.Save = 60, 8, 20, 10, 7
+	c.Quantizer.Transform.Rank = 4
+	c.Train.Steps, c.Train.Batch, c.Train.Evaluate, c.Train.Log, c.Train.Checkpoint = 60, 8, 20, 10, 7
 	c.Train.Average, c.Train.Optimizer.Rate = 0.9, 3e-3
 	return c
 }

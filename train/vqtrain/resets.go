@@ -185,7 +185,7 @@ func (t *Trainer) overwriteRows(changed weights.Set, prefix string, touched []vq
 func (t *Trainer) solveAverages() error {
 	q := t.config.Quantizer
 	solve := q.SolvesAverages() && t.state.Step%q.Average.Every == 0
-	rewire := q.Mix.Kind == transform.KindAttentionTopK && t.state.Step%max(rewireEvery, q.Cache.Period) == 0
+	rewire := q.Transform.Kind == transform.KindAttentionTopK && t.state.Step%max(rewireEvery, q.Cache.Period) == 0
 	if !solve && !rewire {
 		return nil
 	}

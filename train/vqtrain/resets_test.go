@@ -51,8 +51,8 @@ func TestResetSticksAndTouchesNoOtherCode(t *testing.T) {
 	grit := resetConfig(t, "grit")
 	ema := resetConfig(t, "ema")
 	frozen := resetConfig(t, "grit")
-	frozen.Quantizer.Learn, frozen.Quantizer.Mix.Joint = "frozen", false
-	frozen.Quantizer.Mix.Rank = 8
+	frozen.Quantizer.Learn, frozen.Quantizer.Transform.Joint = "frozen", false
+	frozen.Quantizer.Transform.Rank = 8
 	adagrad := resetConfig(t, "grit")
 	adagrad.Train.Optimizer.Name = "adagrad"
 	cached := resetConfig(t, "grit")

@@ -31,15 +31,15 @@ func everything(t testing.TB, method string) Config {
 func variants(t testing.TB) map[string]Config {
 	live, accumulate, ema, averaged, attention, product := everything(t, "grit"), everything(t, "grit"), everything(t, "ema"), everything(t, "grit"), everything(t, "grit"), everything(t, "grit")
 	live.Quantizer.Cache = vq.Cache{Period: 4, Gradient: "live"}
-	live.Quantizer.Mix.SpectralClip = 1.01
+	live.Quantizer.Transform.SpectralClip = 1.01
 	live.Quantizer.Radius.Kind, live.Quantizer.Radius.Scalar.Use = "huber", "learned"
 	accumulate.Quantizer.Cache = vq.Cache{Period: 4, Gradient: "accumulate"}
 	accumulate.Train.Optimizer.Name = "adamw"
-	accumulate.Train.Optimizer.Decay = 0.01
+	accumulate.Train.Optimizer.WeightDecay = 0.01
 	averaged.Quantizer.Learn = "ema"
 	averaged.Quantizer.Average.Every = 3
 	averaged.Train.Optimizer.Name = "adagrad"
-	attention.Quantizer.Mix.Kind = transform.KindAttentionTopK
+	attention.Quantizer.Transform.Kind = transform.KindAttentionTopK
 	attention.Quantizer.Radius.Kind, attention.Quantizer.Radius.PerCode = "adaptive-mahalanobis", true
 	attention.Quantizer.Shared = true
 	attention.Quantizer.Resets.Threshold = 0.2

@@ -24,7 +24,7 @@ func (t *Trainer) Run(ctx context.Context) (weights.Set, error) {
 	steps := t.config.Train.Steps
 	feed := dataset.NewPrefetcher(ctx, int64(t.state.Step), int64(steps), 2, t.batch, finalize)
 	defer feed.Close()
-	rhythm := checkpoint.NewRhythm(t.config.Train.Save)
+	rhythm := checkpoint.NewRhythm(t.config.Train.Checkpoint)
 	for t.state.Step < steps && !t.state.Stopped {
 		if ctx.Err() != nil {
 			return nil, t.interrupt()

@@ -53,7 +53,7 @@ func (t *Trainer) stride(v weights.Vars) func(path string) float64 {
 		if weights.GroupOf(path) != weights.Mixer {
 			return 1
 		}
-		return t.config.Quantizer.Mix.Stride(path, v.Get(path).Shape().Dimensions)
+		return t.config.Quantizer.Transform.Stride(path, v.Get(path).Shape().Dimensions)
 	}
 }
 

@@ -21,8 +21,8 @@ func TestAccumulatedStepIsTheMeanOfDirectSteps(t *testing.T) {
 	const period = 3
 	for _, kind := range []transform.Kind{transform.KindLinear, transform.KindLowRank, transform.KindAttention} {
 		c := tiny(t, "grit")
-		c.Quantizer.Mix.Kind = kind
-		c.Quantizer.Loss = vq.Loss{Codebook: 0.5, Commitment: 0.1, Usage: 0.2, Threshold: 0.9, Softness: 1}
+		c.Quantizer.Transform.Kind = kind
+		c.Quantizer.Loss = vq.Loss{Codebook: 0.5, Commitment: 0.1, Usage: 0.2, UsageThreshold: 0.9, UsageSoftness: 1}
 		c.Train.Optimizer = optim.Optimizer{Name: "sgd", Rate: 0.1}
 		c.Train.Schedule, c.Train.ClipNorm = optim.Schedule{Kind: "constant"}, 0
 		source := open(t, tinySet)
@@ -137,7 +137,7 @@ func TestEveryTrainedVariableMoves(t *testing.T) {
 						continue // nothing to learn
 					}
 					c := tiny(t, "grit")
-					c.Quantizer.Mix.Kind, c.Quantizer.Mix.RowNorm, c.Quantizer.Mix.Joint = kind, norm, joint
+					c.Quantizer.Transform.Kind, c.Quantizer.Transform.RowNorm, c.Quantizer.Transform.Joint = kind, norm, joint
 					c.Quantizer.Cache = cache
 					if !joint {
 						c.Quantizer.Learn = "frozen"

@@ -79,7 +79,7 @@ func TestValidateNamesTheSetting(t *testing.T) {
 		"train.optimizer":        func(c *Config) { c.Train.Optimizer.Beta2 = 1 },
 		"train.schedule.kind":    func(c *Config) { c.Train.Schedule.Kind = "step" },
 		"train.average":          func(c *Config) { c.Train.Average = 1 },
-		"checkpoint":             func(c *Config) { c.Train.Save = 0 },
+		"checkpoint":             func(c *Config) { c.Train.Checkpoint = 0 },
 		"model.activation":       func(c *Config) { c.Model.Activation = "tanh" },
 		"model.standardize":      func(c *Config) { c.Model.Standardize = "both" },
 		"quantizer.codes":        func(c *Config) { c.Quantizer.Codes = 0 },

@@ -62,7 +62,7 @@ func tiny() Config {
 	c := Default()
 	c.Model.Layers, c.Model.ItemLayers, c.Model.Width, c.Model.FeedForward, c.Model.Heads, c.Model.HeadDim = 1, 1, 16, 32, 2, 8
 	c.Model.Length, c.Model.WordBuckets, c.Model.Dropout, c.Model.Positions = 4, 1000, 0, "none" // words in any order
-	c.Train.Steps, c.Train.Batch, c.Train.Evaluate, c.Train.Patience, c.Train.Save = 300, 24, 100, 0, 7
+	c.Train.Steps, c.Train.Batch, c.Train.Evaluate, c.Train.Patience, c.Train.Checkpoint = 300, 24, 100, 0, 7
 	c.Train.Optimizer.Rate, c.Train.Schedule.Warmup = 0.01, 20
 	return c
 }

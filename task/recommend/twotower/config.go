@@ -13,24 +13,24 @@ import (
 
 // Config describes the two networks.
 type Config struct {
-	Layers      int     `yaml:"layers" doc:"Blocks of the query tower."`
-	ItemLayers  int     `yaml:"item_layers" doc:"Blocks of the item tower, which takes the mean of what they make of an item's codes (0: of the codes' vectors)."`
-	Width       int     `yaml:"width" doc:"Dimension of all vectors, those of the index included."`
-	FeedForward int     `yaml:"feed_forward" doc:"Hidden width of the feed-forward networks."`
-	Heads       int     `yaml:"heads" doc:"Attention heads."`
-	HeadDim     int     `yaml:"head_dim" doc:"Dimension of a head; heads times this need not be the width."`
-	Activation  string  `yaml:"activation" enum:"relu|gelu|silu" doc:"Of the feed-forward networks."`
-	Norm        string  `yaml:"norm" enum:"rms|layer" doc:"What precedes every part of a block: division by the root mean square, or layer normalization."`
-	Positions   string  `yaml:"positions" enum:"relative|absolute|none" doc:"How the query tower knows order: a bias by distance, a learned vector a place, or not at all."`
-	Pool        string  `yaml:"pool" enum:"first|mean" doc:"What becomes of a sequence: the vector at its start, or the mean of all."`
-	Dropout     float64 `yaml:"dropout" doc:"Share of the values dropped while training."`
-	Length      int     `yaml:"length" doc:"Items of a history, the last ones, or words of a search, the first ones, that are read."`
-	WordBuckets int     `yaml:"word_buckets" doc:"Tokens that the words of a search are hashed to."`
-	Similarity  string  `yaml:"similarity" enum:"dot|cosine" doc:"Vectors are compared as they are, or brought to length 1 first."`
-	Temperature float64 `yaml:"temperature" doc:"What scores are divided by in the loss (0: the root of the width for dot, 0.1 for cosine)."`
-	Learned     bool    `yaml:"learned_temperature" doc:"The temperature is where training starts, and learned with the rest."`
-	Popularity  bool    `yaml:"popularity" doc:"Popular items come up in more batches and are corrected for that, so that scores include how popular an item is."`
-	Precision   string  `yaml:"precision" enum:"f32|bf16" doc:"Arithmetic of the blocks; norms, attention weights and the loss are always f32."`
+	Layers             int     `yaml:"layers" doc:"Blocks of the query tower."`
+	ItemLayers         int     `yaml:"item_layers" doc:"Blocks of the item tower, which takes the mean of what they make of an item's codes (0: of the codes' vectors)."`
+	Width              int     `yaml:"width" doc:"Dimension of all vectors, those of the index included."`
+	FeedForward        int     `yaml:"feed_forward" doc:"Hidden width of the feed-forward networks."`
+	Heads              int     `yaml:"heads" doc:"Attention heads."`
+	HeadDim            int     `yaml:"head_dim" doc:"Dimension of a head; heads times this need not be the width."`
+	Activation         string  `yaml:"activation" enum:"relu|gelu|silu" doc:"Of the feed-forward networks."`
+	Norm               string  `yaml:"norm" enum:"rms|layer" doc:"What precedes every part of a block: division by the root mean square, or layer normalization."`
+	Positions          string  `yaml:"positions" enum:"relative|absolute|none" doc:"How the query tower knows order: a bias by distance, a learned vector a place, or not at all."`
+	Pool               string  `yaml:"pool" enum:"first|mean" doc:"What becomes of a sequence: the vector at its start, or the mean of all."`
+	Dropout            float64 `yaml:"dropout" doc:"Share of the values dropped while training."`
+	Length             int     `yaml:"length" doc:"Items of a history, the last ones, or words of a search, the first ones, that are read."`
+	WordBuckets        int     `yaml:"word_buckets" doc:"Tokens that the words of a search are hashed to."`
+	Similarity         string  `yaml:"similarity" enum:"dot|cosine" doc:"Vectors are compared as they are, or brought to length 1 first."`
+	Temperature        float64 `yaml:"temperature" doc:"What scores are divided by in the loss (0: the root of the width for dot, 0.1 for cosine)."`
+	LearnedTemperature bool    `yaml:"learned_temperature" doc:"The temperature is where training starts, and learned with the rest."`
+	Popularity         bool    `yaml:"popularity" doc:"Popular items come up in more batches and are corrected for that, so that scores include how popular an item is."`
+	Precision          string  `yaml:"precision" enum:"f32|bf16" doc:"Arithmetic of the blocks; norms, attention weights and the loss are always f32."`
 }
 
 // Similarities lists how vectors are compared.
@@ -42,7 +42,7 @@ var Pools = []string{"first", "mean"}
 // Default is the paper's network.
 func Default() Config {
 	return Config{Layers: 2, ItemLayers: 2, Width: 128, FeedForward: 512, Heads: 4, HeadDim: 32, Activation: "gelu", Norm: "layer",
-		Positions: "absolute", Pool: "mean", Dropout: 0.1, Length: 20, WordBuckets: 1 << 15, Similarity: "dot", Learned: true, Popularity: true, Precision: "f32"}
+		Positions: "absolute", Pool: "mean", Dropout: 0.1, Length: 20, WordBuckets: 1 << 15, Similarity: "dot", LearnedTemperature: true, Popularity: true, Precision: "f32"}
 }
 
 // Validate reports the first setting that cannot work.

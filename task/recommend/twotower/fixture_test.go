@@ -14,7 +14,7 @@ import (
 
 func tiny() Config {
 	return Config{Layers: 1, ItemLayers: 1, Width: 8, FeedForward: 12, Heads: 2, HeadDim: 4, Activation: "gelu", Norm: "layer",
-		Positions: "absolute", Pool: "mean", Length: 6, WordBuckets: 30, Similarity: "dot", Learned: true, Popularity: true, Precision: "f32"}
+		Positions: "absolute", Pool: "mean", Length: 6, WordBuckets: 30, Similarity: "dot", LearnedTemperature: true, Popularity: true, Precision: "f32"}
 }
 
 // variant is a model in which other options occur than in the next.
@@ -26,7 +26,7 @@ type variant struct {
 func variants() map[string]variant {
 	other := tiny()
 	other.ItemLayers, other.Norm, other.Positions, other.Pool = 0, "rms", "relative", "first"
-	other.Similarity, other.Learned, other.Temperature, other.Popularity = "cosine", false, 0.3, false
+	other.Similarity, other.LearnedTemperature, other.Temperature, other.Popularity = "cosine", false, 0.3, false
 	return map[string]variant{"histories": {tiny(), Histories}, "words": {tiny(), Words}, "other histories": {other, Histories}, "other words": {other, Words}}
 }
 

@@ -56,7 +56,7 @@ func inBatchLoss(queries, items, shares, rivals *Node) *Node {
 
 // temperature is what scores are divided by, a scalar.
 func (m *Model) temperature(v weights.Vars, like *Node) *Node {
-	if !m.Config.Learned {
+	if !m.Config.LearnedTemperature {
 		return Scalar(like.Graph(), like.DType(), m.Config.startTemperature())
 	}
 	learned := Exp(Reshape(v.Get("temperature")))

@@ -91,7 +91,7 @@ func (m *Model) Init(seed uint64) weights.Set {
 	if m.Config.ItemLayers > 0 {
 		set.Merge("item/tower", m.item.Init(weights.Rand(seed, "item")))
 	}
-	if m.Config.Learned {
+	if m.Config.LearnedTemperature {
 		set["temperature"] = weights.Full(float32(math.Log(m.Config.startTemperature())), 1)
 	}
 	return set

@@ -55,7 +55,7 @@ func runIDsAdd(ctx context.Context, s *streams, o idsAddOptions) error {
 		return err
 	}
 	var ranked catalogue.Ranked
-	if table.Method() == catalogue.Reassign {
+	if table.Resolution() == catalogue.Reassign {
 		if ranked, err = k.ranked(ctx, fresh); err != nil {
 			return err
 		}
@@ -69,7 +69,7 @@ func runIDsAdd(ctx context.Context, s *streams, o idsAddOptions) error {
 		s.Remark("note: up to %d items now have the same codes: models trained on earlier versions leave out those beyond %d (gritvq ids --spare keeps numbers free)", now, then)
 	}
 	// The items first: names without IDs do no harm, IDs without names would.
-	if err := writeItems(o.dir, items); err != nil {
+	if err := catalogue.WriteItems(o.dir, items); err != nil {
 		return err
 	}
 	if err := writeIDsReport(o.dir, table, items, k, s.command); err != nil {

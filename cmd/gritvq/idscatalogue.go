@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -16,14 +14,13 @@ import (
 
 	"github.com/gritvq/gritvq/dataset/interactions"
 	"github.com/gritvq/gritvq/dataset/vectors"
-	"github.com/gritvq/gritvq/internal/atomicfile"
 	"github.com/gritvq/gritvq/task/catalogue"
 )
 
 // The parts of a directory of IDs beside the table itself.
 const (
-	idsTokenizer   = "tokenizer"          // a bundle
-	idsItems       = "items.jsonl"        // names and titles, in the order of the table
+	idsTokenizer   = "tokenizer" // a bundle
+	idsItems       = catalogue.ItemsFile
 	idsReport      = "report.html"        // how codes are used, and for what
 	idsTextEncoder = "titles.safetensors" // embeds titles, where no embeddings were given
 	idsVectors     = "titles.npy"         // embedded titles
@@ -268,26 +265,4 @@ func writeNPY(path string, values []float32, dim int) error {
 		return err
 	}
 	return w.Commit()
-}
-
-// itemLine is a line of items.jsonl.
-type itemLine struct {
-	ID         string   `json:"id"`
-	Title      string   `json:"title,omitempty"`
-	Text       string   `json:"text,omitempty"`
-	Categories []string `json:"categories,omitempty"`
-}
-
-// writeItems keeps names and titles beside the table.
-func writeItems(dir string, items []interactions.Item) error {
-	return atomicfile.Write(filepath.Join(dir, idsItems), func(w io.Writer) error {
-		encoder := json.NewEncoder(w)
-		encoder.SetEscapeHTML(false)
-		for _, item := range items {
-			if err := encoder.Encode(itemLine{item.ID, item.Title, item.Text, item.Categories}); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
 }

@@ -49,7 +49,7 @@ func writeIDsReport(dir string, t *catalogue.Table, items []interactions.Item, k
 // length says what IDs are made of.
 func length(t *catalogue.Table) string {
 	text := report.Counted(t.Levels(), "code")
-	if t.Method() == catalogue.Token {
+	if t.Resolution() == catalogue.Token {
 		text += " and a token"
 	}
 	return text
@@ -127,7 +127,7 @@ func collisionNote(t *catalogue.Table, stats catalogue.Stats) string {
 	if stats.Before.Rate == 0 {
 		return "The tokenizer gave every item codes of its own."
 	}
-	if t.Method() == catalogue.Reassign {
+	if t.Resolution() == catalogue.Reassign {
 		return "Items to which the tokenizer gave equal codes. The first keeps them, the others have the nearest last code that was free."
 	}
 	return "Items to which the tokenizer gave equal codes. The token at the end of their IDs tells them apart."

@@ -21,10 +21,10 @@ func runIDs(ctx context.Context, s *streams, o idsOptions) (err error) {
 	if err := useWorkers(o.workers); err != nil {
 		return err
 	}
-	if m := catalogue.Method(o.resolve); m != catalogue.Token && m != catalogue.Reassign {
+	if m := catalogue.Resolution(o.resolve); m != catalogue.Token && m != catalogue.Reassign {
 		return usage.Errorf("--resolve %s: use token or reassign", o.resolve)
 	}
-	if o.spare < 0 || o.spare > 0 && catalogue.Method(o.resolve) != catalogue.Token {
+	if o.spare < 0 || o.spare > 0 && catalogue.Resolution(o.resolve) != catalogue.Token {
 		return usage.Errorf("--spare %d: use 0 or more, and only with --resolve token", o.spare)
 	}
 	if err := o.chooseMethod(); err != nil {
@@ -251,7 +251,7 @@ func (o idsOptions) tabulate(ctx context.Context, c *itemSource, k coder, comman
 	if err != nil {
 		return nil, err
 	}
-	options := catalogue.Options{Resolve: catalogue.Method(o.resolve), TokenVocab: o.spare, Tokenizer: k.identity()}
+	options := catalogue.BuildOptions{Resolve: catalogue.Resolution(o.resolve), TokenVocab: o.spare, Tokenizer: k.identity()}
 	if options.Resolve == catalogue.Reassign {
 		if options.Ranked, err = k.ranked(ctx, c); err != nil {
 			return nil, err
@@ -269,7 +269,7 @@ func (o idsOptions) tabulate(ctx context.Context, c *itemSource, k coder, comman
 	if err := k.store(c.dir); err != nil {
 		return nil, err
 	}
-	if err := writeItems(c.dir, c.items); err != nil {
+	if err := catalogue.WriteItems(c.dir, c.items); err != nil {
 		return nil, err
 	}
 	if err := writeIDsReport(c.dir, table, c.items, k, command); err != nil {

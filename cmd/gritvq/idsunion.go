@@ -88,7 +88,7 @@ func joinTables(list []*itemSource, tables []*catalogue.Table) (*catalogue.Table
 			keys = append(keys, list[i].name+"/"+t.Key(row))
 		}
 	}
-	return catalogue.Build(codes, tables[0].Vocab()[:tables[0].Levels()], keys, catalogue.Options{})
+	return catalogue.Build(codes, tables[0].Vocab()[:tables[0].Levels()], keys, catalogue.BuildOptions{})
 }
 
 // unionResult is what ids --json prints of several catalogues.

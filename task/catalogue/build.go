@@ -15,10 +15,10 @@ const maxVocab = 1 << 24
 // first. Codes that are left out are never taken.
 type Ranked func(item int, prefix []uint32) []uint32
 
-// Options refine Build.
-type Options struct {
+// BuildOptions refine Build.
+type BuildOptions struct {
 	// Resolve is Token when empty.
-	Resolve Method
+	Resolve Resolution
 	// Ranked is needed by Reassign, and not used by Token.
 	Ranked Ranked
 	// TokenVocab is the least vocabulary of the token. Room beyond the largest
@@ -34,7 +34,7 @@ type Options struct {
 // level. With equal codes the item that comes first has the token 0, or keeps its
 // codes. It fails on lengths that do not agree, a code outside its vocabulary, a
 // name that is empty or repeated, and options that contradict each other.
-func Build(codes []uint32, vocab []int, keys []string, opt Options) (*Table, error) {
+func Build(codes []uint32, vocab []int, keys []string, opt BuildOptions) (*Table, error) {
 	if opt.Resolve == "" {
 		opt.Resolve = Token
 	}

@@ -34,7 +34,7 @@ func render(t *Table) string {
 }
 
 func TestTokensNumberWhatIsShared(t *testing.T) {
-	table, err := Build([]uint32{1, 2, 0, 0, 1, 2, 1, 1, 1, 2}, []int{2, 3}, strings.Fields("a b c d e"), Options{Tokenizer: "sha256:1"})
+	table, err := Build([]uint32{1, 2, 0, 0, 1, 2, 1, 1, 1, 2}, []int{2, 3}, strings.Fields("a b c d e"), BuildOptions{Tokenizer: "sha256:1"})
 	must(t, table, err)
 	const first = "a [1 2 0]\nb [0 0 0]\nc [1 2 1]\nd [1 1 0]\ne [1 2 2]\n"
 	if got := render(table); got != first {
@@ -69,7 +69,7 @@ func TestTokensNumberWhatIsShared(t *testing.T) {
 
 func TestFingerprint(t *testing.T) {
 	of := func(keys string, codes ...uint32) string {
-		table, err := Build(codes, []int{2, 3}, strings.Fields(keys), Options{})
+		table, err := Build(codes, []int{2, 3}, strings.Fields(keys), BuildOptions{})
 		return must(t, table, err).Fingerprint()
 	}
 	own := of("a b", 1, 2, 0, 0)
@@ -80,7 +80,7 @@ func TestFingerprint(t *testing.T) {
 
 func TestExtends(t *testing.T) {
 	build := func(codes []uint32, tokenizer string) *Table {
-		table, err := Build(codes, []int{2, 3}, strings.Fields("a b c"), Options{Tokenizer: tokenizer})
+		table, err := Build(codes, []int{2, 3}, strings.Fields("a b c"), BuildOptions{Tokenizer: tokenizer})
 		return must(t, table, err)
 	}
 	older, later := build([]uint32{1, 2, 0, 0, 1, 2}, "1"), build([]uint32{1, 2, 0, 0, 1, 2}, "1")
@@ -98,7 +98,7 @@ func TestExtends(t *testing.T) {
 }
 
 func TestReservedTokens(t *testing.T) {
-	table, err := Build([]uint32{0, 0}, []int{1}, []string{"a", "b"}, Options{TokenVocab: 4})
+	table, err := Build([]uint32{0, 0}, []int{1}, []string{"a", "b"}, BuildOptions{TokenVocab: 4})
 	must(t, table, err)
 	if err := table.Add([]uint32{0}, []string{"c"}, nil); err != nil {
 		t.Fatal(err)
@@ -123,7 +123,7 @@ func nearby(vocab int, own func(item int) uint32) Ranked {
 
 func TestReassignMovesToTheNearestFreeCode(t *testing.T) {
 	codes := []uint32{0, 2, 0, 2, 0, 1, 0, 2, 1, 2, 0, 2}
-	table, err := Build(codes, []int{2, 4}, strings.Fields("a b c d e f"), Options{
+	table, err := Build(codes, []int{2, 4}, strings.Fields("a b c d e f"), BuildOptions{
 		Resolve: Reassign, Ranked: nearby(4, func(item int) uint32 { return codes[2*item+1] }),
 	})
 	must(t, table, err)
@@ -155,28 +155,28 @@ func TestReassignMovesToTheNearestFreeCode(t *testing.T) {
 }
 
 func TestBuildRefusesNonsense(t *testing.T) {
-	build := func(codes []uint32, vocab []int, keys string, opt Options) error {
+	build := func(codes []uint32, vocab []int, keys string, opt BuildOptions) error {
 		_, err := Build(codes, vocab, strings.Fields(keys), opt)
 		return err
 	}
-	fails(t, build(nil, nil, "a", Options{}), "at least one level")
-	fails(t, build(nil, []int{2}, "", Options{}), "at least one item")
-	fails(t, build([]uint32{1}, []int{0}, "a", Options{}), "vocabulary of 0")
-	fails(t, build([]uint32{1, 0, 1}, []int{2, 2}, "a b", Options{}), "2 items of 2 levels cannot have 3 codes")
-	fails(t, build([]uint32{1, 2}, []int{2, 2}, "a", Options{}), `"a" has code 2 at level 1`)
-	fails(t, build([]uint32{1, 0}, []int{2}, "a a", Options{}), `both called "a"`)
-	fails(t, build([]uint32{1}, []int{2}, "a", Options{Resolve: "luck"}), `"luck"`)
-	fails(t, build([]uint32{1}, []int{2}, "a", Options{Resolve: Reassign}), "which are near")
-	fails(t, build([]uint32{1}, []int{2}, "a", Options{Resolve: Reassign, TokenVocab: 3}), "no token")
-	fails(t, build([]uint32{1}, []int{2}, "a", Options{TokenVocab: -1}), "token vocabulary of -1")
+	fails(t, build(nil, nil, "a", BuildOptions{}), "at least one level")
+	fails(t, build(nil, []int{2}, "", BuildOptions{}), "at least one item")
+	fails(t, build([]uint32{1}, []int{0}, "a", BuildOptions{}), "vocabulary of 0")
+	fails(t, build([]uint32{1, 0, 1}, []int{2, 2}, "a b", BuildOptions{}), "2 items of 2 levels cannot have 3 codes")
+	fails(t, build([]uint32{1, 2}, []int{2, 2}, "a", BuildOptions{}), `"a" has code 2 at level 1`)
+	fails(t, build([]uint32{1, 0}, []int{2}, "a a", BuildOptions{}), `both called "a"`)
+	fails(t, build([]uint32{1}, []int{2}, "a", BuildOptions{Resolve: "luck"}), `"luck"`)
+	fails(t, build([]uint32{1}, []int{2}, "a", BuildOptions{Resolve: Reassign}), "which are near")
+	fails(t, build([]uint32{1}, []int{2}, "a", BuildOptions{Resolve: Reassign, TokenVocab: 3}), "no token")
+	fails(t, build([]uint32{1}, []int{2}, "a", BuildOptions{TokenVocab: -1}), "token vocabulary of -1")
 	wrong := func(int, []uint32) []uint32 { return []uint32{7} }
-	fails(t, build([]uint32{1, 1}, []int{2}, "a b", Options{Resolve: Reassign, Ranked: wrong}), "hold 7")
-	_, err := Build([]uint32{1}, []int{2}, []string{""}, Options{})
+	fails(t, build([]uint32{1, 1}, []int{2}, "a b", BuildOptions{Resolve: Reassign, Ranked: wrong}), "hold 7")
+	_, err := Build([]uint32{1}, []int{2}, []string{""}, BuildOptions{})
 	fails(t, err, "item 0 has the name")
-	_, err = Build([]uint32{1}, []int{2}, []string{"\xff"}, Options{})
+	_, err = Build([]uint32{1}, []int{2}, []string{"\xff"}, BuildOptions{})
 	fails(t, err, "UTF-8")
 
-	table, err := Build([]uint32{1}, []int{2}, []string{"a"}, Options{})
+	table, err := Build([]uint32{1}, []int{2}, []string{"a"}, BuildOptions{})
 	must(t, table, err)
 	before := render(table)
 	fails(t, table.Add([]uint32{1, 0}, []string{"b", "a"}, nil), `"a" has an ID already`)
@@ -197,7 +197,7 @@ func TestLookupsAgainstScans(t *testing.T) {
 		for i := range keys {
 			keys[i] = fmt.Sprint("item", i)
 		}
-		opt := Options{Resolve: []Method{Token, Reassign}[round%2]}
+		opt := BuildOptions{Resolve: []Resolution{Token, Reassign}[round%2]}
 		opt.Ranked = nearby(vocab[2], func(item int) uint32 { return codes[3*item+2] })
 		table, err := Build(codes, vocab, keys, opt)
 		must(t, table, err)
@@ -224,7 +224,7 @@ func TestLookupsAgainstScans(t *testing.T) {
 			}
 		}
 	}
-	table, err := Build([]uint32{1}, []int{2}, []string{"a"}, Options{})
+	table, err := Build([]uint32{1}, []int{2}, []string{"a"}, BuildOptions{})
 	must(t, table, err)
 	if table.Find([]uint32{1}) != nil || table.Find([]uint32{1, 1}) != nil || table.Count([]uint32{1, 0, 0}) != 0 {
 		t.Error("an ID of another length or another item was found")
@@ -248,8 +248,8 @@ func TestHundredThousandIDs(t *testing.T) {
 		keys[i] = fmt.Sprintf("B%09d", i)
 	}
 	vocab := []int{256, 256, 256, 256}
-	opt := Options{Ranked: nearby(256, func(item int) uint32 { return codes[4*item+3] })}
-	for _, opt.Resolve = range []Method{Token, Reassign} {
+	opt := BuildOptions{Ranked: nearby(256, func(item int) uint32 { return codes[4*item+3] })}
+	for _, opt.Resolve = range []Resolution{Token, Reassign} {
 		half, err := Build(codes[:2*n], vocab, keys[:n/2], opt)
 		must(t, half, err)
 		old := slices.Clone(half.IDs())

@@ -11,7 +11,7 @@ import (
 func Example() {
 	// Codes of four items from a tokenizer of two levels; two items share theirs.
 	codes := []uint32{5, 1, 5, 1, 5, 2, 7, 0}
-	table, err := catalogue.Build(codes, []int{8, 4}, []string{"tent", "larger tent", "stove", "guitar"}, catalogue.Options{})
+	table, err := catalogue.Build(codes, []int{8, 4}, []string{"tent", "larger tent", "stove", "guitar"}, catalogue.BuildOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -8,8 +8,8 @@ import (
 
 func TestLargestGroupsAndBranches(t *testing.T) {
 	codes := []uint32{1, 2, 0, 0, 1, 2, 1, 1, 1, 2, 0, 1, 1, 1}
-	for _, method := range []Method{Token, Reassign} {
-		table, err := Build(codes, []int{2, 8}, strings.Fields("a b c d e f g"), Options{
+	for _, method := range []Resolution{Token, Reassign} {
+		table, err := Build(codes, []int{2, 8}, strings.Fields("a b c d e f g"), BuildOptions{
 			Resolve: method, Ranked: nearby(8, func(item int) uint32 { return codes[2*item+1] }),
 		})
 		must(t, table, err)

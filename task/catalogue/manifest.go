@@ -21,15 +21,15 @@ const (
 
 // manifest describes a stored table.
 type manifest struct {
-	Schema    int       `json:"schema"`
-	Version   int       `json:"version"`
-	Method    Method    `json:"method"`
-	Levels    int       `json:"levels"`
-	Vocab     []int     `json:"vocab"`
-	Items     int       `json:"items"`
-	Tokenizer string    `json:"tokenizer,omitempty"`
-	Versions  []Version `json:"versions"`
-	File      fileEntry `json:"file"`
+	Schema     int        `json:"schema"`
+	Version    int        `json:"version"`
+	Resolution Resolution `json:"method"`
+	Levels     int        `json:"levels"`
+	Vocab      []int      `json:"vocab"`
+	Items      int        `json:"items"`
+	Tokenizer  string     `json:"tokenizer,omitempty"`
+	Versions   []Version  `json:"versions"`
+	File       fileEntry  `json:"file"`
 	// Previous is the manifest of the file that this one replaces. It counts as
 	// long as that file is in place: a table that is being replaced is, at every
 	// moment, the old one or the new one.
@@ -76,15 +76,15 @@ func parseManifest(content []byte) (*manifest, error) {
 // check refuses a manifest that contradicts itself.
 func (m *manifest) check() error {
 	width := m.Levels
-	switch m.Method {
+	switch m.Resolution {
 	case Token:
 		width++
 	case Reassign:
 	default:
-		return fmt.Errorf("its method %q is unknown", m.Method)
+		return fmt.Errorf("its method %q is unknown", m.Resolution)
 	}
 	if m.Levels < 1 || len(m.Vocab) != width {
-		return fmt.Errorf("%d levels and the method %q do not go with %d vocabularies", m.Levels, m.Method, len(m.Vocab))
+		return fmt.Errorf("%d levels and the method %q do not go with %d vocabularies", m.Levels, m.Resolution, len(m.Vocab))
 	}
 	for position, size := range m.Vocab {
 		if size < 1 || size > maxVocab {
@@ -111,7 +111,7 @@ func (m *manifest) check() error {
 // manifestOf describes a table.
 func manifestOf(t *Table, file fileEntry) *manifest {
 	return &manifest{
-		Schema: Schema, Version: t.Version(), Method: t.method, Levels: t.levels, Vocab: t.vocab,
+		Schema: Schema, Version: t.Version(), Resolution: t.method, Levels: t.levels, Vocab: t.vocab,
 		Items: t.Len(), Tokenizer: t.tokenizer, Versions: t.versions, File: file,
 	}
 }

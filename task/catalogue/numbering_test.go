@@ -102,7 +102,7 @@ func ExampleNumbering() {
 		fmt.Println(err)
 		return
 	}
-	table, err := Build(codes, []int{256, 256, 256, 256}, []string{"lipstick", "shampoo"}, Options{})
+	table, err := Build(codes, []int{256, 256, 256, 256}, []string{"lipstick", "shampoo"}, BuildOptions{})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -123,7 +123,7 @@ func Load(dir string) (*Table, error) {
 	if m.File.Name == JSONLFile {
 		decode = decodeJSONL
 	}
-	t := &Table{method: m.Method, tokenizer: m.Tokenizer, levels: m.Levels, vocab: m.Vocab, versions: m.Versions}
+	t := &Table{method: m.Resolution, tokenizer: m.Tokenizer, levels: m.Levels, vocab: m.Vocab, versions: m.Versions}
 	if err = decode(content, t); err == nil {
 		err = t.verify(m.Items)
 	}

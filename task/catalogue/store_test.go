@@ -16,7 +16,7 @@ import (
 )
 
 // sample has shared codes, awkward names and two versions.
-func sample(t testing.TB, method Method) *Table {
+func sample(t testing.TB, method Resolution) *Table {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
 	codes, keys := make([]uint32, 3*3000), make([]string, 3000)
@@ -27,7 +27,7 @@ func sample(t testing.TB, method Method) *Table {
 		keys[i] = fmt.Sprintf("item \"%d\" <ü>\t", i)
 	}
 	ranked := func(first int) Ranked { return nearby(12, func(item int) uint32 { return codes[3*(first+item)+2] }) }
-	table, err := Build(codes[:6000], []int{12, 12, 12}, keys[:2000], Options{Resolve: method, Ranked: ranked(0), Tokenizer: "sha256:abc"})
+	table, err := Build(codes[:6000], []int{12, 12, 12}, keys[:2000], BuildOptions{Resolve: method, Ranked: ranked(0), Tokenizer: "sha256:abc"})
 	must(t, table, err)
 	if err := table.Add(codes[6000:], keys[2000:], ranked(2000)); err != nil {
 		t.Fatal(err)
@@ -38,7 +38,7 @@ func sample(t testing.TB, method Method) *Table {
 var unexported = cmp.AllowUnexported(Table{})
 
 func TestSavedTablesRoundTrip(t *testing.T) {
-	for _, method := range []Method{Token, Reassign} {
+	for _, method := range []Resolution{Token, Reassign} {
 		for _, file := range []string{ParquetFile, JSONLFile} {
 			want, dir := sample(t, method), filepath.Join(t.TempDir(), "deep", "ids")
 			if err := want.Save(dir, file); err != nil {
@@ -225,7 +225,7 @@ func TestForgedContentIsRefused(t *testing.T) {
 }
 
 func TestDamagedParquetNeverPanics(t *testing.T) {
-	small, err := Build([]uint32{0, 1, 1}, []int{2}, strings.Fields("a b c"), Options{})
+	small, err := Build([]uint32{0, 1, 1}, []int{2}, strings.Fields("a b c"), BuildOptions{})
 	must(t, small, err)
 	var out bytes.Buffer
 	if err := encodeParquet(&out, small); err != nil {

@@ -11,23 +11,23 @@ import (
 	"github.com/gritvq/gritvq/internal/fingerprint"
 )
 
-// Method says how items that share codes are told apart.
-type Method string
+// Resolution says how items that share codes are told apart.
+type Resolution string
 
 const (
 	// Token appends a number to the codes: 0, 1, 2 and so on among the items
 	// that share them, in order of arrival. Every ID is unique.
-	Token Method = "token"
+	Token Resolution = "token"
 	// Reassign moves the last code of all but the first of them to the nearest
 	// that is free. IDs have the length of the codes; where a prefix has more
 	// items than codes, some stay shared.
-	Reassign Method = "reassign"
+	Reassign Resolution = "reassign"
 )
 
 // Table holds the IDs of a catalogue. Rows are items in order of arrival. Any
 // number of goroutines may read it while none adds to it.
 type Table struct {
-	method    Method
+	method    Resolution
 	tokenizer string
 	levels    int      // codes that the tokenizer gives an item
 	vocab     []int    // of every position of an ID
@@ -65,10 +65,10 @@ func (t *Table) Levels() int { return t.levels }
 // Vocab returns the number of values of each position, as a copy.
 func (t *Table) Vocab() []int { return slices.Clone(t.vocab) }
 
-// Method is how items that share codes are told apart.
-func (t *Table) Method() Method { return t.method }
+// Resolution is how items that share codes are told apart.
+func (t *Table) Resolution() Resolution { return t.method }
 
-// Tokenizer is the fingerprint that the table was built with.
+// Tokenizer identifies the tokenizer that made the codes, or is a Numbering.
 func (t *Table) Tokenizer() string { return t.tokenizer }
 
 // Version is the number of the last change, from 1.

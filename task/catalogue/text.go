@@ -70,16 +70,6 @@ func FitText(texts []string, dim int) (*TextEncoder, error) {
 	return e, nil
 }
 
-// TextVectors fits an encoder to texts and returns their vectors [n, dim]. See
-// TextEncoder for what they are worth.
-func TextVectors(texts []string, dim int) ([]float32, error) {
-	e, err := FitText(texts, dim)
-	if err != nil {
-		return nil, err
-	}
-	return e.Encode(texts), nil
-}
-
 // Dim is the length of a vector.
 func (e *TextEncoder) Dim() int { return e.dim }
 

@@ -13,6 +13,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
+// encode fits an encoder to texts and returns their vectors.
+func encode(texts []string, dim int) ([]float32, error) {
+	e, err := FitText(texts, dim)
+	if err != nil {
+		return nil, err
+	}
+	return e.Encode(texts), nil
+}
+
 func cosine(vectors []float32, dim, i, j int) float64 {
 	dot := 0.0
 	for k := range dim {
@@ -29,7 +38,7 @@ var titles = []string{
 
 func TestTextVectorsBringTopicsTogether(t *testing.T) {
 	const dim = 5
-	vectors, err := TextVectors(titles, dim)
+	vectors, err := encode(titles, dim)
 	if err != nil || len(vectors) != len(titles)*dim {
 		t.Fatal(len(vectors), err)
 	}
@@ -49,7 +58,7 @@ func TestTextVectorsBringTopicsTogether(t *testing.T) {
 	if inside <= outside {
 		t.Errorf("titles of one topic are as far as %.2f, of two as close as %.2f", inside, outside)
 	}
-	again, err := TextVectors(titles, dim)
+	again, err := encode(titles, dim)
 	if err != nil || !slices.Equal(again, vectors) {
 		t.Error("the same titles gave other vectors")
 	}
@@ -124,7 +133,7 @@ func TestSingularVectorsAgainstDenseSVD(t *testing.T) {
 }
 
 func TestTextVectorsOfLittle(t *testing.T) {
-	vectors, err := TextVectors([]string{"one word", "one word", "another"}, 8)
+	vectors, err := encode([]string{"one word", "one word", "another"}, 8)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,11 +150,11 @@ func TestTextVectorsOfLittle(t *testing.T) {
 			t.Errorf("dimension %d holds %g", j, vectors[j])
 		}
 	}
-	_, err = TextVectors(nil, 3)
+	_, err = encode(nil, 3)
 	fails(t, err, "at least one text")
-	_, err = TextVectors([]string{"a"}, 0)
+	_, err = encode([]string{"a"}, 0)
 	fails(t, err, "one dimension")
-	_, err = TextVectors([]string{"--", ""}, 2)
+	_, err = encode([]string{"--", ""}, 2)
 	fails(t, err, "none of 2 texts has a word")
 }
 
@@ -173,7 +182,7 @@ func TestTextVectorsOnRealTitles(t *testing.T) {
 		texts = append(texts, title+" "+category)
 	}
 	const dim = 128
-	vectors, err := TextVectors(texts, dim)
+	vectors, err := encode(texts, dim)
 	if err != nil {
 		t.Fatal(err)
 	}

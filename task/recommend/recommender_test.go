@@ -41,7 +41,7 @@ func carousel(t *testing.T, users, items int) (*interactions.Log, *catalogue.Tab
 	for i := range items {
 		codes, keys = append(codes, uint32(i/4), uint32(i%3)), append(keys, "i"+string(rune('a'+i))) // some share codes
 	}
-	table, err := catalogue.Build(codes, []int{4, 3}, keys, catalogue.Options{})
+	table, err := catalogue.Build(codes, []int{4, 3}, keys, catalogue.BuildOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

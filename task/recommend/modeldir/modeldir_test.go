@@ -33,7 +33,7 @@ var purpose = Purpose{Name: "test model", Make: "gritvq test"}
 // stored saves a model of width 2 and returns its directory.
 func stored(tb testing.TB) string {
 	tb.Helper()
-	table, err := catalogue.Build([]uint32{0, 1, 1, 1}, []int{2, 2}, []string{"a", "b"}, catalogue.Options{})
+	table, err := catalogue.Build([]uint32{0, 1, 1, 1}, []int{2, 2}, []string{"a", "b"}, catalogue.BuildOptions{})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestLoadRefuses(t *testing.T) {
 		"unknown setting": {replaced(ConfigFile, "width: 2", "height: 2"), "height"},
 		"no settings":     {func(dir string) error { return os.Remove(filepath.Join(dir, ConfigFile)) }, "damaged"},
 		"other IDs": {func(dir string) error {
-			table, err := catalogue.Build([]uint32{0, 1, 1, 1}, []int{2, 3}, []string{"a", "b"}, catalogue.Options{})
+			table, err := catalogue.Build([]uint32{0, 1, 1, 1}, []int{2, 3}, []string{"a", "b"}, catalogue.BuildOptions{})
 			if err != nil {
 				return err
 			}
@@ -113,7 +113,7 @@ func ExampleSave() {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	table, err := catalogue.Build([]uint32{0, 1, 1, 1}, []int{2, 2}, []string{"a", "b"}, catalogue.Options{})
+	table, err := catalogue.Build([]uint32{0, 1, 1, 1}, []int{2, 2}, []string{"a", "b"}, catalogue.BuildOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func TestESCI(t *testing.T) {
 	if err := parquet.WriteFile(path, rows); err != nil {
 		t.Fatal(err)
 	}
-	table, err := catalogue.Build(codes, []int{40, 2}, keys, catalogue.Options{})
+	table, err := catalogue.Build(codes, []int{40, 2}, keys, catalogue.BuildOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

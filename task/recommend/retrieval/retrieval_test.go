@@ -51,7 +51,7 @@ func colours(t *testing.T) (*interactions.Queries, *catalogue.Table) {
 	for i, j := 0, len(codes)-2; i < j; i, j = i+2, j-2 {
 		codes[i], codes[i+1], codes[j], codes[j+1] = codes[j], codes[j+1], codes[i], codes[i+1]
 	}
-	table, err := catalogue.Build(codes, []int{6, 4}, keys, catalogue.Options{})
+	table, err := catalogue.Build(codes, []int{6, 4}, keys, catalogue.BuildOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +256,7 @@ func TestSource(t *testing.T) {
 
 func TestDatasetRefuses(t *testing.T) {
 	q, _ := colours(t)
-	other, err := catalogue.Build([]uint32{0}, []int{1}, []string{"other"}, catalogue.Options{})
+	other, err := catalogue.Build([]uint32{0}, []int{1}, []string{"other"}, catalogue.BuildOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

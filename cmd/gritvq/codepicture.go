@@ -7,7 +7,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/gritvq/gritvq/internal/usage"
@@ -20,12 +19,6 @@ import (
 	"github.com/gritvq/gritvq/task/picture/draw"
 	"github.com/gritvq/gritvq/tokenizer"
 )
-
-// isPicture says whether a path is one picture file.
-func isPicture(path string) bool {
-	extension := strings.ToLower(filepath.Ext(path))
-	return slices.Contains(pictureEndings, extension) && extension != ".tar" && extension != ".zip"
-}
 
 // codedPicture is what encoding one picture reports.
 type codedPicture struct {

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/gritvq/gritvq/artifact/bundle"
+	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/dataset/vectors"
 	"github.com/gritvq/gritvq/tokenizer"
 )
@@ -54,9 +54,9 @@ func (o codingOptions) load() (*bundle.Bundle, *tokenizer.Runtime, error) {
 	if err := checkLevels(b, o.levels, o.beam); err != nil {
 		return nil, nil, err
 	}
-	switch pictures := isPictures(o.input); {
+	switch pictures := dataset.KindOf(o.input).IsPictures(); {
 	case b.Tokenizer.Config.Pictures() && !pictures:
-		if _, err := os.Stat(o.input); errors.Is(err, fs.ErrNotExist) && !strings.HasPrefix(o.input, "synthetic:") {
+		if _, err := os.Stat(o.input); errors.Is(err, fs.ErrNotExist) && !dataset.IsSynthetic(o.input) {
 			return nil, nil, fmt.Errorf("cannot read %s: %w; check the path", o.input, fs.ErrNotExist)
 		}
 		return nil, nil, fmt.Errorf("%s is a tokenizer of pictures, and %s is none: give a folder, an archive or a picture", o.bundle, o.input)

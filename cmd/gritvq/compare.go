@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/lab/compare"
 )
 
@@ -55,7 +56,7 @@ reported and the rest goes on.`,
 		Args: arguments("DATA"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.input = args[0]
-			o.settings.pictures = isPictures(o.input)
+			o.settings.pictures = dataset.KindOf(o.input).IsPictures()
 			return run(cmd.Context(), s, o)
 		},
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/lab/compare"
 	"github.com/gritvq/gritvq/task/picture"
 )
@@ -31,7 +32,7 @@ func (o *compareOptions) open(ctx context.Context, s *streams, p *comparePlan) (
 		task.Held = source.HeldVectors
 	}
 	return &compareData{task: task, input: source.Input(), close: source.Close,
-		Data: compare.Data{Name: baseName(o.input), Held: heldName(o.held), Kind: task.Kind().Items, Fingerprint: task.Fingerprint(), Rows: source.Len(), Dim: source.Vectors.Dim(),
+		Data: compare.Data{Name: dataset.Name(o.input), Held: heldName(o.held), Kind: task.Kind().Items, Fingerprint: task.Fingerprint(), Rows: source.Len(), Dim: source.Vectors.Dim(),
 			TrainRows: source.Train.Len(), HeldRows: source.Held.Len(), Dropped: dropped}}, nil
 }
 
@@ -56,7 +57,7 @@ func (o *compareOptions) openPictureTask(ctx context.Context, s *streams, p *com
 		s.Remark("%s", sentence)
 	}
 	opened := &compareData{task: task, input: source.Input(), close: source.Close,
-		Data: compare.Data{Name: baseName(o.input), Held: heldName(o.held), Kind: task.Kind().Items, Fingerprint: task.Fingerprint(), Rows: source.Len(), Size: source.Images.Size(),
+		Data: compare.Data{Name: dataset.Name(o.input), Held: heldName(o.held), Kind: task.Kind().Items, Fingerprint: task.Fingerprint(), Rows: source.Len(), Size: source.Images.Size(),
 			TrainRows: source.Train.Len(), HeldRows: source.Held.Len()}}
 	if task.Networks.LPIPS != nil {
 		opened.metrics = append(opened.metrics, task.Networks.LPIPS.Name())

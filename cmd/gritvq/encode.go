@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/internal/output"
 	"github.com/gritvq/gritvq/internal/usage"
 
@@ -99,7 +100,7 @@ func runEncode(ctx context.Context, s *streams, o encodeOptions) error {
 		return err
 	}
 	if b.Tokenizer.Config.Pictures() {
-		if isPacked(o.output) && isPicture(o.input) {
+		if isPacked(o.output) && dataset.KindOf(o.input) == dataset.Picture {
 			return encodePicture(ctx, s, o, b, r)
 		}
 		return encodePictures(ctx, s, o, b, r)

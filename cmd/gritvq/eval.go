@@ -73,7 +73,7 @@ func runEval(ctx context.Context, s *streams, o evalOptions) error {
 	if o.json {
 		return s.writeJSON(scores)
 	}
-	if err := scoresTable(namedScores{baseName(o.input), &scores}).Text(s.out); err != nil {
+	if err := scoresTable(namedScores{dataset.Name(o.input), &scores}).Text(s.out); err != nil {
 		return err
 	}
 	if len(scores.Utilization.Levels) < 2 {

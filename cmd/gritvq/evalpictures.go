@@ -43,7 +43,7 @@ func evalPictures(ctx context.Context, s *streams, o evalOptions, b *bundle.Bund
 	if o.json {
 		return s.writeJSON(scores)
 	}
-	if err := fullPictureTable(baseName(o.input), scores).Text(s.out); err != nil {
+	if err := fullPictureTable(dataset.Name(o.input), scores).Text(s.out); err != nil {
 		return err
 	}
 	for _, note := range scores.Notes {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/report"
 
 	"github.com/gritvq/gritvq/dataset/interactions"
@@ -89,7 +90,7 @@ func lastVocab(t *catalogue.Table) int { return t.Vocab()[t.Width()-1] }
 func (o idsAddOptions) embed(fresh *itemSource, staging string) error {
 	encoder, err := catalogue.LoadText(filepath.Join(o.dir, idsTextEncoder))
 	absent := errors.Is(err, fs.ErrNotExist)
-	switch titles := isItems(o.input); {
+	switch titles := dataset.KindOf(o.input) == dataset.Items; {
 	case titles && absent:
 		return fmt.Errorf("%s was made from embeddings; give those of the new items, and their names with --items", o.dir)
 	case !titles && absent:

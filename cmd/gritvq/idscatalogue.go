@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/report"
 
@@ -46,7 +46,8 @@ type itemSource struct {
 // read finds the items, and their embeddings unless they are yet to be made from
 // titles.
 func (c *itemSource) read(ctx context.Context, s *streams) error {
-	if isItems(c.input) {
+	kind := dataset.KindOf(c.input)
+	if kind == dataset.Items {
 		if c.itemsAt != "" {
 			return usage.Errorf("%s names the items itself; leave --items out", c.input)
 		}
@@ -57,7 +58,7 @@ func (c *itemSource) read(ctx context.Context, s *streams) error {
 		c.items = list.Items
 		return nil
 	}
-	if isShop(c.input) {
+	if kind == dataset.Shop {
 		shop, err := interactions.OpenShop(c.input)
 		if err != nil {
 			return err
@@ -134,13 +135,6 @@ func checkItemRows(ctx context.Context, v *vectors.Vectors) error {
 		return fmt.Errorf("row %d of %s holds NaN or Inf (%s), and every row is an item; embed it again, or leave the item out of all files", bad.Row, bad.Path, report.Counted(bad.Count, "such row"))
 	}
 	return err
-}
-
-func isShop(input string) bool { return strings.HasPrefix(input, "synthetic:shop") }
-
-// isItems says whether a file lists items instead of embeddings.
-func isItems(path string) bool {
-	return slices.Contains([]string{".jsonl", ".csv", ".tsv", ".dat"}, strings.ToLower(filepath.Ext(path)))
 }
 
 // embedTitles gives embeddings to catalogues that came without: by the words

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/internal/output"
 	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/report"
@@ -151,7 +152,7 @@ func (o idsOptions) catalogues() ([]*itemSource, error) {
 func catalogueNames(inputs []string) []string {
 	stems, parents := make([]string, len(inputs)), make([]string, len(inputs))
 	for i, input := range inputs {
-		if isShop(input) {
+		if dataset.KindOf(input) == dataset.Shop {
 			stems[i], parents[i] = "shop", "shop"
 			continue
 		}

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/gritvq/gritvq/internal/usage"
 
@@ -20,21 +19,6 @@ import (
 // scoredPictures bounds the training pictures that are scored at the end of a
 // run.
 const scoredPictures = 2000
-
-// pictureEndings are those of files that hold pictures.
-var pictureEndings = []string{".tar", ".zip", ".jpg", ".jpeg", ".png", ".gif", ".webp", ".bmp"}
-
-// isPictures says whether an input is pictures: a folder, an archive, a picture,
-// or the built-in scenes.
-func isPictures(path string) bool {
-	if strings.HasPrefix(path, "synthetic:") {
-		return strings.HasPrefix(path, "synthetic:scenes")
-	}
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return true
-	}
-	return slices.Contains(pictureEndings, strings.ToLower(filepath.Ext(path)))
-}
 
 // openPictures opens a set of pictures as squares; damaged ones are named once.
 func openPictures(ctx context.Context, s *streams, path string, c tokenizer.Image, workers int) (*images.Set, error) {
@@ -234,7 +218,7 @@ func (o *settings) applyPictureFlags(c *vqtrain.Config) error {
 
 // checkKind refuses settings for the other kind of input.
 func (o *settings) checkKind(c vqtrain.Config, input string) error {
-	switch pictures := isPictures(input); {
+	switch pictures := dataset.KindOf(input).IsPictures(); {
 	case pictures && !c.Model.Pictures():
 		return usage.Errorf("%s holds pictures, and model.image.size is 0; the configuration is for vectors", input)
 	case !pictures && c.Model.Pictures():

@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/internal/usage"
 
 	"github.com/gritvq/gritvq/config"
@@ -106,7 +107,7 @@ func runRecommendTrain(ctx context.Context, s *streams, o recommendTrainOptions)
 		return err
 	}
 	r := &recommend.Recommender{Config: c, Model: trained.Model, Weights: trained.Weights, Table: table, Manifest: modeldir.Manifest{
-		CreatedBy: "gritvq " + version(), Created: time.Now().UTC().Truncate(time.Second), Command: s.command, Data: baseName(o.log.path), DataHash: fingerprint,
+		CreatedBy: "gritvq " + version(), Created: time.Now().UTC().Truncate(time.Second), Command: s.command, Data: dataset.Name(o.log.path), DataHash: fingerprint,
 		Users: log.Users(), Steps: c.Training().Steps, Seconds: trained.Seconds, Validation: validation.Means()}}
 	if err := copyItems(o.ids, o.output); err != nil {
 		return err

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"github.com/gritvq/gritvq/dataset"
 	"github.com/spf13/cobra"
 )
 
@@ -40,7 +41,7 @@ that was interrupted or killed continues with --resume as if nothing had happene
 		Args: arguments("DATA"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.input = args[0]
-			o.settings.pictures = isPictures(o.input)
+			o.settings.pictures = dataset.KindOf(o.input).IsPictures()
 			if err := requireOutput(o.output, "tok"); err != nil {
 				return err
 			}

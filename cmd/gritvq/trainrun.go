@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/internal/output"
 	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/report"
@@ -103,7 +104,7 @@ func runTrain(ctx context.Context, s *streams, o trainOptions) error {
 	}
 	manifest := bundle.Manifest{
 		CreatedBy: "gritvq " + version(), Created: time.Now().UTC().Truncate(time.Second), Command: s.command,
-		Data: bundle.Data{Name: baseName(o.input), Fingerprint: e.fingerprint, Held: heldName(o.held), Rows: source.Len(),
+		Data: bundle.Data{Name: dataset.Name(o.input), Fingerprint: e.fingerprint, Held: heldName(o.held), Rows: source.Len(),
 			TrainRows: source.Train.Len(), HeldRows: source.Held.Len(), Dropped: dropped},
 		Training: bundle.Training{Steps: c.Train.Steps, Resumed: result.firstStep, Seconds: result.duration.Seconds(), Backend: o.backend},
 		Layout:   bundle.LayoutOf(result.runtime.Tokenizer().Quantizer.Layout()),
@@ -131,7 +132,7 @@ func heldName(path string) string {
 	if path == "" {
 		return ""
 	}
-	return baseName(path)
+	return dataset.Name(path)
 }
 
 // claim prepares the output directory. The returned function undoes it after a

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"path/filepath"
-	"strings"
 
 	"github.com/gritvq/gritvq/dataset/vectors"
 )
@@ -49,14 +47,6 @@ func checkDimension(v *vectors.Vectors, want int) error {
 		return fmt.Errorf("%s has %d dimensions, the tokenizer was trained on %d; give vectors of the same kind", v.Path(), v.Dim(), want)
 	}
 	return nil
-}
-
-// baseName is a data set's name without its directory.
-func baseName(path string) string {
-	if strings.HasPrefix(path, "synthetic:") {
-		return path
-	}
-	return filepath.Base(path)
 }
 
 // scan summarises vectors with a progress line.

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/gritvq/gritvq/dataset"
 )
 
 // Options say what squares to cut. Only Size has no default.
@@ -61,6 +63,11 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
+func init() {
+	dataset.Register(dataset.Pictures, ".tar", ".zip")
+	dataset.Register(dataset.Picture, ".jpg", ".jpeg", ".png", ".gif", ".webp", ".bmp")
+}
+
 // Open returns the pictures behind path:
 //
 //   - a folder: the pictures in it and below, sorted by path; links are followed
@@ -87,8 +94,8 @@ func Open(ctx context.Context, path string, options Options) (*Set, error) {
 }
 
 func openOrigin(ctx context.Context, path string, progress func(done, total int64)) (origin, error) {
-	if spec, ok := strings.CutPrefix(path, syntheticPrefix); ok {
-		return openSynthetic(path, spec)
+	if dataset.IsSynthetic(path) {
+		return openSynthetic(path)
 	}
 	info, err := os.Stat(path) // before opening: a named pipe would block
 	switch {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/dataset/vectors"
 )
 
@@ -38,7 +39,7 @@ var (
 // ctx stops the reading. Errors are one sentence that names the file, the line
 // and what to do.
 func ReadItems(ctx context.Context, path string) (*Catalogue, error) {
-	if isShop(path) {
+	if dataset.IsSynthetic(path) {
 		shop, err := OpenShop(path)
 		if err != nil {
 			return nil, err

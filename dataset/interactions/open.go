@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/dataset/vectors"
 )
 
@@ -22,6 +23,11 @@ type Options struct {
 	// MinUser and MinItem drop users and items of fewer interactions, in turn
 	// until none is left to drop: 5 and 5 give the 5-core.
 	MinUser, MinItem int
+}
+
+func init() {
+	dataset.Register(dataset.Interactions, ".txt", ".tab", ".data")
+	dataset.Register(dataset.Items, ".jsonl", ".csv", ".tsv", ".dat")
 }
 
 // logFormats completes the sentence "expected".
@@ -64,10 +70,10 @@ func Open(ctx context.Context, path string, opt Options) (*Log, error) {
 
 func openLog(ctx context.Context, path string, opt Options) (*Log, error) {
 	extension := strings.ToLower(filepath.Ext(path))
-	if chosen := opt.User+opt.Item+opt.Time != ""; chosen && (isShop(path) || extension == ".txt") {
+	if chosen := opt.User+opt.Item+opt.Time != ""; chosen && (dataset.IsSynthetic(path) || extension == ".txt") {
 		return nil, fmt.Errorf("%s is no table with columns to choose from; leave the choice out, or name a table .csv, .tsv, .dat or .parquet", path)
 	}
-	if isShop(path) {
+	if dataset.IsSynthetic(path) {
 		shop, err := OpenShop(path)
 		if err != nil {
 			return nil, err

@@ -4,23 +4,19 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"net/url"
 	"strconv"
-	"strings"
+
+	"github.com/gritvq/gritvq/dataset"
 )
 
-// syntheticPrefix begins the names of built-in data.
-const syntheticPrefix = "synthetic:"
-
-// Defaults and limits of synthetic:shop.
-const (
-	defaultShopUsers = 2000
-	defaultShopItems = 600
-	defaultShopDim   = 64
-	maxShopUsers     = 10_000_000
-	maxShopItems     = 1_000_000
-	maxShopDim       = 4096
-)
+func init() {
+	dataset.RegisterSynthetic(dataset.Shop, dataset.Synthetic{Name: "shop", Parameters: []dataset.Parameter{
+		{Name: "users", Default: 2000, Most: 10_000_000},
+		{Name: "items", Default: 600, Most: 1_000_000},
+		{Name: "dim", Default: 64, Most: 4096},
+		dataset.SeedParameter,
+	}})
+}
 
 // Shop is a made-up shop: a catalogue, an embedding of every item, and what its
 // users bought.
@@ -34,51 +30,16 @@ type Shop struct {
 	Log     *Log
 }
 
-func isShop(path string) bool { return strings.HasPrefix(path, syntheticPrefix) }
-
 // OpenShop returns the shop that "synthetic:shop?users=N&items=M&dim=D&seed=S"
-// names: 2000 users, 600 items, embeddings of 64 numbers and seed 1 unless told.
+// names: by default 2000 users, 600 items, embeddings of 64 numbers and seed 1.
 func OpenShop(path string) (*Shop, error) {
-	name, query, _ := strings.Cut(strings.TrimPrefix(path, syntheticPrefix), "?")
-	if !isShop(path) || name != "shop" {
-		return nil, fmt.Errorf("there is no built-in log %q; known is %sshop", path, syntheticPrefix)
-	}
-	values, err := url.ParseQuery(query)
+	_, v, err := dataset.ParseSynthetic(dataset.Shop, path)
 	if err != nil {
-		return nil, fmt.Errorf("cannot understand %q: write it as %sshop?users=500&items=200&seed=7", path, syntheticPrefix)
+		return nil, err
 	}
-	users, items, dim, seed := defaultShopUsers, defaultShopItems, defaultShopDim, uint64(1)
-	for key, list := range values {
-		text := list[len(list)-1]
-		switch key {
-		case "users":
-			users, err = parseCount(text, maxShopUsers)
-		case "items":
-			items, err = parseCount(text, maxShopItems)
-		case "dim":
-			dim, err = parseCount(text, maxShopDim)
-		case "seed":
-			if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-				err = fmt.Errorf("expected a number from 0")
-			}
-		default:
-			return nil, fmt.Errorf("%s has no parameter %q; known are users, items, dim and seed", path, key)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s=%s in %s is impossible: %w", key, text, path, err)
-		}
-	}
-	shop := NewShop(users, items, dim, seed)
+	shop := NewShop(int(v["users"]), int(v["items"]), int(v["dim"]), v["seed"])
 	shop.Log.path = path
 	return shop, nil
-}
-
-func parseCount(text string, most int) (int, error) {
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > most {
-		return 0, fmt.Errorf("expected a number from 1 to %d", most)
-	}
-	return n, nil
 }
 
 // shopItem is what a title and an embedding are made from.
@@ -124,7 +85,7 @@ func NewShop(users, items, dim int, seed uint64) *Shop {
 			r.add(name, list[item].ID)
 		}
 	}
-	s.Log = r.log(fmt.Sprintf("%sshop?users=%d&items=%d&dim=%d&seed=%d", syntheticPrefix, users, items, dim, seed))
+	s.Log = r.log(fmt.Sprintf("%sshop?users=%d&items=%d&dim=%d&seed=%d", dataset.SyntheticPrefix, users, items, dim, seed))
 	return s
 }
 

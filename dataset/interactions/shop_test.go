@@ -53,7 +53,7 @@ func TestShopByName(t *testing.T) {
 		t.Error(err)
 	}
 	for bad, want := range map[string]string{
-		"synthetic:mall":            "known is synthetic:shop",
+		"synthetic:mall":            "known: shop",
 		"synthetic:shop?rows=3":     `no parameter "rows"`,
 		"synthetic:shop?users=0":    "users=0",
 		"synthetic:shop?seed=-1":    "seed=-1",

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/gritvq/gritvq/dataset"
 )
 
 // Options refine Open. The zero value suits files with one matrix in them.
@@ -36,6 +38,8 @@ const maxDim = 1 << 20
 // vectorFormats completes the sentence "this is none of".
 const vectorFormats = ".npy, .npz, .parquet, .fvecs or .bvecs"
 
+func init() { dataset.Register(dataset.Vectors, ".npy", ".npz", ".parquet", ".fvecs", ".bvecs") }
+
 // Open returns the vectors behind path:
 //
 //   - .npy: a 2-d array of float16, float32 or float64, either byte order
@@ -43,14 +47,14 @@ const vectorFormats = ".npy, .npz, .parquet, .fvecs or .bvecs"
 //     Options.Member
 //   - .parquet: a column of lists of float or double, all of one length
 //   - .fvecs, .bvecs: rows of a 32-bit dimension followed by float32 or bytes
-//   - "synthetic:NAME?rows=N&dim=D&seed=S": a built-in set, see Synthetic
+//   - "synthetic:NAME?rows=N&dim=D&seed=S": manifold or mixture
 //
 // The first bytes of the file decide its format, then the extension. Numbers
 // become float32 as they are read. Errors are one sentence that names the file
 // and what to do. ctx stops the conversion of files that need a spool.
 func Open(ctx context.Context, path string, opt Options) (*Vectors, error) {
-	if spec, ok := strings.CutPrefix(path, syntheticPrefix); ok {
-		return openSynthetic(path, spec)
+	if dataset.IsSynthetic(path) {
+		return openSynthetic(path)
 	}
 	if file, member, ok := splitMember(path); ok {
 		path, opt.Member = file, member

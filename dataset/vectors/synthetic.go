@@ -1,19 +1,12 @@
 package vectors
 
 import (
-	"fmt"
 	"math/rand/v2"
-	"net/url"
 	"runtime"
-	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/gritvq/gritvq/dataset"
 )
-
-// syntheticPrefix begins the names of built-in sets.
-const syntheticPrefix = "synthetic:"
 
 // Limits of built-in sets: rows are made on demand, but the tables behind them
 // grow with the dimension.
@@ -22,12 +15,6 @@ const (
 	maxSyntheticDim  = 4096
 )
 
-// syntheticSet is one built-in family of vectors.
-type syntheticSet struct {
-	rows, dim int // defaults
-	build     func(dim int, seed uint64) rowGenerator
-}
-
 // rowGenerator fills dst [Dim] with row i, a pure function of its number.
 // Every operation it uses is exact or correctly rounded (+ - * / sqrt, no
 // fused multiply-add, no libm), so rows are identical bit for bit everywhere.
@@ -35,12 +22,7 @@ type rowGenerator interface {
 	row(i int, dst []float32)
 }
 
-var syntheticSets = map[string]syntheticSet{
-	"manifold": {rows: 60_000, dim: 64, build: func(dim int, seed uint64) rowGenerator { return newManifold(dim, seed) }},
-	"mixture":  {rows: 20_000, dim: 16, build: func(dim int, seed uint64) rowGenerator { return NewMixture(dim, seed) }},
-}
-
-// Synthetic returns the names Open accepts after "synthetic:".
+// Built-in sets, after "synthetic:":
 //
 //   - manifold (60,000 x 64): curved 8-dimensional patches of very unequal
 //     frequency and scale, bent into the full space, with a little noise
@@ -49,48 +31,30 @@ var syntheticSets = map[string]syntheticSet{
 //
 // "?rows=N&dim=D&seed=S" changes the defaults (seed 1). The first rows of a
 // longer set are those of a shorter one with the same dim and seed.
-func Synthetic() []string { return []string{"manifold", "mixture"} }
-
-// openSynthetic parses "NAME?rows=N&dim=D&seed=S".
-func openSynthetic(path, spec string) (*Vectors, error) {
-	name, query, _ := strings.Cut(spec, "?")
-	set, ok := syntheticSets[name]
-	if !ok {
-		return nil, fmt.Errorf("there is no built-in set %q; known are %s", name, strings.Join(Synthetic(), ", "))
-	}
-	rows, dim, seed := int64(set.rows), int64(set.dim), uint64(1)
-	values, err := url.ParseQuery(query)
-	if err != nil {
-		return nil, fmt.Errorf("cannot understand %q: write it as %s%s?rows=1000&dim=32&seed=7", path, syntheticPrefix, name)
-	}
-	for key, list := range values {
-		text := list[len(list)-1]
-		switch key {
-		case "rows":
-			rows, err = parseCount(text, maxSyntheticRows)
-		case "dim":
-			dim, err = parseCount(text, maxSyntheticDim)
-		case "seed":
-			if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-				err = fmt.Errorf("expected a number from 0")
-			}
-		default:
-			return nil, fmt.Errorf("%s has no parameter %q; known are rows, dim and seed", path, key)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s=%s in %s is impossible: %w", key, text, path, err)
-		}
-	}
-	source := &syntheticSource{rows: int(rows), dim: int(dim), generator: set.build(int(dim), seed)}
-	return newVectors(path, int(rows), int(dim), source, nil), nil
+func init() {
+	registerSynthetic("manifold", 60_000, 64, func(dim int, seed uint64) rowGenerator { return newManifold(dim, seed) })
+	registerSynthetic("mixture", 20_000, 16, func(dim int, seed uint64) rowGenerator { return NewMixture(dim, seed) })
 }
 
-func parseCount(text string, most int64) (int64, error) {
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 1 || n > most {
-		return 0, fmt.Errorf("expected a number from 1 to %d", most)
+var generators = map[string]func(dim int, seed uint64) rowGenerator{}
+
+func registerSynthetic(name string, rows, dim uint64, generator func(dim int, seed uint64) rowGenerator) {
+	generators[name] = generator
+	dataset.RegisterSynthetic(dataset.Vectors, dataset.Synthetic{Name: name, Parameters: []dataset.Parameter{
+		{Name: "rows", Default: rows, Most: maxSyntheticRows},
+		{Name: "dim", Default: dim, Most: maxSyntheticDim},
+		dataset.SeedParameter,
+	}})
+}
+
+func openSynthetic(path string) (*Vectors, error) {
+	name, values, err := dataset.ParseSynthetic(dataset.Vectors, path)
+	if err != nil {
+		return nil, err
 	}
-	return n, nil
+	rows, dim := int(values["rows"]), int(values["dim"])
+	source := &syntheticSource{rows: rows, dim: dim, generator: generators[name](dim, values["seed"])}
+	return newVectors(path, rows, dim, source, nil), nil
 }
 
 // syntheticCacheBytes is the size up to which a set is generated once and kept;

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/gritvq/gritvq/dataset"
 )
 
 func TestSyntheticIsTheSameEverywhere(t *testing.T) {
@@ -22,7 +24,7 @@ func TestSyntheticIsTheSameEverywhere(t *testing.T) {
 }
 
 func TestSyntheticRowsAreIndependent(t *testing.T) {
-	for _, name := range Synthetic() {
+	for _, name := range dataset.SyntheticNames(dataset.Vectors) {
 		long := mustOpen(t, "synthetic:"+name+"?rows=3000&dim=20&seed=4", Options{})
 		short := mustOpen(t, "synthetic:"+name+"?rows=50&dim=20&seed=4", Options{})
 		huge := mustOpen(t, "synthetic:"+name+"?rows=1000000000&dim=20&seed=4", Options{}) // made as it is read
@@ -54,12 +56,12 @@ func TestSyntheticDefaults(t *testing.T) {
 
 func TestSyntheticBadNames(t *testing.T) {
 	for path, want := range map[string]string{
-		"synthetic:mnist":                               "known are manifold, mixture",
+		"synthetic:mnist":                               `no built-in set of vectors "mnist"; known: manifold, mixture`,
 		"synthetic:mixture?rows=0":                      "rows=0",
 		"synthetic:mixture?dim=-3":                      "dim=-3",
 		"synthetic:mixture?dim=100000":                  "from 1 to 4096",
 		"synthetic:mixture?seed=x":                      "seed=x",
-		"synthetic:mixture?colour=red":                  "known are rows, dim and seed",
+		"synthetic:mixture?colour=red":                  "known: rows, dim, seed",
 		"synthetic:mixture?rows=%zz":                    "cannot understand",
 		"synthetic:mixture?rows=1e3":                    "rows=1e3",
 		"synthetic:manifold?rows=999999999999999999999": "rows=9",

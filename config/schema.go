@@ -6,18 +6,33 @@
 //	Rank int    `yaml:"rank" doc:"rank of the transform"`
 //	Kind string `yaml:"kind" doc:"how codes are mapped" enum:"identity|linear"`
 //
+// What a tag cannot hold comes from methods of the struct: [Documented] gives
+// long descriptions, [Enumerated] values that are registered at run time.
+//
 // The struct's value before decoding holds the defaults. Whatever a reader of
 // the file could have meant but did not write exactly is an error that names
 // the key, the line and the likely intention.
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 )
+
+// Documented is a struct that describes keys whose texts are too long for tags.
+type Documented interface {
+	Docs() map[string]string // by key
+}
+
+// Enumerated is a struct that lists the values of keys whose values are
+// registered at run time.
+type Enumerated interface {
+	Enums() map[string][]string // by key
+}
 
 // field is one key of a struct.
 type field struct {
@@ -32,6 +47,15 @@ type field struct {
 // fields and those tagged "-" are left out.
 func fieldsOf(t reflect.Type) ([]field, error) {
 	var fields []field
+	var docs map[string]string
+	var enums map[string][]string
+	zero := reflect.Zero(t).Interface()
+	if d, ok := zero.(Documented); ok {
+		docs = d.Docs()
+	}
+	if e, ok := zero.(Enumerated); ok {
+		enums = e.Enums()
+	}
 	for i := range t.NumField() {
 		source := t.Field(i)
 		key, options, _ := strings.Cut(source.Tag.Get("yaml"), ",")
@@ -44,12 +68,14 @@ func fieldsOf(t reflect.Type) ([]field, error) {
 		if key == "" {
 			key = strings.ToLower(source.Name)
 		}
-		f := field{index: i, key: key, doc: source.Tag.Get("doc")}
+		f := field{index: i, key: key, doc: cmp.Or(docs[key], source.Tag.Get("doc")), enum: enums[key]}
 		if enum, ok := source.Tag.Lookup("enum"); ok {
-			if scalarType(source.Type).Kind() != reflect.String {
-				return nil, fmt.Errorf("field %s.%s has an enum tag but holds %s: only strings can have one", t, source.Name, source.Type)
-			}
 			f.enum = strings.Split(enum, "|")
+		}
+		if f.enum != nil {
+			if scalarType(source.Type).Kind() != reflect.String {
+				return nil, fmt.Errorf("field %s.%s has an enum but holds %s: only strings can have one", t, source.Name, source.Type)
+			}
 		}
 		if !supported(scalarType(source.Type).Kind()) {
 			return nil, fmt.Errorf("field %s.%s has type %s, which configuration does not support", t, source.Name, source.Type)

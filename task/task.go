@@ -17,6 +17,10 @@ type Line interface {
 	Of(total int64, units string)
 	// Update says how many units are done, and what is being done.
 	Update(done int64, text string)
+	// Status shows what happens before the next unit, where a line can be redrawn.
+	Status(text string)
+	// Log keeps a text where a line cannot be redrawn.
+	Log(text string)
 	// Done ends the line.
 	Done()
 }
@@ -34,4 +38,6 @@ type silentLine struct{}
 
 func (silentLine) Of(int64, string)     {}
 func (silentLine) Update(int64, string) {}
+func (silentLine) Status(string)        {}
+func (silentLine) Log(string)           {}
 func (silentLine) Done()                {}

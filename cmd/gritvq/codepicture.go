@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/internal/usage"
 
 	"github.com/gritvq/gritvq/artifact/bundle"
@@ -36,7 +37,7 @@ func files(b *bundle.Bundle) picture.Files {
 }
 
 // encodePicture writes one picture of any size as an entropy-coded file.
-func encodePicture(ctx context.Context, s *streams, o encodeOptions, b *bundle.Bundle, r *tokenizer.Runtime) error {
+func encodePicture(ctx context.Context, s *cli.Streams, o encodeOptions, b *bundle.Bundle, r *tokenizer.Runtime) error {
 	set, err := images.Open(ctx, o.input, images.Options{})
 	if err != nil {
 		return err
@@ -62,9 +63,9 @@ func encodePicture(ctx context.Context, s *streams, o encodeOptions, b *bundle.B
 	out := codedPicture{Output: o.output, Width: p.Width, Height: p.Height, Codes: len(grid.Codes), Bytes: info.Size(),
 		BitsPerPixel: 8 * float64(info.Size()) / pixels, PlainBits: plainBits(b, o.levels) * float64(grid.GridWidth*grid.GridHeight) / pixels}
 	if o.json {
-		return s.writeJSON(out)
+		return s.WriteJSON(out)
 	}
-	_, err = fmt.Fprintf(s.out, "%s: %d x %d pixels as %s codes of %g x %g pixels, %sB, %s bits per pixel\n",
+	_, err = fmt.Fprintf(s.Out, "%s: %d x %d pixels as %s codes of %g x %g pixels, %sB, %s bits per pixel\n",
 		o.output, p.Width, p.Height, report.Count(out.Codes), cell, cell, report.Short(float64(out.Bytes), 3), report.Number(out.BitsPerPixel, 3))
 	return err
 }
@@ -91,7 +92,7 @@ func isCodedPicture(path string) bool {
 }
 
 // decodePicture restores one picture.
-func decodePicture(ctx context.Context, s *streams, o decodeOptions, b *bundle.Bundle, r *tokenizer.Runtime) error {
+func decodePicture(ctx context.Context, s *cli.Streams, o decodeOptions, b *bundle.Bundle, r *tokenizer.Runtime) error {
 	if !strings.EqualFold(filepath.Ext(o.output), ".png") {
 		return usage.Errorf("%s: a picture is decoded to a .png", o.output)
 	}
@@ -107,8 +108,8 @@ func decodePicture(ctx context.Context, s *streams, o decodeOptions, b *bundle.B
 		return err
 	}
 	if o.json {
-		return s.writeJSON(map[string]any{"output": o.output, "width": p.Width, "height": p.Height})
+		return s.WriteJSON(map[string]any{"output": o.output, "width": p.Width, "height": p.Height})
 	}
-	_, err = fmt.Fprintf(s.out, "%s: %d x %d pixels\n", o.output, p.Width, p.Height)
+	_, err = fmt.Fprintf(s.Out, "%s: %d x %d pixels\n", o.output, p.Width, p.Height)
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gritvq/gritvq/artifact/bundle"
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/dataset/vectors"
 	"github.com/gritvq/gritvq/tokenizer"
@@ -30,9 +31,9 @@ func (o *codingOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.IntVar(&o.levels, "levels", 0, "use only the first levels (default all)")
 	f.IntVar(&o.beam, "beam", 0, "encodings kept from level to level; more are slower and closer\n(default the method's own: 5 for rq, else 1)")
-	f.IntVar(&o.workers, "workers", 0, "threads to use (default all cores)")
+	cli.WorkersFlag(cmd, &o.workers)
 	f.BoolVar(&o.drop, "drop-nonfinite", false, "leave out rows with NaN or Inf; later rows move up")
-	engineFlag(cmd, &o.backend)
+	cli.BackendFlag(cmd, &o.backend)
 }
 
 // coding is a tokenizer ready to encode an opened file. Close its vectors.
@@ -67,7 +68,7 @@ func (o codingOptions) load() (*bundle.Bundle, *tokenizer.Runtime, error) {
 }
 
 // open opens the vectors and checks that they fit the tokenizer.
-func (o codingOptions) open(ctx context.Context, s *streams, b *bundle.Bundle, r *tokenizer.Runtime) (*coding, error) {
+func (o codingOptions) open(ctx context.Context, s *cli.Streams, b *bundle.Bundle, r *tokenizer.Runtime) (*coding, error) {
 	v, dropped, err := openVectors(ctx, s, o.input, o.drop)
 	if err != nil {
 		return nil, err

@@ -3,23 +3,21 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
-	"github.com/gritvq/gritvq/internal/usage"
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 
 	"github.com/gritvq/gritvq/train/vqtrain"
 )
 
 // silent is a set of streams into buffers.
-func silent() (s *streams, out, err *bytes.Buffer) {
+func silent() (s *cli.Streams, out, err *bytes.Buffer) {
 	out, err = &bytes.Buffer{}, &bytes.Buffer{}
-	return &streams{out: out, err: err}, out, err
+	return &cli.Streams{Out: out, Err: err}, out, err
 }
 
 // trainConfig parses a train command line and returns its configuration.
@@ -27,7 +25,7 @@ func trainConfig(t *testing.T, args ...string) (vqtrain.Config, error) {
 	t.Helper()
 	s, _, _ := silent()
 	var c vqtrain.Config
-	cmd := newTrainCommand(s, func(_ context.Context, _ *streams, o trainOptions) (err error) {
+	cmd := newTrainCommand(s, func(_ context.Context, _ *cli.Streams, o trainOptions) (err error) {
 		c, err = o.settings.config()
 		return err
 	})
@@ -111,7 +109,7 @@ func TestFlagsBecomeSettings(t *testing.T) {
 func TestCommandsPassTheirOptions(t *testing.T) {
 	s, _, _ := silent()
 	var got encodeOptions
-	cmd := newEncodeCommand(s, func(_ context.Context, _ *streams, o encodeOptions) error { got = o; return nil })
+	cmd := newEncodeCommand(s, func(_ context.Context, _ *cli.Streams, o encodeOptions) error { got = o; return nil })
 	cmd.SetArgs([]string{"tok", "x.npy", "-o", "c.gvq", "--levels", "2", "--beam", "8", "--workers", "3", "--drop-nonfinite", "--json"})
 	if err := cmd.Execute(); err != nil {
 		t.Fatal(err)
@@ -120,45 +118,13 @@ func TestCommandsPassTheirOptions(t *testing.T) {
 		t.Errorf("encode got %+v", got)
 	}
 	var decoded decodeOptions
-	cmd = newDecodeCommand(s, func(_ context.Context, _ *streams, o decodeOptions) error { decoded = o; return nil })
+	cmd = newDecodeCommand(s, func(_ context.Context, _ *cli.Streams, o decodeOptions) error { decoded = o; return nil })
 	cmd.SetArgs([]string{"tok", "c.gvq", "-o", "r.npy", "--force", "--backend", "xla:cuda"})
 	if err := cmd.Execute(); err != nil {
 		t.Fatal(err)
 	}
 	if want := (decodeOptions{bundle: "tok", input: "c.gvq", output: "r.npy", force: true, backend: "xla:cuda"}); decoded != want {
 		t.Errorf("decode got %+v", decoded)
-	}
-}
-
-func TestFailuresAreOneSentence(t *testing.T) {
-	for name, c := range map[string]struct {
-		run  func() error
-		code int
-		text string
-	}{
-		"fine":        {func() error { return nil }, exitOK, ""},
-		"failed":      {func() error { return errors.New("no") }, exitFailed, "gritvq: no\n"},
-		"usage":       {func() error { return usage.Errorf("bad %s", "flag") }, exitUsage, "gritvq: bad flag\n"},
-		"interrupted": {func() error { return fmt.Errorf("%w at step 3", vqtrain.ErrInterrupted) }, exitInterrupted, "gritvq: interrupted at step 3\n"},
-		"traced":      {func() error { return errors.New("shapes differ:\n  at line 3\n  at line 4") }, exitFailed, "gritvq: shapes differ (--debug shows where)\n"},
-		"panic":       {func() error { panic(errors.New("axis 3\nof 2")) }, exitFailed, "gritvq: internal failure: axis 3 (--debug shows where)\n"},
-	} {
-		s, _, text := silent()
-		if code := explain(s, withoutPanic(c.run), false); code != c.code || text.String() != c.text {
-			t.Errorf("%s: exit code %d and %q, want %d and %q", name, code, text, c.code, c.text)
-		}
-	}
-	s, _, text := silent()
-	explain(s, withoutPanic(func() error { panic("here") }), true)
-	if !strings.Contains(text.String(), "internal failure: here\n") || !strings.Contains(text.String(), "commands_test.go") {
-		t.Errorf("--debug gave %q", text)
-	}
-}
-
-func TestCommandLineIsQuotedAndRepeatable(t *testing.T) {
-	got := commandLine([]string{"train", "my file.npy", "-o", "it's", "--resume", "--set", "a.b=[1,2]"})
-	if want := `gritvq train 'my file.npy' -o 'it'\''s' --set 'a.b=[1,2]'`; got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
 
@@ -171,17 +137,5 @@ func TestSparkline(t *testing.T) {
 	}
 	if got := sparkline(make([]int64, 4), 4); got != "····" {
 		t.Errorf("got %s", got)
-	}
-}
-
-func TestBackendNames(t *testing.T) {
-	for value, want := range map[string]string{"tpu": `unknown backend "tpu"`, "go:fast": "takes no options", "": `unknown backend ""`} {
-		_, err := openEngine(value)
-		if _, usage := errors.AsType[usage.Error](err); !usage || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q gave %v", value, err)
-		}
-	}
-	if _, err := openEngine("xla"); !xlaBuiltIn && (err == nil || !strings.Contains(err.Error(), "-tags xla")) {
-		t.Errorf("xla gave %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/lab/compare"
 )
@@ -34,7 +35,7 @@ type compareOptions struct {
 // cores.
 const compareSteps = 1500
 
-func newCompareCommand(s *streams, run func(context.Context, *streams, compareOptions) error) *cobra.Command {
+func newCompareCommand(s *cli.Streams, run func(context.Context, *cli.Streams, compareOptions) error) *cobra.Command {
 	var o compareOptions
 	cmd := &cobra.Command{
 		Use:   "compare DATA",
@@ -53,7 +54,7 @@ reported and the rest goes on.`,
   gritvq compare vectors.npy --methods grit,ema,fsq --bits 32 --seeds 3 -o report
   gritvq compare vectors.npy --methods grit,ema,kmeans --levels 1 --sweep codes=256,1024,4096 -o curves
   gritvq compare photos.tar --methods grit,ema,ste --val held.tar --size 128 --down 8 --codes 4096 --seeds 3 --metrics networks/`,
-		Args: arguments("DATA"),
+		Args: cli.Arguments("DATA"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.input = args[0]
 			o.settings.pictures = dataset.KindOf(o.input).IsPictures()
@@ -73,27 +74,27 @@ reported and the rest goes on.`,
 	f.StringVar(&o.held, "val", "", "held-out vectors or pictures, instead of --split")
 	f.StringVar(&o.metrics, "metrics", "", "pictures: directory of metric networks (default $GRITVQ_METRICS)")
 	f.IntVar(&o.jobs, "jobs", 1, "runs at a time; they share the cores, so each takes longer and speeds are lower")
-	f.IntVar(&o.workers, "workers", 0, "threads to use (default all cores)")
+	cli.WorkersFlag(cmd, &o.workers)
 	f.BoolVar(&o.drop, "drop-nonfinite", false, "leave out rows with NaN or Inf")
-	f.BoolVar(&o.json, "json", false, "print the results as one JSON object")
-	engineFlag(cmd, &o.backend)
+	cli.JSONFlag(cmd, &o.json, "the results as")
+	cli.BackendFlag(cmd, &o.backend)
 	return cmd
 }
 
 // showCompared prints the results of a comparison.
-func showCompared(s *streams, o compareOptions, results *compare.Results) error {
+func showCompared(s *cli.Streams, o compareOptions, results *compare.Results) error {
 	if o.json {
-		return s.writeJSON(results)
+		return s.WriteJSON(results)
 	}
-	if err := results.Kind.Table(results.Methods, false).Text(s.out); err != nil {
+	if err := results.Kind.Table(results.Methods, false).Text(s.Out); err != nil {
 		return err
 	}
 	if failures := compare.Failures(results.Methods); len(failures) > 0 {
-		fmt.Fprintf(s.out, "\n%s\n", strings.Join(failures, "\n"))
+		fmt.Fprintf(s.Out, "\n%s\n", strings.Join(failures, "\n"))
 	}
 	if notes := compare.Notes(results.Methods); len(notes) > 0 {
-		fmt.Fprintf(s.out, "\n%s\n", strings.Join(notes, "\n"))
+		fmt.Fprintf(s.Out, "\n%s\n", strings.Join(notes, "\n"))
 	}
-	_, err := fmt.Fprintf(s.out, "\nreport: %s\n", results.Report)
+	_, err := fmt.Fprintf(s.Out, "\nreport: %s\n", results.Report)
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/lab/compare"
 	"github.com/gritvq/gritvq/train/vqtrain"
 	"github.com/gritvq/gritvq/vq"
@@ -20,7 +21,7 @@ import (
 func comparePlanOf(t *testing.T, args ...string) (plan comparePlan, o compareOptions, err error) {
 	t.Helper()
 	s, _, _ := silent()
-	cmd := newCompareCommand(s, func(_ context.Context, _ *streams, given compareOptions) (err error) {
+	cmd := newCompareCommand(s, func(_ context.Context, _ *cli.Streams, given compareOptions) (err error) {
 		o = given
 		plan, err = o.plan()
 		return err
@@ -119,7 +120,7 @@ func TestKilledComparisonsGoOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	output, state := signalWhen(t, args, syscall.SIGINT, halfway(2))
-	if state.ExitCode() != exitInterrupted || !strings.Contains(output, "gritvq: interrupted after 2 of 3 runs; repeat the command to continue\n") {
+	if state.ExitCode() != cli.ExitInterrupted || !strings.Contains(output, "gritvq: interrupted after 2 of 3 runs; repeat the command to continue\n") {
 		t.Fatalf("exit code %d:\n%s", state.ExitCode(), output)
 	}
 	runToEnd(t, args)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/lab/compare"
 	"github.com/gritvq/gritvq/task/picture"
@@ -19,7 +20,7 @@ type compareData struct {
 
 // open opens the data of a comparison and settles what of the plan depends on
 // it. The kind of input decides the kind of task.
-func (o *compareOptions) open(ctx context.Context, s *streams, p *comparePlan) (*compareData, error) {
+func (o *compareOptions) open(ctx context.Context, s *cli.Streams, p *comparePlan) (*compareData, error) {
 	if p.pictures {
 		return o.openPictureTask(ctx, s, p)
 	}
@@ -36,7 +37,7 @@ func (o *compareOptions) open(ctx context.Context, s *streams, p *comparePlan) (
 			TrainRows: source.Train.Len(), HeldRows: source.Held.Len(), Dropped: dropped}}, nil
 }
 
-func (o *compareOptions) openPictureTask(ctx context.Context, s *streams, p *comparePlan) (*compareData, error) {
+func (o *compareOptions) openPictureTask(ctx context.Context, s *cli.Streams, p *comparePlan) (*compareData, error) {
 	train := trainOptions{settings: o.settings, input: o.input, held: o.held, workers: o.workers, metrics: o.metrics}
 	source, fingerprint, err := openPictureSource(ctx, s, train, p.shared)
 	if err != nil {

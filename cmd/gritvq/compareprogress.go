@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/internal/progress"
 	"github.com/gritvq/gritvq/lab/compare"
 	"github.com/gritvq/gritvq/report"
@@ -12,7 +13,7 @@ import (
 // compareProgress shows one line over all runs on a terminal, and a line for
 // every finished run elsewhere.
 type compareProgress struct {
-	s        *streams
+	s        *cli.Streams
 	kind     *compare.Kind
 	line     *progress.Line
 	runs     int
@@ -23,7 +24,7 @@ type compareProgress struct {
 	total    int
 }
 
-func newCompareProgress(s *streams, kind *compare.Kind, runs int) *compareProgress {
+func newCompareProgress(s *cli.Streams, kind *compare.Kind, runs int) *compareProgress {
 	return &compareProgress{s: s, kind: kind, runs: runs, begun: time.Now()}
 }
 
@@ -31,7 +32,7 @@ func newCompareProgress(s *streams, kind *compare.Kind, runs int) *compareProgre
 func (p *compareProgress) step(cell compare.Cell, done, total int) {
 	p.behind, p.total = done, total
 	if p.line == nil {
-		p.line = p.s.line(total)
+		p.line = progress.New(p.s.Err, int64(total), p.s.Terminal)
 	}
 	p.line.Update(int64(done), fmt.Sprintf("run %d of %d: %s", min(p.finished+1, p.runs), p.runs, cell))
 }
@@ -48,7 +49,7 @@ func (p *compareProgress) cell(cell compare.Cell, r compare.Record, known bool) 
 		text = fmt.Sprintf("%s, trained in %s", p.kind.Brief(r), report.Duration(time.Duration(r.Scores["train_seconds"]*float64(time.Second))))
 	}
 	text = fmt.Sprintf("%d/%d  %s: %s", p.finished, p.runs, cell, text)
-	if p.s.terminal && p.line != nil {
+	if p.s.Terminal && p.line != nil {
 		p.line.Println(text)
 		return
 	}

@@ -9,8 +9,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
+	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/internal/output"
 	"github.com/gritvq/gritvq/internal/usage"
+	"github.com/gritvq/gritvq/internal/version"
 	"github.com/gritvq/gritvq/report"
 
 	"github.com/gomlx/compute"
@@ -22,12 +25,12 @@ import (
 
 // runCompare compares quantizers and writes the report. Nothing is written
 // before the input proved usable.
-func runCompare(ctx context.Context, s *streams, o compareOptions) error {
+func runCompare(ctx context.Context, s *cli.Streams, o compareOptions) error {
 	plan, err := o.plan()
 	if err != nil {
 		return err
 	}
-	if err := useWorkers(o.workers); err != nil {
+	if err := engine.UseWorkers(o.workers); err != nil {
 		return err
 	}
 	if err := checkCompareDirectory(o.output); err != nil {
@@ -69,7 +72,7 @@ func runCompare(ctx context.Context, s *streams, o compareOptions) error {
 		return err
 	}
 	results := &compare.Results{
-		Kind: kind, Methods: summaries, Command: s.command, CreatedBy: "gritvq " + version(), Created: time.Now().UTC().Truncate(time.Second), Data: subject.Data,
+		Kind: kind, Methods: summaries, Command: s.Command, CreatedBy: version.CreatedBy(), Created: time.Now().UTC().Truncate(time.Second), Data: subject.Data,
 		Settings: compare.Settings{Methods: plan.methods, Points: plan.points, Seeds: plan.seeds, Preset: o.settings.preset, Steps: plan.shared.Train.Steps, Batch: plan.shared.Train.Batch,
 			Split: plan.shared.Train.Split, Network: networkWidths(plan.shared, subject.input), Metrics: subject.metrics, Backend: o.backend, Jobs: o.jobs},
 	}
@@ -124,7 +127,7 @@ func networkWidths(c vqtrain.Config, input int) []int {
 // starts afresh for every run, so that its memory is returned; others, which
 // hold a device, are shared.
 func cellEngines(name string) (func() (compute.Backend, func(), error), error) {
-	shared, err := openEngine(name)
+	shared, err := engine.Choose(name)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +136,7 @@ func cellEngines(name string) (func() (compute.Backend, func(), error), error) {
 	}
 	shared.Finalize()
 	return func() (compute.Backend, func(), error) {
-		backend, err := openEngine(name)
+		backend, err := engine.Choose(name)
 		if err != nil {
 			return nil, nil, err
 		}

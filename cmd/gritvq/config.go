@@ -5,10 +5,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/config"
 )
 
-func newConfigCommand(s *streams, run func(*streams, *settings) error) *cobra.Command {
+func newConfigCommand(s *cli.Streams, run func(*cli.Streams, *settings) error) *cobra.Command {
 	var o settings
 	cmd := &cobra.Command{
 		Use:   "config",
@@ -19,7 +20,7 @@ passed to train --config. The flags of train change the values shown.`,
   gritvq config --preset paper
   gritvq config --method ste --codes 1024
   gritvq config --pictures --size 128`,
-		Args: arguments(),
+		Args: cli.Arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return run(s, &o)
 		},
@@ -31,7 +32,7 @@ passed to train --config. The flags of train change the values shown.`,
 	return cmd
 }
 
-func runConfig(s *streams, o *settings) error {
+func runConfig(s *cli.Streams, o *settings) error {
 	c, err := o.config()
 	if err != nil {
 		return err
@@ -40,6 +41,6 @@ func runConfig(s *streams, o *settings) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(s.out, "%s", rendered)
+	_, err = fmt.Fprintf(s.Out, "%s", rendered)
 	return err
 }

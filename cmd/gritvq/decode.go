@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/internal/output"
 	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/report"
@@ -27,7 +28,7 @@ type decodeOptions struct {
 	json    bool
 }
 
-func newDecodeCommand(s *streams, run func(context.Context, *streams, decodeOptions) error) *cobra.Command {
+func newDecodeCommand(s *cli.Streams, run func(context.Context, *cli.Streams, decodeOptions) error) *cobra.Command {
 	var o decodeOptions
 	cmd := &cobra.Command{
 		Use:   "decode DIR CODES -o OUTPUT",
@@ -40,25 +41,25 @@ PNG, into a folder, a .tar, or one .png.`,
   gritvq decode tok codes.gvq -o recon.fvecs
   gritvq decode tok codes.npy -o recon/ # pictures
   gritvq decode tok photo.gvq -o photo.png`,
-		Args: arguments("DIR", "CODES"),
+		Args: cli.Arguments("DIR", "CODES"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.bundle, o.input = args[0], args[1]
-			if err := requireOutput(o.output, "recon.npy"); err != nil {
+			if err := cli.RequireOutput(o.output, "recon.npy"); err != nil {
 				return err
 			}
 			return run(cmd.Context(), s, o)
 		},
 	}
-	outputFlag(cmd, &o.output, "file of vectors (.npy, .fvecs, .parquet), or pictures (a folder, .tar, .png)")
+	cli.OutputFlag(cmd, &o.output, "file of vectors (.npy, .fvecs, .parquet), or pictures (a folder, .tar, .png)")
 	f := cmd.Flags()
 	f.BoolVar(&o.force, "force", false, "decode a .gvq file of another tokenizer")
-	f.IntVar(&o.workers, "workers", 0, "threads to use (default all cores)")
-	f.BoolVar(&o.json, "json", false, "print the result as one JSON object")
-	engineFlag(cmd, &o.backend)
+	cli.WorkersFlag(cmd, &o.workers)
+	cli.JSONFlag(cmd, &o.json, "the result as")
+	cli.BackendFlag(cmd, &o.backend)
 	return cmd
 }
 
-func runDecode(ctx context.Context, s *streams, o decodeOptions) error {
+func runDecode(ctx context.Context, s *cli.Streams, o decodeOptions) error {
 	if info, err := os.Stat(o.output); err != nil || !info.IsDir() { // pictures go into folders
 		if err := output.Check(o.input, o.output); err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/internal/output"
 	"github.com/gritvq/gritvq/internal/usage"
 
@@ -25,7 +26,7 @@ import (
 // decodePictures turns rows of codes back into pictures: PNG files in a folder or
 // a tar, or one PNG where there is one row. Names come from the keys that encode
 // wrote beside the codes.
-func decodePictures(ctx context.Context, s *streams, o decodeOptions, b *bundle.Bundle, r *tokenizer.Runtime) error {
+func decodePictures(ctx context.Context, s *cli.Streams, o decodeOptions, b *bundle.Bundle, r *tokenizer.Runtime) error {
 	codes, err := openCodes(o.input, b, o.force)
 	if err != nil {
 		return err
@@ -76,9 +77,9 @@ func decodePictures(ctx context.Context, s *streams, o decodeOptions, b *bundle.
 	line.Done()
 	w := written{Output: o.output, Rows: codes.Len(), Columns: b.Manifest.Input, Bytes: out.bytes()}
 	if o.json {
-		return s.writeJSON(w)
+		return s.WriteJSON(w)
 	}
-	_, err = fmt.Fprintf(s.out, "%s: %s of %d x %d pixels, %sB\n", o.output, report.Counted(w.Rows, "picture"), size, size, report.Short(float64(w.Bytes), 3))
+	_, err = fmt.Fprintf(s.Out, "%s: %s of %d x %d pixels, %sB\n", o.output, report.Counted(w.Rows, "picture"), size, size, report.Short(float64(w.Bytes), 3))
 	return err
 }
 

@@ -9,8 +9,11 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
+	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/internal/output"
 	"github.com/gritvq/gritvq/internal/usage"
+	"github.com/gritvq/gritvq/task"
 
 	"github.com/spf13/cobra"
 
@@ -31,7 +34,7 @@ type demoOptions struct {
 	json   bool
 }
 
-func newDemoCommand(s *streams, run func(context.Context, *streams, demoOptions) error) *cobra.Command {
+func newDemoCommand(s *cli.Streams, run func(context.Context, *cli.Streams, demoOptions) error) *cobra.Command {
 	var o demoOptions
 	cmd := &cobra.Command{
 		Use:   "demo",
@@ -42,7 +45,7 @@ as first published (random codes, no resets). Prints the comparison and writes a
 page with the curves.`,
 		Example: `  gritvq demo
   gritvq demo -o compare --data vectors.npy --steps 5000`,
-		Args: arguments(),
+		Args: cli.Arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), s, o) },
 	}
 	f := cmd.Flags()
@@ -51,7 +54,7 @@ page with the curves.`,
 	f.IntVar(&o.steps, "steps", 2000, "training steps of each method")
 	f.IntVar(&o.codes, "codes", 1024, "codes")
 	f.StringVar(&o.svg, "svg", "", "also write the chart of held-out errors to this file")
-	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	cli.JSONFlag(cmd, &o.json, "")
 	return cmd
 }
 
@@ -87,7 +90,7 @@ type comparison struct {
 	usage   []float64
 }
 
-func runDemo(ctx context.Context, s *streams, o demoOptions) error {
+func runDemo(ctx context.Context, s *cli.Streams, o demoOptions) error {
 	_, missing := os.Stat(o.output)
 	if err := output.MakeDir(o.output); err != nil {
 		return err
@@ -114,15 +117,15 @@ func runDemo(ctx context.Context, s *streams, o demoOptions) error {
 		}
 	}
 	if o.json {
-		return s.writeJSON(struct {
+		return s.WriteJSON(struct {
 			Report  string       `json:"report"`
 			Results []comparison `json:"results"`
 		}{page, results})
 	}
-	if err := demoTable(results).Text(s.out); err != nil {
+	if err := demoTable(results).Text(s.Out); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "\nreport: %s\n", page)
+	fmt.Fprintf(s.Out, "\nreport: %s\n", page)
 	return nil
 }
 
@@ -145,7 +148,7 @@ func demoConfig(o demoOptions, method string) (vqtrain.Config, error) {
 }
 
 // compete trains and scores one contender in a directory of its own.
-func (c contender) compete(ctx context.Context, s *streams, o demoOptions) (comparison, error) {
+func (c contender) compete(ctx context.Context, s *cli.Streams, o demoOptions) (comparison, error) {
 	config, err := demoConfig(o, c.method)
 	if err != nil {
 		return comparison{}, err
@@ -162,13 +165,13 @@ func (c contender) compete(ctx context.Context, s *streams, o demoOptions) (comp
 	}
 	defer os.RemoveAll(dir)
 	e := &experiment{config: config, source: source, fingerprint: stats.Fingerprint, dir: dir}
-	if e.backend, err = openEngine("go"); err != nil {
+	if e.backend, err = engine.Choose("go"); err != nil {
 		return comparison{}, err
 	}
 	s.Remark("training %s: %s", c.name, describeModel(config, source.Vectors.Dim()))
-	watch := newTrainProgress(s, config.Train.Steps)
-	result, err := e.run(ctx, s, watch.observer())
-	watch.done()
+	watch := task.WatchTraining(s, config.Train.Steps)
+	result, err := e.run(ctx, s, observe(watch))
+	watch.Done()
 	if errors.Is(err, vqtrain.ErrInterrupted) {
 		return comparison{}, vqtrain.ErrInterrupted // there is nothing to resume
 	}

@@ -4,18 +4,20 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
+	"github.com/gritvq/gritvq/internal/version"
 	"github.com/gritvq/gritvq/report"
 )
 
 // demoPage shows the comparison with the courses of all runs.
-func demoPage(s *streams, o demoOptions, results []comparison) *report.Page {
+func demoPage(s *cli.Streams, o demoOptions, results []comparison) *report.Page {
 	page := report.New("GRIT and its rivals", fmt.Sprintf("Tokenizers of %s with %s codes, %s steps each on the same machine.", o.data, report.Count(o.codes), report.Count(o.steps)))
 	page.Facts(demoFacts(results))
 	page.Section("Comparison", "", demoTable(results))
 	charts := demoCharts(results)
 	page.Section("Training", "Every run saw the same batches.", charts[0], charts[1], charts[2], charts[3])
-	page.Section("Reproduce", "", report.Code{Text: s.command})
-	page.Footer(fmt.Sprintf("gritvq %s, %s.", version(), time.Now().UTC().Format("2 January 2006")))
+	page.Section("Reproduce", "", report.Code{Text: s.Command})
+	page.Footer(fmt.Sprintf("gritvq %s, %s.", version.String(), time.Now().UTC().Format("2 January 2006")))
 	return page
 }
 

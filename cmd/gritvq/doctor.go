@@ -11,7 +11,10 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/cpu"
 
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
+	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/index"
+	"github.com/gritvq/gritvq/internal/version"
 	"github.com/gritvq/gritvq/report"
 )
 
@@ -20,7 +23,7 @@ type doctorOptions struct {
 	json bool
 }
 
-func newDoctorCommand(s *streams, run func(context.Context, *streams, doctorOptions) error) *cobra.Command {
+func newDoctorCommand(s *cli.Streams, run func(context.Context, *cli.Streams, doctorOptions) error) *cobra.Command {
 	var o doctorOptions
 	cmd := &cobra.Command{
 		Use:   "doctor",
@@ -30,10 +33,10 @@ cores and memory, and the engines at hand, and says how to get what is missing.
 It fails only if the built-in engine does not work.`,
 		Example: `  gritvq doctor
   gritvq doctor --json`,
-		Args: arguments(),
+		Args: cli.Arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), s, o) },
 	}
-	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
+	cli.JSONFlag(cmd, &o.json, "")
 	return cmd
 }
 
@@ -53,14 +56,14 @@ type diagnosis struct {
 	Advice      []string `json:"advice"`
 }
 
-func runDoctor(_ context.Context, s *streams, o doctorOptions) error {
+func runDoctor(_ context.Context, s *cli.Streams, o doctorOptions) error {
 	d := diagnose()
 	var err error
 	if d.EngineGo != "ok" {
 		err = fmt.Errorf("the built-in engine does not work: %s", d.EngineGo)
 	}
 	if o.json {
-		if failed := s.writeJSON(d); failed != nil {
+		if failed := s.WriteJSON(d); failed != nil {
 			return failed
 		}
 		return err
@@ -71,25 +74,25 @@ func runDoctor(_ context.Context, s *streams, o doctorOptions) error {
 
 func diagnose() diagnosis {
 	d := diagnosis{
-		Version: version(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, SIMD: simdBuiltIn, Search: index.Level(),
-		CPU: cpuFeatures(), Cores: runtime.NumCPU(), MemoryBytes: totalMemory(), EngineGo: tryEngine("go"), EngineXLA: xlaBuiltIn,
-		Plugins: append([]string{}, xlaPlugins()...), Advice: []string{},
+		Version: version.String(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, SIMD: engine.SIMD, Search: index.Level(),
+		CPU: cpuFeatures(), Cores: runtime.NumCPU(), MemoryBytes: totalMemory(), EngineGo: tryEngine("go"), EngineXLA: engine.XLA,
+		Plugins: append([]string{}, engine.Plugins()...), Advice: []string{},
 	}
 	if !d.SIMD && runtime.GOARCH == "amd64" {
 		d.Advice = append(d.Advice, "build with vector kernels, about 20 times faster: GOEXPERIMENT=simd go build ./cmd/gritvq")
 	}
 	switch {
 	case !d.EngineXLA:
-		d.Advice = append(d.Advice, "for GPUs, build the XLA engine in (needs a C compiler): "+buildXLA)
+		d.Advice = append(d.Advice, "for GPUs, build the XLA engine in (needs a C compiler): "+engine.BuildXLA)
 	case len(d.Plugins) == 0:
-		d.Advice = append(d.Advice, "XLA needs a PJRT plugin: "+getPlugin)
+		d.Advice = append(d.Advice, "XLA needs a PJRT plugin: "+engine.GetPlugin)
 	}
 	return d
 }
 
 // tryEngine adds two numbers on an engine and reports "ok" or the failure.
 func tryEngine(value string) string {
-	backend, err := openEngine(value)
+	backend, err := engine.Choose(value)
 	if err != nil {
 		return err.Error()
 	}
@@ -135,7 +138,7 @@ func totalMemory() int64 {
 	return 0
 }
 
-func (d diagnosis) print(s *streams) {
+func (d diagnosis) print(s *cli.Streams) {
 	build := "no"
 	if d.SIMD {
 		build = "yes"
@@ -161,9 +164,9 @@ func (d diagnosis) print(s *streams) {
 		{"version", d.Version}, {"go", d.Go + ", " + d.Platform}, {"simd build", build}, {"search", d.Search}, {"cpu", features},
 		{"cores", report.Count(d.Cores)}, {"memory", memory}, {"engine go", d.EngineGo}, {"engine xla", xla},
 	} {
-		fmt.Fprintf(s.out, "%-11s %s\n", line[0], line[1])
+		fmt.Fprintf(s.Out, "%-11s %s\n", line[0], line[1])
 	}
 	for _, advice := range d.Advice {
-		fmt.Fprintf(s.out, "\n* %s\n", advice)
+		fmt.Fprintf(s.Out, "\n* %s\n", advice)
 	}
 }

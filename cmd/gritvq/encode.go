@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/dataset"
+	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/internal/output"
 	"github.com/gritvq/gritvq/internal/usage"
 
@@ -26,7 +28,7 @@ type encodeOptions struct {
 	json   bool
 }
 
-func newEncodeCommand(s *streams, run func(context.Context, *streams, encodeOptions) error) *cobra.Command {
+func newEncodeCommand(s *cli.Streams, run func(context.Context, *cli.Streams, encodeOptions) error) *cobra.Command {
 	var o encodeOptions
 	cmd := &cobra.Command{
 		Use:   "encode DIR DATA -o CODES",
@@ -45,31 +47,31 @@ compact file, which decode restores.`,
   gritvq encode tok more.parquet -o codes.jsonl --levels 2
   gritvq encode tok photos.tar -o codes.npy
   gritvq encode tok photo.jpg -o photo.gvq`,
-		Args: arguments("DIR", "DATA"),
+		Args: cli.Arguments("DIR", "DATA"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.bundle, o.input = args[0], args[1]
-			if err := requireOutput(o.output, "codes.npy"); err != nil {
+			if err := cli.RequireOutput(o.output, "codes.npy"); err != nil {
 				return err
 			}
 			return run(cmd.Context(), s, o)
 		},
 	}
-	outputFlag(cmd, &o.output, "file of codes: .npy, .parquet, .jsonl or .gvq")
+	cli.OutputFlag(cmd, &o.output, "file of codes: .npy, .parquet, .jsonl or .gvq")
 	o.addFlags(cmd)
-	cmd.Flags().BoolVar(&o.json, "json", false, "print the result as one JSON object")
+	cli.JSONFlag(cmd, &o.json, "the result as")
 	return cmd
 }
 
 // openRuntime loads a bundle and prepares it on an engine.
 func openRuntime(dir, backend string, workers int) (*bundle.Bundle, *tokenizer.Runtime, error) {
-	if err := useWorkers(workers); err != nil {
+	if err := engine.UseWorkers(workers); err != nil {
 		return nil, nil, err
 	}
 	b, err := bundle.Load(dir)
 	if err != nil {
 		return nil, nil, err
 	}
-	engine, err := openEngine(backend)
+	engine, err := engine.Choose(backend)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -91,7 +93,7 @@ func checkLevels(b *bundle.Bundle, levels, beam int) error {
 	return nil
 }
 
-func runEncode(ctx context.Context, s *streams, o encodeOptions) error {
+func runEncode(ctx context.Context, s *cli.Streams, o encodeOptions) error {
 	if err := output.Check(o.input, o.output); err != nil {
 		return err
 	}
@@ -153,13 +155,13 @@ type written struct {
 	Bytes   int64  `json:"bytes"`
 }
 
-func showWritten(s *streams, asJSON bool, w written, what string) error {
+func showWritten(s *cli.Streams, asJSON bool, w written, what string) error {
 	if info, err := os.Stat(w.Output); err == nil {
 		w.Bytes = info.Size()
 	}
 	if asJSON {
-		return s.writeJSON(w)
+		return s.WriteJSON(w)
 	}
-	_, err := fmt.Fprintf(s.out, "%s: %s rows of %d %s, %sB\n", w.Output, report.Count(w.Rows), w.Columns, what, report.Short(float64(w.Bytes), 3))
+	_, err := fmt.Fprintf(s.Out, "%s: %s rows of %d %s, %sB\n", w.Output, report.Count(w.Rows), w.Columns, what, report.Short(float64(w.Bytes), 3))
 	return err
 }

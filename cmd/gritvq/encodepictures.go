@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gritvq/gritvq/artifact/bundle"
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/dataset/images"
 	"github.com/gritvq/gritvq/dataset/vectors"
 	"github.com/gritvq/gritvq/internal/atomicfile"
@@ -20,7 +21,7 @@ const pictureBlock = 64
 // encodePictures encodes the middle of every picture of a set, a row each, and
 // writes their keys beside the codes. What is done survives a kill: repeating
 // the command goes on after it.
-func encodePictures(ctx context.Context, s *streams, o encodeOptions, b *bundle.Bundle, r *tokenizer.Runtime) error {
+func encodePictures(ctx context.Context, s *cli.Streams, o encodeOptions, b *bundle.Bundle, r *tokenizer.Runtime) error {
 	set, err := openPictures(ctx, s, o.input, b.Config.Model.Image, o.workers)
 	if err != nil {
 		return err

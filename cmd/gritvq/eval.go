@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/dataset"
 )
 
@@ -16,7 +17,7 @@ type evalOptions struct {
 	metrics string // directory of metric networks
 }
 
-func newEvalCommand(s *streams, run func(context.Context, *streams, evalOptions) error) *cobra.Command {
+func newEvalCommand(s *cli.Streams, run func(context.Context, *cli.Streams, evalOptions) error) *cobra.Command {
 	var o evalOptions
 	cmd := &cobra.Command{
 		Use:   "eval DIR DATA",
@@ -33,19 +34,19 @@ distances of features (another .safetensors, or .onnx).`,
   gritvq eval tok vectors.npy --json
   gritvq eval tok vectors.npy --levels 2 --beam 4
   gritvq eval tok photos.tar --metrics networks/`,
-		Args: arguments("DIR", "DATA"),
+		Args: cli.Arguments("DIR", "DATA"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.bundle, o.input = args[0], args[1]
 			return run(cmd.Context(), s, o)
 		},
 	}
 	o.addFlags(cmd)
-	cmd.Flags().BoolVar(&o.json, "json", false, "print the scores as one JSON object")
+	cli.JSONFlag(cmd, &o.json, "the scores as")
 	cmd.Flags().StringVar(&o.metrics, "metrics", "", "pictures: directory of metric networks (default $GRITVQ_METRICS)")
 	return cmd
 }
 
-func runEval(ctx context.Context, s *streams, o evalOptions) error {
+func runEval(ctx context.Context, s *cli.Streams, o evalOptions) error {
 	b, r, err := o.load()
 	if err != nil {
 		return err
@@ -71,18 +72,18 @@ func runEval(ctx context.Context, s *streams, o evalOptions) error {
 		return err
 	}
 	if o.json {
-		return s.writeJSON(scores)
+		return s.WriteJSON(scores)
 	}
-	if err := scoresTable(namedScores{dataset.Name(o.input), &scores}).Text(s.out); err != nil {
+	if err := scoresTable(namedScores{dataset.Name(o.input), &scores}).Text(s.Out); err != nil {
 		return err
 	}
 	if len(scores.Utilization.Levels) < 2 {
 		return nil
 	}
-	fmt.Fprintln(s.out)
+	fmt.Fprintln(s.Out)
 	layout := b.Manifest.Layout
 	if o.levels > 0 {
 		layout.Levels = o.levels
 	}
-	return positionTable(layout, namedScores{"", &scores}).Text(s.out)
+	return positionTable(layout, namedScores{"", &scores}).Text(s.Out)
 }

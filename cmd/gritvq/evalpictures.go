@@ -6,14 +6,16 @@ import (
 	"math"
 
 	"github.com/gritvq/gritvq/artifact/bundle"
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/dataset"
+	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task/picture"
 	"github.com/gritvq/gritvq/tokenizer"
 )
 
 // evalPictures takes all scores of a tokenizer of pictures.
-func evalPictures(ctx context.Context, s *streams, o evalOptions, b *bundle.Bundle, r *tokenizer.Runtime) error {
+func evalPictures(ctx context.Context, s *cli.Streams, o evalOptions, b *bundle.Bundle, r *tokenizer.Runtime) error {
 	set, err := openPictures(ctx, s, o.input, b.Config.Model.Image, o.workers)
 	if err != nil {
 		return err
@@ -26,7 +28,7 @@ func evalPictures(ctx context.Context, s *streams, o evalOptions, b *bundle.Bund
 	for _, sentence := range networks.Skipped() {
 		s.Remark("%s", sentence)
 	}
-	engine, err := openEngine(o.backend)
+	engine, err := engine.Choose(o.backend)
 	if err != nil {
 		return err
 	}
@@ -41,9 +43,9 @@ func evalPictures(ctx context.Context, s *streams, o evalOptions, b *bundle.Bund
 	}
 	line.Done()
 	if o.json {
-		return s.writeJSON(scores)
+		return s.WriteJSON(scores)
 	}
-	if err := fullPictureTable(dataset.Name(o.input), scores).Text(s.out); err != nil {
+	if err := fullPictureTable(dataset.Name(o.input), scores).Text(s.Out); err != nil {
 		return err
 	}
 	for _, note := range scores.Notes {

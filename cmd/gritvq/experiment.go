@@ -9,6 +9,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/report"
 
@@ -52,7 +53,7 @@ type outcome struct {
 }
 
 // openSource opens and summarises the data of a run. Close it when done.
-func openSource(ctx context.Context, s *streams, input, held string, drop bool, c vqtrain.Config) (vqtrain.Source, vectors.Stats, int, error) {
+func openSource(ctx context.Context, s *cli.Streams, input, held string, drop bool, c vqtrain.Config) (vqtrain.Source, vectors.Stats, int, error) {
 	v, dropped, err := openVectors(ctx, s, input, drop)
 	if err != nil {
 		return vqtrain.Source{}, vectors.Stats{}, 0, err
@@ -87,7 +88,7 @@ func openSource(ctx context.Context, s *streams, input, held string, drop bool, 
 
 // importCodebook reads --init-codebook for the experiment's tokenizer. Codes for
 // vectors without a network are standardised as the vectors are.
-func (e *experiment) importCodebook(ctx context.Context, s *streams, path string) error {
+func (e *experiment) importCodebook(ctx context.Context, s *cli.Streams, path string) error {
 	v, _, err := openVectors(ctx, s, path, false)
 	if err != nil {
 		return err
@@ -146,7 +147,7 @@ func standardize(book *weights.Array, mean, scale []float32, first bool) {
 }
 
 // run trains to the end and scores the result.
-func (e *experiment) run(ctx context.Context, s *streams, watch vqtrain.Observer) (*outcome, error) {
+func (e *experiment) run(ctx context.Context, s *cli.Streams, watch vqtrain.Observer) (*outcome, error) {
 	begun := time.Now()
 	trainer, err := vqtrain.New(e.backend, e.config, e.source, e.fingerprint, e.dir, e.resume, watch)
 	if err != nil {
@@ -180,7 +181,7 @@ func (e *experiment) run(ctx context.Context, s *streams, watch vqtrain.Observer
 }
 
 // score evaluates the trained weights on held-out and training rows.
-func (e *experiment) score(ctx context.Context, s *streams, trainer *vqtrain.Trainer, result *outcome) (err error) {
+func (e *experiment) score(ctx context.Context, s *cli.Streams, trainer *vqtrain.Trainer, result *outcome) (err error) {
 	if result.runtime, err = trainer.Runtime(result.weights); err != nil {
 		return err
 	}

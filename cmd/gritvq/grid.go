@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/internal/output"
 	"github.com/gritvq/gritvq/internal/usage"
 
@@ -26,7 +27,7 @@ type gridOptions struct {
 	seed   uint64
 }
 
-func newGridCommand(s *streams, run func(context.Context, *streams, gridOptions) error) *cobra.Command {
+func newGridCommand(s *cli.Streams, run func(context.Context, *cli.Streams, gridOptions) error) *cobra.Command {
 	var o gridOptions
 	cmd := &cobra.Command{
 		Use:   "grid DIR PICTURES -o PNG",
@@ -37,23 +38,23 @@ the pictures that chose them.`,
 		Example: `  gritvq grid tok photos.tar -o grid.png
   gritvq grid tok photos.tar -o grid.png --images 12
   gritvq grid tok photos.tar -o codes.png --codes 40`,
-		Args: arguments("DIR", "PICTURES"),
+		Args: cli.Arguments("DIR", "PICTURES"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.bundle, o.input = args[0], args[1]
-			if err := requireOutput(o.output, "grid.png"); err != nil {
+			if err := cli.RequireOutput(o.output, "grid.png"); err != nil {
 				return err
 			}
 			return run(cmd.Context(), s, o)
 		},
 	}
-	outputFlag(cmd, &o.output, "picture to write (.png)")
+	cli.OutputFlag(cmd, &o.output, "picture to write (.png)")
 	f := cmd.Flags()
 	f.IntVar(&o.images, "images", 8, "pictures to draw")
 	f.IntVar(&o.codes, "codes", 0, "draw what so many codes look like, instead of pictures")
 	f.Uint64Var(&o.seed, "seed", 0, "draw a random choice of pictures instead of the first ones (0)")
 	f.IntVar(&o.levels, "levels", 0, "use only the first levels (default all)")
-	f.IntVar(&o.workers, "workers", 0, "threads to use (default all cores)")
-	engineFlag(cmd, &o.backend)
+	cli.WorkersFlag(cmd, &o.workers)
+	cli.BackendFlag(cmd, &o.backend)
 	return cmd
 }
 
@@ -61,7 +62,7 @@ the pictures that chose them.`,
 // like.
 const sheetPictures = 512
 
-func runGrid(ctx context.Context, s *streams, o gridOptions) error {
+func runGrid(ctx context.Context, s *cli.Streams, o gridOptions) error {
 	switch {
 	case !strings.EqualFold(filepath.Ext(o.output), ".png"):
 		return usage.Errorf("%s: pictures are written as .png", o.output)
@@ -109,6 +110,6 @@ func runGrid(ctx context.Context, s *streams, o gridOptions) error {
 		return err
 	}
 	size := drawing.Bounds().Size()
-	_, err = fmt.Fprintf(s.out, "%s: %d x %d pixels\n", o.output, size.X, size.Y)
+	_, err = fmt.Fprintf(s.Out, "%s: %d x %d pixels\n", o.output, size.X, size.Y)
 	return err
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/internal/usage"
 
 	"github.com/spf13/cobra"
@@ -31,12 +32,12 @@ type idsOptions struct {
 
 // idsCommands are the runs behind ids and the commands below it.
 type idsCommands struct {
-	run  func(context.Context, *streams, idsOptions) error
-	add  func(context.Context, *streams, idsAddOptions) error
-	show func(context.Context, *streams, idsShowOptions) error
+	run  func(context.Context, *cli.Streams, idsOptions) error
+	add  func(context.Context, *cli.Streams, idsAddOptions) error
+	show func(context.Context, *cli.Streams, idsShowOptions) error
 }
 
-func newIDsCommand(s *streams, commands idsCommands) *cobra.Command {
+func newIDsCommand(s *cli.Streams, commands idsCommands) *cobra.Command {
 	o := idsOptions{}
 	o.settings.defaults = idsDefaults
 	cmd := &cobra.Command{
@@ -72,13 +73,13 @@ as --name says.
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.inputs = args
-			if err := requireOutput(o.output, "ids"); err != nil {
+			if err := cli.RequireOutput(o.output, "ids"); err != nil {
 				return err
 			}
 			return commands.run(cmd.Context(), s, o)
 		},
 	}
-	outputFlag(cmd, &o.output, "directory of the IDs")
+	cli.OutputFlag(cmd, &o.output, "directory of the IDs")
 	f := cmd.Flags()
 	o.settings.flags = f
 	o.settings.addFlags(f)
@@ -92,11 +93,11 @@ as --name says.
 	f.StringVar(&o.tokenizer, "tokenizer", "", "use this trained tokenizer instead of training one")
 	f.StringVar(&o.resolve, "resolve", string(catalogue.Token), "items with equal codes: token (a number at the end) or reassign (the nearest free last code)")
 	f.IntVar(&o.spare, "spare", 0, "least vocabulary of the token, so that a trained recommender can name items added later")
-	f.IntVar(&o.workers, "workers", 0, "threads to use (default all cores)")
+	cli.WorkersFlag(cmd, &o.workers)
 	f.BoolVar(&o.resume, "resume", false, "continue an interrupted training")
 	f.BoolVar(&o.force, "force", false, "replace what is in the directory")
-	f.BoolVar(&o.json, "json", false, "print the result as one JSON object")
-	engineFlag(cmd, &o.backend)
+	cli.JSONFlag(cmd, &o.json, "the result as")
+	cli.BackendFlag(cmd, &o.backend)
 	cmd.AddCommand(newIDsAddCommand(s, commands.add), newIDsShowCommand(s, commands.show))
 	return cmd
 }
@@ -110,7 +111,7 @@ type idsAddOptions struct {
 	json    bool
 }
 
-func newIDsAddCommand(s *streams, run func(context.Context, *streams, idsAddOptions) error) *cobra.Command {
+func newIDsAddCommand(s *cli.Streams, run func(context.Context, *cli.Streams, idsAddOptions) error) *cobra.Command {
 	var o idsAddOptions
 	cmd := &cobra.Command{
 		Use:   "add DIR EMBEDDINGS",
@@ -118,7 +119,7 @@ func newIDsAddCommand(s *streams, run func(context.Context, *streams, idsAddOpti
 		Long: `Encodes new items with the catalogue's tokenizer and adds them to its table, as a new
 version. IDs in use stay as they are.`,
 		Example: `  gritvq ids add ids new_emb.npy --items new.jsonl`,
-		Args:    arguments("DIR", "EMBEDDINGS"),
+		Args:    cli.Arguments("DIR", "EMBEDDINGS"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.dir, o.input = args[0], args[1]
 			return run(cmd.Context(), s, o)
@@ -126,8 +127,8 @@ version. IDs in use stay as they are.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.items, "items", "", "names and titles of the new items, in the order of the rows")
-	f.BoolVar(&o.json, "json", false, "print the result as one JSON object")
-	engineFlag(cmd, &o.backend)
+	cli.JSONFlag(cmd, &o.json, "the result as")
+	cli.BackendFlag(cmd, &o.backend)
 	return cmd
 }
 
@@ -140,7 +141,7 @@ type idsShowOptions struct {
 	json  bool
 }
 
-func newIDsShowCommand(s *streams, run func(context.Context, *streams, idsShowOptions) error) *cobra.Command {
+func newIDsShowCommand(s *cli.Streams, run func(context.Context, *cli.Streams, idsShowOptions) error) *cobra.Command {
 	var o idsShowOptions
 	cmd := &cobra.Command{
 		Use:   "show DIR [CODE...]",
@@ -165,6 +166,6 @@ share most of it.`,
 	f := cmd.Flags()
 	f.StringVar(&o.item, "item", "", "look an item up by its name")
 	f.IntVarP(&o.limit, "limit", "k", 20, "items to list")
-	f.BoolVar(&o.json, "json", false, "print the result as one JSON object")
+	cli.JSONFlag(cmd, &o.json, "the result as")
 	return cmd
 }

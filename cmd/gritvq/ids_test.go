@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/dataset/interactions"
 	"github.com/gritvq/gritvq/task/catalogue"
 	"github.com/gritvq/gritvq/task/recommend"
@@ -59,7 +60,7 @@ func movieLens(t *testing.T, dir string) {
 func run(t *testing.T, line ...string) string {
 	t.Helper()
 	var out, errors bytes.Buffer
-	if code := execute(line, &streams{out: &out, err: &errors}); code != exitOK {
+	if code := cli.Execute(line, &cli.Streams{Out: &out, Err: &errors}, newRootCommand); code != cli.ExitOK {
 		t.Fatalf("gritvq %s: exit %d\n%s", strings.Join(line, " "), code, errors.String())
 	}
 	return out.String()

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/report"
 
@@ -16,7 +17,7 @@ import (
 	"github.com/gritvq/gritvq/task/catalogue"
 )
 
-func runIDsAdd(ctx context.Context, s *streams, o idsAddOptions) error {
+func runIDsAdd(ctx context.Context, s *cli.Streams, o idsAddOptions) error {
 	table, err := catalogue.Load(o.dir)
 	if err != nil {
 		return err
@@ -73,7 +74,7 @@ func runIDsAdd(ctx context.Context, s *streams, o idsAddOptions) error {
 	if err := catalogue.WriteItems(o.dir, items); err != nil {
 		return err
 	}
-	if err := writeIDsReport(o.dir, table, items, k, s.command); err != nil {
+	if err := writeIDsReport(o.dir, table, items, k, s.Command); err != nil {
 		return err
 	}
 	if err := table.Save(o.dir, ""); err != nil {

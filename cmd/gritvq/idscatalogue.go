@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/report"
@@ -45,7 +46,7 @@ type itemSource struct {
 
 // read finds the items, and their embeddings unless they are yet to be made from
 // titles.
-func (c *itemSource) read(ctx context.Context, s *streams) error {
+func (c *itemSource) read(ctx context.Context, s *cli.Streams) error {
 	kind := dataset.KindOf(c.input)
 	if kind == dataset.Items {
 		if c.itemsAt != "" {
@@ -94,7 +95,7 @@ func (c *itemSource) read(ctx context.Context, s *streams) error {
 
 // nameRows names the items of embeddings that came without a list of them: as the
 // file itself does, in a column of a parquet file, or by row numbers from 1.
-func (c *itemSource) nameRows(ctx context.Context, s *streams, rows int) error {
+func (c *itemSource) nameRows(ctx context.Context, s *cli.Streams, rows int) error {
 	if strings.EqualFold(filepath.Ext(c.input), ".parquet") {
 		list, err := interactions.ReadItems(ctx, c.input)
 		if err == nil {
@@ -139,7 +140,7 @@ func checkItemRows(ctx context.Context, v *vectors.Vectors) error {
 
 // embedTitles gives embeddings to catalogues that came without: by the words
 // that titles share, all in one space. The encoder stays beside each.
-func embedTitles(s *streams, list []*itemSource) error {
+func embedTitles(s *cli.Streams, list []*itemSource) error {
 	var texts []string
 	for _, c := range list {
 		if c.vectors != "" {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/task/catalogue"
 )
 
@@ -36,7 +37,7 @@ func idsOf[R any](t *testing.T, rows []R, more ...string) (code int, said string
 	}
 	var out, remarks bytes.Buffer
 	line := append([]string{"ids", file, "-o", ids, "--codes", "2", "--levels", "1", "--hidden", "none", "--steps", "2"}, more...)
-	if code = execute(line, &streams{out: &out, err: &remarks}); code != exitOK {
+	if code = cli.Execute(line, &cli.Streams{Out: &out, Err: &remarks}, newRootCommand); code != cli.ExitOK {
 		return code, remarks.String(), nil
 	}
 	table, err := catalogue.Load(ids)
@@ -71,7 +72,7 @@ func TestParquetEmbeddingsNameTheirItems(t *testing.T) {
 	}
 	rows[2].Asin = "B1"
 	code, said, _ := idsOf(t, rows)
-	if code != exitFailed || !strings.Contains(said, `items 0 and 2 are both called "B1"; check what was saved, or name the items with --items`) {
+	if code != cli.ExitFailed || !strings.Contains(said, `items 0 and 2 are both called "B1"; check what was saved, or name the items with --items`) {
 		t.Errorf("exit %d\n%s", code, said)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/internal/output"
 
 	"github.com/gritvq/gritvq/artifact/bundle"
@@ -58,7 +59,7 @@ func openLearned(dir, backend string) (*learned, error) {
 	if b.Manifest.Kind != bundle.KindVectors {
 		return nil, fmt.Errorf("semantic IDs need a tokenizer of vectors, not of pictures as in %s", dir)
 	}
-	engine, err := openEngine(backend)
+	engine, err := engine.Choose(backend)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/gritvq/gritvq/dataset/interactions"
+	"github.com/gritvq/gritvq/internal/version"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task/catalogue"
 	"github.com/gritvq/gritvq/train/vqtrain"
@@ -42,7 +43,7 @@ func writeIDsReport(dir string, t *catalogue.Table, items []interactions.Item, k
 		page.Section("What codes mean", k.meaning()+" Typical words are more frequent below a code than in the whole catalogue.", meaningParts(t, items)...)
 	}
 	page.Section("Reproduce", "", report.Code{Caption: "Command", Text: command}, report.Paragraph(versionsText(t)))
-	page.Footer(fmt.Sprintf("gritvq %s. Tokenizer %.16s.", version(), t.Tokenizer()))
+	page.Footer(fmt.Sprintf("gritvq %s. Tokenizer %.16s.", version.String(), t.Tokenizer()))
 	return page.WriteFile(filepath.Join(dir, idsReport))
 }
 

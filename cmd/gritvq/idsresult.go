@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task/catalogue"
 )
@@ -40,15 +41,15 @@ func resultOf(dir string, k coder, t *catalogue.Table, added int) idsResult {
 const crowded = 0.5
 
 // showIDs prints what a table looks like.
-func showIDs(s *streams, asJSON bool, dir string, k coder, t *catalogue.Table, added int) error {
+func showIDs(s *cli.Streams, asJSON bool, dir string, k coder, t *catalogue.Table, added int) error {
 	r := resultOf(dir, k, t, added)
 	if asJSON {
-		return s.writeJSON(r)
+		return s.WriteJSON(r)
 	}
-	if err := positionsTable(t, r.Stats).Text(s.out); err != nil {
+	if err := positionsTable(t, r.Stats).Text(s.Out); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "\n%s: %s, version %d\ncollision rate: %s before, %s after; %s of the items share their codes, at most %d the same\nreport: %s\n",
+	fmt.Fprintf(s.Out, "\n%s: %s, version %d\ncollision rate: %s before, %s after; %s of the items share their codes, at most %d the same\nreport: %s\n",
 		dir, report.Counted(t.Len(), "item"), t.Version(), report.Percent(r.Before, 2), report.Percent(r.After, 2), report.Percent(r.Stats.Before.Sharing, 2), r.Largest, r.Report)
 	if r.Before > crowded {
 		s.Remark("note: %s of the items share their codes, which say little then; more --codes or --levels tell items apart, if their embeddings do", report.Percent(r.Stats.Before.Sharing, 0))

@@ -9,7 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/dataset"
+	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/internal/output"
 	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/report"
@@ -18,8 +20,8 @@ import (
 	"github.com/gritvq/gritvq/task/catalogue"
 )
 
-func runIDs(ctx context.Context, s *streams, o idsOptions) (err error) {
-	if err := useWorkers(o.workers); err != nil {
+func runIDs(ctx context.Context, s *cli.Streams, o idsOptions) (err error) {
+	if err := engine.UseWorkers(o.workers); err != nil {
 		return err
 	}
 	if m := catalogue.Resolution(o.resolve); m != catalogue.Token && m != catalogue.Reassign {
@@ -65,7 +67,7 @@ func runIDs(ctx context.Context, s *streams, o idsOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	table, err := o.tabulate(ctx, only, k, s.command)
+	table, err := o.tabulate(ctx, only, k, s.Command)
 	if err != nil {
 		return err
 	}
@@ -200,7 +202,7 @@ func makeDirectories(root string, list []*itemSource) (discard func(), err error
 
 // coder returns what codes the items: a numbering, a given tokenizer, or one
 // that is trained on the embeddings, in dir.
-func (o idsOptions) coder(ctx context.Context, s *streams, dir, vectors string) (coder, error) {
+func (o idsOptions) coder(ctx context.Context, s *cli.Streams, dir, vectors string) (coder, error) {
 	if o.dense {
 		return o.numbering(0, 1)
 	}
@@ -228,9 +230,8 @@ func (o idsOptions) coder(ctx context.Context, s *streams, dir, vectors string) 
 		}
 	}
 	train := trainOptions{settings: o.settings, input: vectors, output: own, backend: o.backend, workers: o.workers, resume: o.resume, force: !o.resume}
-	quiet := *s
-	quiet.out = io.Discard
-	if err := runTrain(ctx, &quiet, train); err != nil {
+	quiet := &cli.Streams{Out: io.Discard, Err: s.Err, Terminal: s.Terminal, Command: s.Command}
+	if err := runTrain(ctx, quiet, train); err != nil {
 		return nil, err
 	}
 	return openLearned(own, o.backend)

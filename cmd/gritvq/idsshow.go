@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/report"
 
@@ -36,7 +37,7 @@ type shownItem struct {
 	Title string   `json:"title,omitempty"`
 }
 
-func runIDsShow(ctx context.Context, s *streams, o idsShowOptions) error {
+func runIDsShow(ctx context.Context, s *cli.Streams, o idsShowOptions) error {
 	if o.limit < 1 {
 		return usage.Errorf("-k %d: list at least 1 item", o.limit)
 	}
@@ -69,7 +70,7 @@ func runIDsShow(ctx context.Context, s *streams, o idsShowOptions) error {
 		for _, row := range rows[:min(o.limit, len(rows))] {
 			shown.List = append(shown.List, shownItem{table.Key(row), table.ID(row), known.Items[row].Title})
 		}
-		return s.writeJSON(shown)
+		return s.WriteJSON(shown)
 	}
 	return o.print(s, table, known, words, prefix, rows)
 }
@@ -108,33 +109,33 @@ func (o idsShowOptions) prefix(t *catalogue.Table) ([]uint32, error) {
 }
 
 // print writes the answer for people.
-func (o idsShowOptions) print(s *streams, t *catalogue.Table, known *interactions.Catalogue, words *catalogue.Words, prefix []uint32, rows []int) error {
+func (o idsShowOptions) print(s *cli.Streams, t *catalogue.Table, known *interactions.Catalogue, words *catalogue.Words, prefix []uint32, rows []int) error {
 	if o.item != "" {
 		row, _ := t.Row(o.item)
-		fmt.Fprintf(s.out, "%s  %s\n\n", codesText(t.ID(row)), titleOf(known.Items[row]))
+		fmt.Fprintf(s.Out, "%s  %s\n\n", codesText(t.ID(row)), titleOf(known.Items[row]))
 	}
 	below := "all IDs"
 	if len(prefix) > 0 {
 		below = "IDs that begin with " + codesText(prefix)
 	}
-	fmt.Fprintf(s.out, "%s: %s", below, report.Counted(len(rows), "item"))
+	fmt.Fprintf(s.Out, "%s: %s", below, report.Counted(len(rows), "item"))
 	if typical := words.Typical(rows, shownWords); len(typical) > 0 {
-		fmt.Fprintf(s.out, "; typical words: %s", strings.Join(typical, ", "))
+		fmt.Fprintf(s.Out, "; typical words: %s", strings.Join(typical, ", "))
 	}
-	fmt.Fprint(s.out, "\n\n")
+	fmt.Fprint(s.Out, "\n\n")
 	if next := byItems(t.Branches(prefix)); len(next) > 1 && len(prefix) < t.Levels() {
 		table := branchTable("", t, words, known.Items, prefix, next[:min(shownCodes, len(next))])
 		table.Columns = table.Columns[:3] // titles follow
 		for i := range table.Rows {
 			table.Rows[i] = table.Rows[i][:3]
 		}
-		if err := table.Text(s.out); err != nil {
+		if err := table.Text(s.Out); err != nil {
 			return err
 		}
 		if len(next) > shownCodes {
-			fmt.Fprintf(s.out, "and %d more codes\n", len(next)-shownCodes)
+			fmt.Fprintf(s.Out, "and %d more codes\n", len(next)-shownCodes)
 		}
-		fmt.Fprintln(s.out)
+		fmt.Fprintln(s.Out)
 	}
-	return itemsTable("", t, known.Items, rows, o.limit).Text(s.out)
+	return itemsTable("", t, known.Items, rows, o.limit).Text(s.Out)
 }

@@ -5,13 +5,14 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task/catalogue"
 )
 
 // runUnion gives several catalogues their tables: with one tokenizer, trained on
 // all of them, or with --each one each.
-func (o idsOptions) runUnion(ctx context.Context, s *streams, list []*itemSource) error {
+func (o idsOptions) runUnion(ctx context.Context, s *cli.Streams, list []*itemSource) error {
 	shared, err := o.sharedCoder(ctx, s, list)
 	if err != nil {
 		return err
@@ -39,7 +40,7 @@ func (o idsOptions) runUnion(ctx context.Context, s *streams, list []*itemSource
 		if err != nil {
 			return err
 		}
-		table, err := o.tabulate(ctx, c, k, s.command)
+		table, err := o.tabulate(ctx, c, k, s.Command)
 		if err != nil {
 			return err
 		}
@@ -52,7 +53,7 @@ func (o idsOptions) runUnion(ctx context.Context, s *streams, list []*itemSource
 			return err
 		}
 	}
-	if err := writeUnionReport(o.output, list, tables, whole, coders[0], s.command); err != nil {
+	if err := writeUnionReport(o.output, list, tables, whole, coders[0], s.Command); err != nil {
 		return err
 	}
 	if err := union.Save(o.output); err != nil {
@@ -62,7 +63,7 @@ func (o idsOptions) runUnion(ctx context.Context, s *streams, list []*itemSource
 }
 
 // sharedCoder is the tokenizer of all catalogues, or nil if each has its own.
-func (o idsOptions) sharedCoder(ctx context.Context, s *streams, list []*itemSource) (coder, error) {
+func (o idsOptions) sharedCoder(ctx context.Context, s *cli.Streams, list []*itemSource) (coder, error) {
 	if o.dense || o.each && o.tokenizer == "" {
 		return nil, nil
 	}
@@ -100,14 +101,14 @@ type unionResult struct {
 }
 
 // showUnion prints what the tables look like.
-func showUnion(s *streams, o idsOptions, list []*itemSource, tables []*catalogue.Table, coders []coder, whole *catalogue.Table) error {
+func showUnion(s *cli.Streams, o idsOptions, list []*itemSource, tables []*catalogue.Table, coders []coder, whole *catalogue.Table) error {
 	page := filepath.Join(o.output, idsReport)
 	if !o.json {
 		table := unionTable(list, tables, whole)
-		if err := table.Text(s.out); err != nil {
+		if err := table.Text(s.Out); err != nil {
 			return err
 		}
-		_, err := s.out.Write([]byte("\nreport: " + page + "\n"))
+		_, err := s.Out.Write([]byte("\nreport: " + page + "\n"))
 		return err
 	}
 	r := unionResult{Output: o.output, Report: page}
@@ -118,7 +119,7 @@ func showUnion(s *streams, o idsOptions, list []*itemSource, tables []*catalogue
 		stats := whole.Stats()
 		r.Union = &stats
 	}
-	return s.writeJSON(r)
+	return s.WriteJSON(r)
 }
 
 // unionTable compares catalogues side by side.

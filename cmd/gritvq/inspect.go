@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gritvq/gritvq/artifact/bundle"
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/weights"
@@ -21,7 +22,7 @@ type inspectOptions struct {
 	json   bool
 }
 
-func newInspectCommand(s *streams, run func(*streams, inspectOptions) error) *cobra.Command {
+func newInspectCommand(s *cli.Streams, run func(*cli.Streams, inspectOptions) error) *cobra.Command {
 	var o inspectOptions
 	cmd := &cobra.Command{
 		Use:   "inspect DIR",
@@ -32,13 +33,13 @@ rank), how close the nearest two are, and how far the feature map W stretches
 (its spectral norm). Checks the bundle's checksums on the way.`,
 		Example: `  gritvq inspect tok
   gritvq inspect tok --json`,
-		Args: arguments("DIR"),
+		Args: cli.Arguments("DIR"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			o.bundle = args[0]
 			return run(s, o)
 		},
 	}
-	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
+	cli.JSONFlag(cmd, &o.json, "")
 	return cmd
 }
 
@@ -78,7 +79,7 @@ type levelInspection struct {
 	Usage         []int64  `json:"usage"`
 }
 
-func runInspect(s *streams, o inspectOptions) error {
+func runInspect(s *cli.Streams, o inspectOptions) error {
 	b, err := bundle.Load(o.bundle)
 	if err != nil {
 		return err
@@ -86,7 +87,7 @@ func runInspect(s *streams, o inspectOptions) error {
 	i := inspect(b)
 	i.Bundle = o.bundle
 	if o.json {
-		return s.writeJSON(i)
+		return s.WriteJSON(i)
 	}
 	return i.print(s)
 }
@@ -166,7 +167,7 @@ func (i inspection) item() string {
 }
 
 // print shows the inspection on a terminal.
-func (i inspection) print(s *streams) error {
+func (i inspection) print(s *cli.Streams) error {
 	for _, line := range [][2]string{
 		{"bundle", filepath.Clean(i.Bundle) + ", by " + i.CreatedBy},
 		{"model", i.Model},
@@ -175,15 +176,15 @@ func (i inspection) print(s *streams) error {
 		{"parameters", fmt.Sprintf("%s: network %s, codes %s, transform %s", report.Count(i.Parameters.Total), report.Count(i.Parameters.Network), report.Count(i.Parameters.Codes), report.Count(i.Parameters.Transform))},
 		{"file", fmt.Sprintf("%sB, %s", report.Short(float64(i.Bytes), 3), i.Fingerprint[:len("sha256:")+12])},
 	} {
-		fmt.Fprintf(s.out, "%-11s %s\n", line[0], line[1])
+		fmt.Fprintf(s.Out, "%-11s %s\n", line[0], line[1])
 	}
 	if p := i.Metrics.Pictures; p != nil && p.Held != nil {
-		fmt.Fprintf(s.out, "%-11s PSNR %s dB, SSIM %s\n", "held out", report.Number(p.Held.PSNR, 4), report.Number(p.Held.SSIM, 4))
+		fmt.Fprintf(s.Out, "%-11s PSNR %s dB, SSIM %s\n", "held out", report.Number(p.Held.PSNR, 4), report.Number(p.Held.SSIM, 4))
 	}
 	if held := i.Metrics.Held; held != nil {
-		fmt.Fprintf(s.out, "%-11s relative error %s, cosine %s\n", "held out", relativeError(held), report.Number(held.Cosine, 4))
+		fmt.Fprintf(s.Out, "%-11s relative error %s, cosine %s\n", "held out", relativeError(held), report.Number(held.Cosine, 4))
 	}
-	fmt.Fprintln(s.out)
+	fmt.Fprintln(s.Out)
 	t := report.Table{Columns: []report.Column{{Name: positionColumn(i.Layout)}, {Name: "codes"}, {Name: "used"}, {Name: "perplexity"}, {Name: "eff. rank"}, {Name: "min distance"}, {Name: "|W|", Align: report.Right}, {Name: "use, most to least", Align: report.Left}},
 		Caption: "use: log scale, dots are codes that no training row chose"}
 	for position, l := range i.Levels {
@@ -194,7 +195,7 @@ func (i inspection) print(s *streams) error {
 		t.Rows = append(t.Rows, report.Cells(positionLabel(i.Layout, position), report.Count(l.Codes), report.Percent(l.Utilization, 1), report.Number(l.Perplexity, 4),
 			report.Number(l.EffectiveRank, 3), report.Number(l.MinDistance, 3), norm, sparkline(l.Usage, 32)))
 	}
-	return t.Text(s.out)
+	return t.Text(s.Out)
 }
 
 // sparkline draws counts from the largest to the smallest in width cells, on a

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/gritvq/gritvq/artifact/bundle"
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/train/vqtrain"
 )
 
@@ -172,8 +173,8 @@ func TestCtrlCSavesAndCanBeResumed(t *testing.T) {
 		dir := filepath.Join(base, fmt.Sprint("tok", signal))
 		args := append(killArguments(vectors, dir), "--set", "train.checkpoint=100000")
 		output, state := signalWhen(t, args, signal, logged(dir, 3))
-		if state.ExitCode() != exitInterrupted {
-			t.Fatalf("exit code %d after %v, want %d:\n%s", state.ExitCode(), signal, exitInterrupted, output)
+		if state.ExitCode() != cli.ExitInterrupted {
+			t.Fatalf("exit code %d after %v, want %d:\n%s", state.ExitCode(), signal, cli.ExitInterrupted, output)
 		}
 		if !strings.Contains(output, "gritvq: interrupted at step ") || !strings.Contains(output, "of 1000; repeat the command with --resume to continue") {
 			t.Errorf("the message does not say how to go on:\n%s", output)
@@ -201,7 +202,7 @@ func TestCtrlCWhileEncodingLeavesNothing(t *testing.T) {
 		return len(found) > 0
 	}
 	output, state := signalWhen(t, []string{"encode", dir, "synthetic:mixture?rows=5000000", "-o", codes}, syscall.SIGINT, partial)
-	if state.ExitCode() != exitInterrupted || !strings.HasSuffix(output, "gritvq: interrupted\n") {
+	if state.ExitCode() != cli.ExitInterrupted || !strings.HasSuffix(output, "gritvq: interrupted\n") {
 		t.Errorf("exit code %d and %q", state.ExitCode(), output)
 	}
 	if partial() || exists(codes)() {

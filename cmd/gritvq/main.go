@@ -1,7 +1,11 @@
-// Command gritvq trains vector-quantized tokenizers and turns vectors into
-// codes and back.
+// Command gritvq trains vector-quantized tokenizers and turns vectors and
+// pictures into codes and back.
 package main
 
-import "os"
+import (
+	"os"
 
-func main() { os.Exit(execute(os.Args[1:], systemStreams())) }
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
+)
+
+func main() { os.Exit(cli.Execute(os.Args[1:], cli.System(), newRootCommand)) }

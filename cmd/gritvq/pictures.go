@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/internal/usage"
 
 	"github.com/gritvq/gritvq/dataset"
@@ -21,7 +22,7 @@ import (
 const scoredPictures = 2000
 
 // openPictures opens a set of pictures as squares; damaged ones are named once.
-func openPictures(ctx context.Context, s *streams, path string, c tokenizer.Image, workers int) (*images.Set, error) {
+func openPictures(ctx context.Context, s *cli.Streams, path string, c tokenizer.Image, workers int) (*images.Set, error) {
 	line := s.Line(0, "files")
 	defer line.Done()
 	return images.Open(ctx, path, images.Options{Size: c.Size, Short: c.Short, Workers: workers,
@@ -36,7 +37,7 @@ func openPictures(ctx context.Context, s *streams, path string, c tokenizer.Imag
 }
 
 // openPictureSource opens the pictures of a run and returns what identifies them.
-func openPictureSource(ctx context.Context, s *streams, o trainOptions, c vqtrain.Config) (vqtrain.Source, string, error) {
+func openPictureSource(ctx context.Context, s *cli.Streams, o trainOptions, c vqtrain.Config) (vqtrain.Source, string, error) {
 	set, err := openPictures(ctx, s, o.input, c.Model.Image, o.workers)
 	if err != nil {
 		return vqtrain.Source{}, "", err
@@ -81,7 +82,7 @@ func metricsDir(flag string) string {
 const defaultPerceptual = 0.1
 
 // perceptual finds the network of the perceptual loss and settles its weight.
-func perceptual(s *streams, o trainOptions, c *vqtrain.Config) (*feature.LPIPS, error) {
+func perceptual(s *cli.Streams, o trainOptions, c *vqtrain.Config) (*feature.LPIPS, error) {
 	explicit := o.settings.flags.Changed("perceptual") || c.Train.Perceptual > 0 || named(o.settings.sets, "train.perceptual")
 	if explicit && c.Train.Perceptual == 0 {
 		return nil, nil
@@ -107,7 +108,7 @@ func perceptual(s *streams, o trainOptions, c *vqtrain.Config) (*feature.LPIPS, 
 }
 
 // scorePictures evaluates the trained weights on held-out and training pictures.
-func (e *experiment) scorePictures(ctx context.Context, s *streams, result *outcome) error {
+func (e *experiment) scorePictures(ctx context.Context, s *cli.Streams, result *outcome) error {
 	rows := e.source.Train.Head(scoredPictures)
 	line := s.Line(rows.Len()+e.source.Held.Len(), "pictures")
 	defer line.Done()

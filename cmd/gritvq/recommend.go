@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/task/recommend"
 )
 
@@ -19,13 +20,13 @@ type recommendTrainOptions struct {
 
 // recommendCommands are what the subcommands of recommend run.
 type recommendCommands struct {
-	train        func(context.Context, *streams, recommendTrainOptions) error
-	eval         func(context.Context, *streams, recommendEvalOptions) error
-	ask          func(context.Context, *streams, recommendAskOptions) error
-	significance func(*streams, significanceOptions) error
+	train        func(context.Context, *cli.Streams, recommendTrainOptions) error
+	eval         func(context.Context, *cli.Streams, recommendEvalOptions) error
+	ask          func(context.Context, *cli.Streams, recommendAskOptions) error
+	significance func(*cli.Streams, significanceOptions) error
 }
 
-func newRecommendCommand(s *streams, run recommendCommands) *cobra.Command {
+func newRecommendCommand(s *cli.Streams, run recommendCommands) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "recommend",
 		Short: "Train, score and ask a recommender over semantic IDs",
@@ -45,14 +46,14 @@ and a thousand answers a second.`,
 			if len(args) == 0 {
 				return cmd.Help()
 			}
-			return unknownCommand(cmd, args[0])
+			return cli.UnknownCommand(cmd, args[0])
 		},
 	}
 	cmd.AddCommand(newRecommendTrain(s, run.train), newRecommendEval(s, run.eval), newRecommendAsk(s, run.ask), newSignificance(s, run.significance))
 	return cmd
 }
 
-func newRecommendTrain(s *streams, run func(context.Context, *streams, recommendTrainOptions) error) *cobra.Command {
+func newRecommendTrain(s *cli.Streams, run func(context.Context, *cli.Streams, recommendTrainOptions) error) *cobra.Command {
 	var o recommendTrainOptions
 	cmd := &cobra.Command{
 		Use:   "train IDS LOG -o DIR",
@@ -71,10 +72,10 @@ There, start with a smaller network and fewer steps, as in the last example.`,
   gritvq recommend train ids events.csv -o rec --columns visitorid,itemid,timestamp
   gritvq recommend train ids log.csv -o rec --steps 1200 --batch 128 --set model.layers=2 --set model.width=64 \
     --set model.feed_forward=256 --set model.heads=4 --set model.head_dim=16 --set model.history=8 --set train.optimizer.rate=0.003`,
-		Args: arguments("IDS", "LOG"),
+		Args: cli.Arguments("IDS", "LOG"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.ids, o.log.path = args[0], args[1]
-			if err := requireOutput(o.output, "rec"); err != nil {
+			if err := cli.RequireOutput(o.output, "rec"); err != nil {
 				return err
 			}
 			return run(cmd.Context(), s, o)
@@ -99,7 +100,7 @@ type recommendEvalOptions struct {
 	json    bool
 }
 
-func newRecommendEval(s *streams, run func(context.Context, *streams, recommendEvalOptions) error) *cobra.Command {
+func newRecommendEval(s *cli.Streams, run func(context.Context, *cli.Streams, recommendEvalOptions) error) *cobra.Command {
 	var o recommendEvalOptions
 	cmd := &cobra.Command{
 		Use:   "eval DIR LOG",
@@ -110,7 +111,7 @@ every user's rank, for gritvq recommend significance.`,
 		Example: `  gritvq recommend eval rec sequences.txt
   gritvq recommend eval rec sequences.txt --per-user users.parquet --json
   gritvq recommend eval dual sequences.txt --beam 100 --search hnsw`,
-		Args: arguments("DIR", "LOG"),
+		Args: cli.Arguments("DIR", "LOG"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.dir, o.log.path = args[0], args[1]
 			return run(cmd.Context(), s, o)
@@ -122,9 +123,9 @@ every user's rank, for gritvq recommend significance.`,
 	o.search.add(cmd)
 	f.StringVar(&o.perUser, "per-user", "", "file of every user's rank and scores: .parquet or .csv")
 	f.IntVar(&o.cold, "cold", 5, "items seen at most so often in training are scored apart too")
-	f.IntVar(&o.workers, "workers", 0, "threads to use (default all cores)")
-	f.BoolVar(&o.json, "json", false, "print the scores as one JSON object")
-	engineFlag(cmd, &o.backend)
+	cli.WorkersFlag(cmd, &o.workers)
+	cli.JSONFlag(cmd, &o.json, "the scores as")
+	cli.BackendFlag(cmd, &o.backend)
 	return cmd
 }
 
@@ -141,7 +142,7 @@ type recommendAskOptions struct {
 	json    bool
 }
 
-func newRecommendAsk(s *streams, run func(context.Context, *streams, recommendAskOptions) error) *cobra.Command {
+func newRecommendAsk(s *cli.Streams, run func(context.Context, *cli.Streams, recommendAskOptions) error) *cobra.Command {
 	var o recommendAskOptions
 	cmd := &cobra.Command{
 		Use:   "ask DIR --history ITEM,ITEM,...",
@@ -152,7 +153,7 @@ new.`,
 		Example: `  gritvq recommend ask rec --history 12,845,77 -k 10
   gritvq recommend ask rec --history 12,845,77 --seen --json
   gritvq recommend ask rec --history 12,845,77 --ids ids # also items that were added since`,
-		Args: arguments("DIR"),
+		Args: cli.Arguments("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.dir = args[0]
 			return run(cmd.Context(), s, o)
@@ -165,8 +166,8 @@ new.`,
 	f.IntVar(&o.beam, "beam", 20, "beams of a generative model, at least as many as items")
 	o.search.add(cmd)
 	f.BoolVar(&o.seen, "seen", false, "also recommend items of the history")
-	f.BoolVar(&o.json, "json", false, "print one JSON object")
-	engineFlag(cmd, &o.backend)
+	cli.JSONFlag(cmd, &o.json, "")
+	cli.BackendFlag(cmd, &o.backend)
 	return cmd
 }
 
@@ -176,7 +177,7 @@ type significanceOptions struct {
 	json bool
 }
 
-func newSignificance(s *streams, run func(*streams, significanceOptions) error) *cobra.Command {
+func newSignificance(s *cli.Streams, run func(*cli.Streams, significanceOptions) error) *cobra.Command {
 	var o significanceOptions
 	cmd := &cobra.Command{
 		Use:   "significance A B",
@@ -185,12 +186,12 @@ func newSignificance(s *streams, run func(*streams, significanceOptions) error) 
 eval --per-user or --per-query wrote: paired t test, Wilcoxon's signed-rank test and
 bootstrap interval of the difference.`,
 		Example: `  gritvq recommend significance a/users.parquet b/users.parquet`,
-		Args:    arguments("A", "B"),
+		Args:    cli.Arguments("A", "B"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			o.a, o.b = args[0], args[1]
 			return run(s, o)
 		},
 	}
-	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
+	cli.JSONFlag(cmd, &o.json, "")
 	return cmd
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/internal/usage"
 
 	"github.com/gritvq/gritvq/config"
@@ -23,7 +24,7 @@ func recommendSettings(t *testing.T, args ...string) (recommend.Config, error) {
 	t.Helper()
 	s, _, _ := silent()
 	var c recommend.Config
-	cmd := newRecommendTrain(s, func(_ context.Context, _ *streams, o recommendTrainOptions) (err error) {
+	cmd := newRecommendTrain(s, func(_ context.Context, _ *cli.Streams, o recommendTrainOptions) (err error) {
 		if c, err = o.preset(); err != nil {
 			return err
 		}

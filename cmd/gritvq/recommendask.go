@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
+	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/internal/usage"
 
 	"github.com/gritvq/gritvq/dataset/interactions"
@@ -17,7 +19,7 @@ import (
 	"github.com/gritvq/gritvq/task/recommend"
 )
 
-func runRecommendAsk(ctx context.Context, s *streams, o recommendAskOptions) error {
+func runRecommendAsk(ctx context.Context, s *cli.Streams, o recommendAskOptions) error {
 	if o.count < 1 {
 		return usage.Errorf("-k %d must be at least 1", o.count)
 	}
@@ -59,7 +61,7 @@ func runRecommendAsk(ctx context.Context, s *streams, o recommendAskOptions) err
 			query.History = append(query.History, int32(row))
 		}
 	}
-	backend, err := openEngine(o.backend)
+	backend, err := engine.Choose(o.backend)
 	if err != nil {
 		return err
 	}
@@ -133,7 +135,7 @@ func (a *answers) add(row int32, score float64) {
 }
 
 // show prints the answers with the titles that are kept in dir.
-func (a *answers) show(ctx context.Context, s *streams, dir string, asJSON bool) error {
+func (a *answers) show(ctx context.Context, s *cli.Streams, dir string, asJSON bool) error {
 	titles, err := interactions.ReadItems(ctx, filepath.Join(dir, idsItems))
 	if err != nil {
 		return err
@@ -147,9 +149,9 @@ func (a *answers) show(ctx context.Context, s *streams, dir string, asJSON bool)
 		t.Rows = append(t.Rows, report.Cells(item.Item, report.Number(item.Score, 4), strings.Trim(fmt.Sprint(item.ID), "[]"), item.Title))
 	}
 	if asJSON {
-		return s.writeJSON(a)
+		return s.WriteJSON(a)
 	}
-	if err := t.Text(s.out); err != nil {
+	if err := t.Text(s.Out); err != nil {
 		return err
 	}
 	s.Remark("%s ms for an answer, once loaded", report.Number(a.Time, 3))

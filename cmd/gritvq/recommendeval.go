@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
+	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/internal/output"
 	"github.com/gritvq/gritvq/internal/usage"
 
@@ -51,7 +53,7 @@ func (f searchFlags) check() error {
 // catalogue returns the table of the items that may be found, trained or a later
 // version of it, and the directory that has their titles. Items that the model in
 // dir has no number for are left out, with a remark.
-func (f searchFlags) catalogue(s *streams, dir string, trained *catalogue.Table) (*catalogue.Table, string, error) {
+func (f searchFlags) catalogue(s *cli.Streams, dir string, trained *catalogue.Table) (*catalogue.Table, string, error) {
 	if f.ids == "" {
 		return trained, dir, nil
 	}
@@ -118,7 +120,7 @@ type userScores struct {
 // timedAnswers is the number of answers that are timed one by one.
 const timedAnswers = 100
 
-func runRecommendEval(ctx context.Context, s *streams, o recommendEvalOptions) error {
+func runRecommendEval(ctx context.Context, s *cli.Streams, o recommendEvalOptions) error {
 	if o.beam < 0 || o.cold < 0 {
 		return usage.Errorf("--beam and --cold must not be negative")
 	}
@@ -131,7 +133,7 @@ func runRecommendEval(ctx context.Context, s *streams, o recommendEvalOptions) e
 	if err := o.log.check(); err != nil {
 		return err
 	}
-	if err := useWorkers(o.workers); err != nil {
+	if err := engine.UseWorkers(o.workers); err != nil {
 		return err
 	}
 	r, err := recommend.Load(o.dir)
@@ -156,7 +158,7 @@ func runRecommendEval(ctx context.Context, s *streams, o recommendEvalOptions) e
 		return o.search.unreachable(o.dir, err)
 	}
 	warnOfOtherData(s, o.dir, r.Manifest, d.Fingerprint())
-	backend, err := openEngine(o.backend)
+	backend, err := engine.Choose(o.backend)
 	if err != nil {
 		return err
 	}
@@ -194,7 +196,7 @@ func runRecommendEval(ctx context.Context, s *streams, o recommendEvalOptions) e
 	out := userScores{Users: ranking.Len(), ColdUsers: cold.Len(), rankingResult: newRankingResult(ranking, cold, o.beam, took, times)}
 	out.Kind, out.Items, out.Search, out.Effort, out.ColdAt = r.Config.Kind(), r.Table.Len(), o.search.index, o.search.effort, o.cold
 	if o.json {
-		return s.writeJSON(out)
+		return s.WriteJSON(out)
 	}
 	return out.show(s, fmt.Sprintf("%s whose item occurs at most %d times in training:", report.Counted(cold.Len(), "user"), o.cold))
 }
@@ -217,7 +219,7 @@ func checkRanking(flag, path, dir string, inputs ...string) error {
 
 // warnOfOtherData says that a model was trained on other data than it is scored
 // with: another file, another --core, other made-up searches.
-func warnOfOtherData(s *streams, dir string, m modeldir.Manifest, fingerprint string) {
+func warnOfOtherData(s *cli.Streams, dir string, m modeldir.Manifest, fingerprint string) {
 	if m.DataHash != "" && m.DataHash != fingerprint {
 		s.Remark("note: %s was trained on other data than these (%s, or another part of it): what is asked for may be what it has learned from", dir, m.Data)
 	}
@@ -232,13 +234,13 @@ func newRankingResult(all, cold *eval.Ranking, depth int, took time.Duration, ti
 	return out
 }
 
-func (r rankingResult) show(s *streams, coldTitle string) error {
-	if err := rankingTable("test", r.Scores).Text(s.out); err != nil {
+func (r rankingResult) show(s *cli.Streams, coldTitle string) error {
+	if err := rankingTable("test", r.Scores).Text(s.Out); err != nil {
 		return err
 	}
 	if r.Cold != nil {
-		fmt.Fprintf(s.out, "\n%s\n", coldTitle)
-		if err := rankingTable("cold", r.Cold).Text(s.out); err != nil {
+		fmt.Fprintf(s.Out, "\n%s\n", coldTitle)
+		if err := rankingTable("cold", r.Cold).Text(s.Out); err != nil {
 			return err
 		}
 	}
@@ -246,7 +248,7 @@ func (r rankingResult) show(s *streams, coldTitle string) error {
 	if r.Lookup > 0 {
 		inIndex = fmt.Sprintf(", %s of them in the index", report.Number(r.Lookup, 3))
 	}
-	_, err := fmt.Fprintf(s.out, "\n%s answers a second together, %s ms for one alone%s\n", report.Number(r.Together, 3), report.Number(r.Alone, 3), inIndex)
+	_, err := fmt.Fprintf(s.Out, "\n%s answers a second together, %s ms for one alone%s\n", report.Number(r.Together, 3), report.Number(r.Alone, 3), inIndex)
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/internal/usage"
 
 	"github.com/spf13/cobra"
@@ -58,7 +59,7 @@ func (o logOptions) options() (interactions.Options, error) {
 }
 
 // open reads the log and says what it holds.
-func (o logOptions) open(ctx context.Context, s *streams) (*interactions.Log, error) {
+func (o logOptions) open(ctx context.Context, s *cli.Streams) (*interactions.Log, error) {
 	options, err := o.options()
 	if err != nil {
 		return nil, err

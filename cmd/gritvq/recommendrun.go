@@ -6,8 +6,11 @@ import (
 	"os"
 	"time"
 
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/dataset"
+	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/internal/usage"
+	"github.com/gritvq/gritvq/internal/version"
 
 	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/eval"
@@ -48,7 +51,7 @@ func (o recommendTrainOptions) preset() (recommend.Config, error) {
 	return recommend.Default(fits[0].Kind())
 }
 
-func runRecommendTrain(ctx context.Context, s *streams, o recommendTrainOptions) error {
+func runRecommendTrain(ctx context.Context, s *cli.Streams, o recommendTrainOptions) error {
 	c, err := o.preset()
 	if err != nil {
 		return err
@@ -56,7 +59,7 @@ func runRecommendTrain(ctx context.Context, s *streams, o recommendTrainOptions)
 	if err := o.settings(c, c.Training(), c.Validate); err != nil {
 		return err
 	}
-	if err := useWorkers(o.workers); err != nil {
+	if err := engine.UseWorkers(o.workers); err != nil {
 		return err
 	}
 	if err := o.log.check(); err != nil {
@@ -80,7 +83,7 @@ func runRecommendTrain(ctx context.Context, s *streams, o recommendTrainOptions)
 	if err := d.Trainable(); err != nil {
 		return err
 	}
-	backend, err := openEngine(o.backend)
+	backend, err := engine.Choose(o.backend)
 	if err != nil {
 		return err
 	}
@@ -107,7 +110,7 @@ func runRecommendTrain(ctx context.Context, s *streams, o recommendTrainOptions)
 		return err
 	}
 	r := &recommend.Recommender{Config: c, Model: trained.Model, Weights: trained.Weights, Table: table, Manifest: modeldir.Manifest{
-		CreatedBy: "gritvq " + version(), Created: time.Now().UTC().Truncate(time.Second), Command: s.command, Data: dataset.Name(o.log.path), DataHash: fingerprint,
+		CreatedBy: version.CreatedBy(), Created: time.Now().UTC().Truncate(time.Second), Command: s.Command, Data: dataset.Name(o.log.path), DataHash: fingerprint,
 		Users: log.Users(), Steps: c.Training().Steps, Seconds: trained.Seconds, Validation: validation.Means()}}
 	if err := copyItems(o.ids, o.output); err != nil {
 		return err
@@ -122,8 +125,8 @@ func runRecommendTrain(ctx context.Context, s *streams, o recommendTrainOptions)
 }
 
 // rankUsers scores the held-out items of all users and shows how far it is.
-func rankUsers(ctx context.Context, s *streams, searcher recommend.Searcher, d *recommend.Dataset, part recommend.Part, depth int) (*eval.Ranking, error) {
-	line := s.line(0)
+func rankUsers(ctx context.Context, s *cli.Streams, searcher recommend.Searcher, d *recommend.Dataset, part recommend.Part, depth int) (*eval.Ranking, error) {
+	line := s.Line(0, "rows")
 	defer line.Done()
 	return recommend.Rank(ctx, searcher, d, part, recommend.RankOptions{Depth: depth, Progress: func(done, total int) {
 		line.Of(int64(total), "users")
@@ -132,14 +135,14 @@ func rankUsers(ctx context.Context, s *streams, searcher recommend.Searcher, d *
 }
 
 // showModel prints what training came to.
-func (o modelTraining) showModel(s *streams, what string, m modeldir.Manifest) error {
+func (o modelTraining) showModel(s *cli.Streams, what string, m modeldir.Manifest) error {
 	if o.json {
-		return s.writeJSON(m)
+		return s.WriteJSON(m)
 	}
-	if err := rankingTable("validation", m.Validation).Text(s.out); err != nil {
+	if err := rankingTable("validation", m.Validation).Text(s.Out); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(s.out, "\n%-12s %s\n%-12s %s\n", "time:", report.Duration(time.Duration(m.Seconds*float64(time.Second))), what+":", o.output)
+	_, err := fmt.Fprintf(s.Out, "\n%-12s %s\n%-12s %s\n", "time:", report.Duration(time.Duration(m.Seconds*float64(time.Second))), what+":", o.output)
 	return err
 }
 

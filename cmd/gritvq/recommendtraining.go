@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/internal/output"
 	"github.com/gritvq/gritvq/internal/usage"
 
@@ -38,7 +39,7 @@ type modelTraining struct {
 }
 
 func (o *modelTraining) addFlags(cmd *cobra.Command, what string) {
-	outputFlag(cmd, &o.output, "directory of the "+what)
+	cli.OutputFlag(cmd, &o.output, "directory of the "+what)
 	f := cmd.Flags()
 	o.given = f.Changed
 	f.IntVar(&o.steps, "steps", 20000, "training steps at most")
@@ -46,11 +47,11 @@ func (o *modelTraining) addFlags(cmd *cobra.Command, what string) {
 	f.Uint64Var(&o.seed, "seed", 1, "decides initial weights, the order of the data and dropout")
 	f.StringVar(&o.config, "config", "", "YAML file of settings, as the config.yaml that training writes")
 	f.StringArrayVar(&o.sets, "set", nil, "one setting, such as model.dropout=0.2 (repeatable)")
-	f.IntVar(&o.workers, "workers", 0, "threads to use (default all cores)")
+	cli.WorkersFlag(cmd, &o.workers)
 	f.BoolVar(&o.resume, "resume", false, "continue an interrupted run")
 	f.BoolVar(&o.force, "force", false, "replace what is in the directory")
-	f.BoolVar(&o.json, "json", false, "print the result as one JSON object")
-	engineFlag(cmd, &o.backend)
+	cli.JSONFlag(cmd, &o.json, "the result as")
+	cli.BackendFlag(cmd, &o.backend)
 }
 
 // settings completes the defaults of c, a pointer to a struct whose training run
@@ -95,7 +96,7 @@ func (o modelTraining) settings(c any, t *train.Config, validate func() error) e
 
 // warnOfLongRun says what the defaults are made for, to somebody who has given
 // none of them up and no GPU.
-func (o modelTraining) warnOfLongRun(s *streams, backend compute.Backend, command string) {
+func (o modelTraining) warnOfLongRun(s *cli.Streams, backend compute.Backend, command string) {
 	if !weights.Compiles(backend) && !o.given("steps") && len(o.sets) == 0 && o.config == "" {
 		s.Remark("note: the default network and budget are made for a GPU and take hours here; %s --help has sizes for a few cores", command)
 	}

@@ -5,17 +5,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/task/recommend/retrieval"
 )
 
 // retrieveCommands are what the subcommands of retrieve run.
 type retrieveCommands struct {
-	train func(context.Context, *streams, retrieveTrainOptions) error
-	eval  func(context.Context, *streams, retrieveEvalOptions) error
-	ask   func(context.Context, *streams, retrieveAskOptions) error
+	train func(context.Context, *cli.Streams, retrieveTrainOptions) error
+	eval  func(context.Context, *cli.Streams, retrieveEvalOptions) error
+	ask   func(context.Context, *cli.Streams, retrieveAskOptions) error
 }
 
-func newRetrieveCommand(s *streams, run retrieveCommands) *cobra.Command {
+func newRetrieveCommand(s *cli.Streams, run retrieveCommands) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "retrieve",
 		Short: "Train, score and ask a search engine over semantic IDs",
@@ -32,7 +33,7 @@ or searches that are made up from the catalogue's titles and categories.`,
 			if len(args) == 0 {
 				return cmd.Help()
 			}
-			return unknownCommand(cmd, args[0])
+			return cli.UnknownCommand(cmd, args[0])
 		},
 	}
 	cmd.AddCommand(newRetrieveTrain(s, run.train), newRetrieveEval(s, run.eval), newRetrieveAsk(s, run.ask))
@@ -58,7 +59,7 @@ func queryFlags(cmd *cobra.Command, into *retrieval.Source) {
 func argumentsAndQueries(name string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < 2 {
-			return arguments(name, "QUERIES")(cmd, args)
+			return cli.Arguments(name, "QUERIES")(cmd, args)
 		}
 		return nil
 	}
@@ -71,7 +72,7 @@ type retrieveTrainOptions struct {
 	source retrieval.Source
 }
 
-func newRetrieveTrain(s *streams, run func(context.Context, *streams, retrieveTrainOptions) error) *cobra.Command {
+func newRetrieveTrain(s *cli.Streams, run func(context.Context, *cli.Streams, retrieveTrainOptions) error) *cobra.Command {
 	var o retrieveTrainOptions
 	cmd := &cobra.Command{
 		Use:   "train IDS QUERIES... -o DIR",
@@ -85,7 +86,7 @@ is made for a GPU: on a few cores give --steps 1000 --batch 128 or so.` + "\n\n"
 		Args: argumentsAndQueries("IDS"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.ids, o.source.Names = args[0], args[1:]
-			if err := requireOutput(o.output, "search"); err != nil {
+			if err := cli.RequireOutput(o.output, "search"); err != nil {
 				return err
 			}
 			return run(cmd.Context(), s, o)
@@ -110,7 +111,7 @@ type retrieveEvalOptions struct {
 	json     bool
 }
 
-func newRetrieveEval(s *streams, run func(context.Context, *streams, retrieveEvalOptions) error) *cobra.Command {
+func newRetrieveEval(s *cli.Streams, run func(context.Context, *cli.Streams, retrieveEvalOptions) error) *cobra.Command {
 	var o retrieveEvalOptions
 	cmd := &cobra.Command{
 		Use:   "eval DIR QUERIES...",
@@ -132,10 +133,10 @@ answer. --search ivf or hnsw looks at a part of the catalogue only.` + "\n\n" + 
 	o.search.add(cmd)
 	f.StringVar(&o.perQuery, "per-query", "", "file of every search's ranks and scores: .parquet or .csv, for gritvq recommend significance")
 	f.IntVar(&o.cold, "cold", 0, "searches whose answers each occur at most so often in training are scored apart too")
-	f.IntVar(&o.workers, "workers", 0, "threads to use (default all cores)")
-	f.BoolVar(&o.json, "json", false, "print the scores as one JSON object")
+	cli.WorkersFlag(cmd, &o.workers)
+	cli.JSONFlag(cmd, &o.json, "the scores as")
 	queryFlags(cmd, &o.source)
-	engineFlag(cmd, &o.backend)
+	cli.BackendFlag(cmd, &o.backend)
 	return cmd
 }
 
@@ -149,14 +150,14 @@ type retrieveAskOptions struct {
 	json    bool
 }
 
-func newRetrieveAsk(s *streams, run func(context.Context, *streams, retrieveAskOptions) error) *cobra.Command {
+func newRetrieveAsk(s *cli.Streams, run func(context.Context, *cli.Streams, retrieveAskOptions) error) *cobra.Command {
 	var o retrieveAskOptions
 	cmd := &cobra.Command{
 		Use:     "ask DIR TEXT",
 		Short:   "Search a catalogue",
 		Long:    `Prints the items that answer a search best.`,
 		Example: `  gritvq retrieve ask search "coconut oil" -k 10`,
-		Args:    arguments("DIR", "TEXT"),
+		Args:    cli.Arguments("DIR", "TEXT"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.dir, o.text = args[0], args[1]
 			return run(cmd.Context(), s, o)
@@ -165,7 +166,7 @@ func newRetrieveAsk(s *streams, run func(context.Context, *streams, retrieveAskO
 	f := cmd.Flags()
 	f.IntVarP(&o.count, "count", "k", 10, "items to find")
 	o.search.add(cmd)
-	f.BoolVar(&o.json, "json", false, "print one JSON object")
-	engineFlag(cmd, &o.backend)
+	cli.JSONFlag(cmd, &o.json, "")
+	cli.BackendFlag(cmd, &o.backend)
 	return cmd
 }

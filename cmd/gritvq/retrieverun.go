@@ -6,7 +6,10 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
+	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/internal/usage"
+	"github.com/gritvq/gritvq/internal/version"
 
 	"github.com/gritvq/gritvq/dataset/interactions"
 	"github.com/gritvq/gritvq/eval"
@@ -20,7 +23,7 @@ import (
 
 // openSearches reads searches over the catalogue of a directory, finds their
 // answers in the table and says what there is.
-func openSearches(ctx context.Context, s *streams, source retrieval.Source, dir string, table *catalogue.Table) (*retrieval.Dataset, error) {
+func openSearches(ctx context.Context, s *cli.Streams, source retrieval.Source, dir string, table *catalogue.Table) (*retrieval.Dataset, error) {
 	catalogue, err := interactions.ReadItems(ctx, filepath.Join(dir, idsItems))
 	if err != nil {
 		return nil, err
@@ -42,12 +45,12 @@ func openSearches(ctx context.Context, s *streams, source retrieval.Source, dir 
 	return d, nil
 }
 
-func runRetrieveTrain(ctx context.Context, s *streams, o retrieveTrainOptions) error {
+func runRetrieveTrain(ctx context.Context, s *cli.Streams, o retrieveTrainOptions) error {
 	c := retrieval.Default()
 	if err := o.settings(&c, &c.Train, func() error { return c.Validate() }); err != nil {
 		return err
 	}
-	if err := useWorkers(o.workers); err != nil {
+	if err := engine.UseWorkers(o.workers); err != nil {
 		return err
 	}
 	if err := o.check("search engine", o.ids, o.source.Names...); err != nil {
@@ -61,7 +64,7 @@ func runRetrieveTrain(ctx context.Context, s *streams, o retrieveTrainOptions) e
 	if err != nil {
 		return err
 	}
-	backend, err := openEngine(o.backend)
+	backend, err := engine.Choose(o.backend)
 	if err != nil {
 		return err
 	}
@@ -83,7 +86,7 @@ func runRetrieveTrain(ctx context.Context, s *streams, o retrieveTrainOptions) e
 		return err
 	}
 	r.Manifest = modeldir.Manifest{
-		CreatedBy: "gritvq " + version(), Created: time.Now().UTC().Truncate(time.Second), Command: s.command, Data: o.source.String(), DataHash: fingerprint,
+		CreatedBy: version.CreatedBy(), Created: time.Now().UTC().Truncate(time.Second), Command: s.Command, Data: o.source.String(), DataHash: fingerprint,
 		Queries: len(d.Queries(interactions.TrainPart)), Steps: c.Train.Steps, Seconds: r.Seconds, Validation: validation.Means()}
 	if err := copyItems(o.ids, o.output); err != nil {
 		return err
@@ -98,8 +101,8 @@ func runRetrieveTrain(ctx context.Context, s *streams, o retrieveTrainOptions) e
 }
 
 // rankSearches scores the searches of a part and shows how far it is.
-func rankSearches(ctx context.Context, s *streams, searcher *retrieval.Searcher, d *retrieval.Dataset, part interactions.Part, depth int) (*eval.Ranking, error) {
-	line := s.line(0)
+func rankSearches(ctx context.Context, s *cli.Streams, searcher *retrieval.Searcher, d *retrieval.Dataset, part interactions.Part, depth int) (*eval.Ranking, error) {
+	line := s.Line(0, "rows")
 	defer line.Done()
 	return retrieval.Rank(ctx, searcher, d, part, retrieval.RankOptions{Depth: depth, Progress: func(done, total int) {
 		line.Of(int64(total), "searches")
@@ -114,7 +117,7 @@ type searchScores struct {
 	rankingResult
 }
 
-func runRetrieveEval(ctx context.Context, s *streams, o retrieveEvalOptions) error {
+func runRetrieveEval(ctx context.Context, s *cli.Streams, o retrieveEvalOptions) error {
 	if o.depth < 1 || o.cold < 0 {
 		return usage.Errorf("--depth must be at least 1 and --cold not negative")
 	}
@@ -124,7 +127,7 @@ func runRetrieveEval(ctx context.Context, s *streams, o retrieveEvalOptions) err
 	if err := checkRanking("--per-query", o.perQuery, o.dir, o.source.Names...); err != nil {
 		return err
 	}
-	if err := useWorkers(o.workers); err != nil {
+	if err := engine.UseWorkers(o.workers); err != nil {
 		return err
 	}
 	r, err := retrieval.Load(o.dir)
@@ -140,7 +143,7 @@ func runRetrieveEval(ctx context.Context, s *streams, o retrieveEvalOptions) err
 		return o.search.unreachable(o.dir, err)
 	}
 	warnOfOtherData(s, o.dir, r.Manifest, d.Fingerprint())
-	backend, err := openEngine(o.backend)
+	backend, err := engine.Choose(o.backend)
 	if err != nil {
 		return err
 	}
@@ -182,7 +185,7 @@ func runRetrieveEval(ctx context.Context, s *streams, o retrieveEvalOptions) err
 	out := searchScores{Queries: ranking.Len(), ColdQueries: cold.Len(), rankingResult: newRankingResult(ranking, cold, o.depth, took, times)}
 	out.Kind, out.Items, out.Search, out.Effort, out.ColdAt = r.Manifest.Kind, r.Table.Len(), o.search.index, o.search.effort, o.cold
 	if o.json {
-		return s.writeJSON(out)
+		return s.WriteJSON(out)
 	}
 	seen := "do not occur in training"
 	if o.cold > 0 {
@@ -191,7 +194,7 @@ func runRetrieveEval(ctx context.Context, s *streams, o retrieveEvalOptions) err
 	return out.show(s, fmt.Sprintf("searches whose answers %s: %s", seen, report.Count(cold.Len())))
 }
 
-func runRetrieveAsk(ctx context.Context, s *streams, o retrieveAskOptions) error {
+func runRetrieveAsk(ctx context.Context, s *cli.Streams, o retrieveAskOptions) error {
 	if o.count < 1 {
 		return usage.Errorf("-k %d must be at least 1", o.count)
 	}
@@ -209,7 +212,7 @@ func runRetrieveAsk(ctx context.Context, s *streams, o retrieveAskOptions) error
 	if len(r.Model.Words(o.text)) == 0 {
 		return usage.Errorf("%q has no word to search for", o.text)
 	}
-	backend, err := openEngine(o.backend)
+	backend, err := engine.Choose(o.backend)
 	if err != nil {
 		return err
 	}

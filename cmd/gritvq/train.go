@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/spf13/cobra"
 )
@@ -23,7 +24,7 @@ type trainOptions struct {
 	metrics  string // directory of metric networks
 }
 
-func newTrainCommand(s *streams, run func(context.Context, *streams, trainOptions) error) *cobra.Command {
+func newTrainCommand(s *cli.Streams, run func(context.Context, *cli.Streams, trainOptions) error) *cobra.Command {
 	var o trainOptions
 	cmd := &cobra.Command{
 		Use:   "train DATA -o DIR",
@@ -38,17 +39,17 @@ that was interrupted or killed continues with --resume as if nothing had happene
   gritvq train vectors.npy -o tok --codes 1024 --levels 2 --steps 5000
   gritvq train photos.tar -o tok --size 128 --down 8 --codes 4096
   gritvq train synthetic:manifold -o tok --method ste --hidden none --set train.optimizer.rate=0.002`,
-		Args: arguments("DATA"),
+		Args: cli.Arguments("DATA"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.input = args[0]
 			o.settings.pictures = dataset.KindOf(o.input).IsPictures()
-			if err := requireOutput(o.output, "tok"); err != nil {
+			if err := cli.RequireOutput(o.output, "tok"); err != nil {
 				return err
 			}
 			return run(cmd.Context(), s, o)
 		},
 	}
-	outputFlag(cmd, &o.output, "directory of the tokenizer")
+	cli.OutputFlag(cmd, &o.output, "directory of the tokenizer")
 	o.settings.flags = cmd.Flags()
 	o.settings.addFlags(cmd.Flags())
 	o.settings.addPictureFlags()
@@ -59,8 +60,8 @@ that was interrupted or killed continues with --resume as if nothing had happene
 	f.BoolVar(&o.resume, "resume", false, "continue an interrupted run")
 	f.BoolVar(&o.force, "force", false, "replace what is in the directory")
 	f.BoolVar(&o.drop, "drop-nonfinite", false, "leave out rows with NaN or Inf")
-	f.IntVar(&o.workers, "workers", 0, "threads to use (default all cores)")
-	f.BoolVar(&o.json, "json", false, "print the result as one JSON object")
-	engineFlag(cmd, &o.backend)
+	cli.WorkersFlag(cmd, &o.workers)
+	cli.JSONFlag(cmd, &o.json, "the result as")
+	cli.BackendFlag(cmd, &o.backend)
 	return cmd
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gritvq/gritvq/artifact/bundle"
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/tokenizer"
 )
@@ -24,7 +25,7 @@ type trainResult struct {
 }
 
 // showTrained prints the scores of a finished run.
-func showTrained(s *streams, o trainOptions, m bundle.Manifest) error {
+func showTrained(s *cli.Streams, o trainOptions, m bundle.Manifest) error {
 	page := filepath.Join(o.output, bundle.ReportFile)
 	if o.json {
 		result := trainResult{Bundle: o.output, Report: page, Steps: m.Training.Steps, Seconds: m.Training.Seconds,
@@ -32,18 +33,18 @@ func showTrained(s *streams, o trainOptions, m bundle.Manifest) error {
 		if p := m.Metrics.Pictures; p != nil {
 			result.Held, result.Train = p.Held, p.Train
 		}
-		return s.writeJSON(result)
+		return s.WriteJSON(result)
 	}
 	table := scoresTable(presentScores(m.Metrics)...)
 	if m.Metrics.Pictures != nil {
 		table = pictureTable(presentPictureScores(*m.Metrics.Pictures)...)
 	}
-	if err := table.Text(s.out); err != nil {
+	if err := table.Text(s.Out); err != nil {
 		return err
 	}
 	if levels := m.Metrics.Train; levels != nil && len(levels.Utilization.Levels) > 1 {
-		fmt.Fprintln(s.out)
-		if err := positionTable(m.Layout, presentScores(m.Metrics)...).Text(s.out); err != nil {
+		fmt.Fprintln(s.Out)
+		if err := positionTable(m.Layout, presentScores(m.Metrics)...).Text(s.Out); err != nil {
 			return err
 		}
 	}
@@ -51,7 +52,7 @@ func showTrained(s *streams, o trainOptions, m bundle.Manifest) error {
 	if m.Training.Resumed > 0 {
 		steps = fmt.Sprintf("steps %d to %d", m.Training.Resumed+1, m.Training.Steps)
 	}
-	fmt.Fprintf(s.out, "\ntime:   %s for %s\nreport: %s\n", report.Duration(time.Duration(m.Training.Seconds*float64(time.Second))), steps, page)
+	fmt.Fprintf(s.Out, "\ntime:   %s for %s\nreport: %s\n", report.Duration(time.Duration(m.Training.Seconds*float64(time.Second))), steps, page)
 	return nil
 }
 

@@ -9,10 +9,14 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/dataset"
+	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/internal/output"
 	"github.com/gritvq/gritvq/internal/usage"
+	"github.com/gritvq/gritvq/internal/version"
 	"github.com/gritvq/gritvq/report"
+	"github.com/gritvq/gritvq/task"
 
 	"github.com/gritvq/gritvq/artifact/bundle"
 	"github.com/gritvq/gritvq/dataset/vectors"
@@ -22,7 +26,7 @@ import (
 
 // runTrain trains a tokenizer and writes its bundle and report. Nothing is
 // touched in the output directory before the input proved usable.
-func runTrain(ctx context.Context, s *streams, o trainOptions) error {
+func runTrain(ctx context.Context, s *cli.Streams, o trainOptions) error {
 	c, err := o.settings.config()
 	if err != nil {
 		return err
@@ -33,7 +37,7 @@ func runTrain(ctx context.Context, s *streams, o trainOptions) error {
 	if err := o.settings.checkKind(c, o.input); err != nil {
 		return err
 	}
-	if err := useWorkers(o.workers); err != nil {
+	if err := engine.UseWorkers(o.workers); err != nil {
 		return err
 	}
 	state, err := bundle.StateOf(o.output)
@@ -80,7 +84,7 @@ func runTrain(ctx context.Context, s *streams, o trainOptions) error {
 			return err
 		}
 	}
-	if e.backend, err = openEngine(o.backend); err != nil {
+	if e.backend, err = engine.Choose(o.backend); err != nil {
 		return err
 	}
 	discard, err := claim(o.output, o.force)
@@ -93,9 +97,9 @@ func runTrain(ctx context.Context, s *streams, o trainOptions) error {
 			s.Remark("continuing after step %d of %d", step, c.Train.Steps)
 		}
 	}
-	watch := newTrainProgress(s, c.Train.Steps)
-	result, err := e.run(ctx, s, watch.observer())
-	watch.done()
+	watch := task.WatchTraining(s, c.Train.Steps)
+	result, err := e.run(ctx, s, observe(watch))
+	watch.Done()
 	if err != nil {
 		if !errors.Is(err, vqtrain.ErrInterrupted) {
 			discard()
@@ -103,7 +107,7 @@ func runTrain(ctx context.Context, s *streams, o trainOptions) error {
 		return err
 	}
 	manifest := bundle.Manifest{
-		CreatedBy: "gritvq " + version(), Created: time.Now().UTC().Truncate(time.Second), Command: s.command,
+		CreatedBy: version.CreatedBy(), Created: time.Now().UTC().Truncate(time.Second), Command: s.Command,
 		Data: bundle.Data{Name: dataset.Name(o.input), Fingerprint: e.fingerprint, Held: heldName(o.held), Rows: source.Len(),
 			TrainRows: source.Train.Len(), HeldRows: source.Held.Len(), Dropped: dropped},
 		Training: bundle.Training{Steps: c.Train.Steps, Resumed: result.firstStep, Seconds: result.duration.Seconds(), Backend: o.backend},
@@ -199,7 +203,7 @@ func (e *experiment) store(ctx context.Context, manifest bundle.Manifest, result
 }
 
 // showFinished answers --resume where nothing is left to do.
-func (e *experiment) showFinished(s *streams, o trainOptions) error {
+func (e *experiment) showFinished(s *cli.Streams, o trainOptions) error {
 	b, err := bundle.Load(o.output)
 	if err != nil {
 		return err

@@ -4,13 +4,14 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/dataset/vectors"
 )
 
 // openVectors opens a file of vectors. Files that need a converted copy show its
 // progress. With drop, rows with NaN or Inf are left out and counted.
-func openVectors(ctx context.Context, s *streams, path string, drop bool) (v *vectors.Vectors, dropped int, err error) {
-	line := s.line(0)
+func openVectors(ctx context.Context, s *cli.Streams, path string, drop bool) (v *vectors.Vectors, dropped int, err error) {
+	line := s.Line(0, "rows")
 	v, err = vectors.Open(ctx, path, vectors.Options{Progress: func(done, total int) {
 		line.Of(int64(total), "rows")
 		line.Update(int64(done), "converted")
@@ -50,7 +51,7 @@ func checkDimension(v *vectors.Vectors, want int) error {
 }
 
 // scan summarises vectors with a progress line.
-func scan(ctx context.Context, s *streams, v *vectors.Vectors) (vectors.Stats, error) {
+func scan(ctx context.Context, s *cli.Streams, v *vectors.Vectors) (vectors.Stats, error) {
 	line := s.Line(v.Len(), "rows")
 	defer line.Done()
 	return v.Scan(ctx, func(done, _ int) { line.Update(int64(done), "read") })

@@ -1,19 +1,22 @@
-package main
+// Package methods is the command gritvq methods.
+package methods
 
 import (
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/vq"
 )
 
-type methodsOptions struct {
+type options struct {
 	json bool
 }
 
-func newMethodsCommand(s *streams, run func(*streams, methodsOptions) error) *cobra.Command {
-	var o methodsOptions
+// New returns the command.
+func New(s *cli.Streams) *cobra.Command {
+	var o options
 	cmd := &cobra.Command{
 		Use:   "methods",
 		Short: "List the quantization methods",
@@ -21,19 +24,19 @@ func newMethodsCommand(s *streams, run func(*streams, methodsOptions) error) *co
 from k-means and revive dead codes unless a configuration says otherwise.`,
 		Example: `  gritvq methods
   gritvq train vectors.npy -o tok --method ema`,
-		Args: arguments(),
+		Args: cli.Arguments(),
 		RunE: func(*cobra.Command, []string) error { return run(s, o) },
 	}
-	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
+	cli.JSONFlag(cmd, &o.json, "")
 	return cmd
 }
 
-func runMethods(s *streams, o methodsOptions) error {
+func run(s *cli.Streams, o options) error {
 	if o.json {
-		return s.writeJSON(vq.Methods)
+		return s.WriteJSON(vq.Methods)
 	}
 	for _, name := range vq.MethodNames() {
-		fmt.Fprintf(s.out, "%-10s %s\n", name, vq.Methods[name])
+		fmt.Fprintf(s.Out, "%-10s %s\n", name, vq.Methods[name])
 	}
 	return nil
 }

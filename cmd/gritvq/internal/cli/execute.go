@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gritvq/gritvq/engine"
+	"github.com/gritvq/gritvq/internal/usage"
+	"github.com/gritvq/gritvq/train/vqtrain"
+)
+
+// Exit codes.
+const (
+	ExitOK          = 0
+	ExitFailed      = 1
+	ExitUsage       = 2
+	ExitInterrupted = 130
+)
+
+// Execute runs one command line and returns the exit code.
+func Execute(args []string, s *Streams, newRoot func(*Streams) *cobra.Command) int {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	defer watchSignals(cancel)()
+	if !engine.SIMD && runtime.GOARCH == "amd64" { // other CPUs have no vector kernels
+		s.Remark("gritvq: this build is about 20 times slower than it could be; build it with: GOEXPERIMENT=simd go build ./cmd/gritvq")
+	}
+	s.Command = commandLine(args)
+	out := &resultWriter{to: s.Out}
+	s.Out = out
+	debugging := false
+	root := newRoot(s)
+	root.PersistentFlags().BoolVar(&debugging, "debug", false, "print stack traces of failures")
+	root.SetArgs(args)
+	err := withoutPanic(func() error { return root.ExecuteContext(ctx) })
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil && !errors.Is(err, vqtrain.ErrInterrupted) {
+		err = vqtrain.ErrInterrupted
+	}
+	if err == nil && out.failed != nil {
+		err = fmt.Errorf("cannot write the result to stdout: %w", out.failed)
+	}
+	return explain(s, err, debugging)
+}
+
+// panicError is a panic of engine or program code, with its trace.
+type panicError struct {
+	cause any
+	stack []byte
+}
+
+func (e *panicError) Error() string { return fmt.Sprintf("internal failure: %v", e.cause) }
+
+// withoutPanic turns a panic into an error: graph code reports misuse that way.
+func withoutPanic(run func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &panicError{p, debug.Stack()}
+		}
+	}()
+	return run()
+}
+
+// explain prints an error as one sentence and returns the exit code. Engine
+// errors carry traces, which only --debug shows.
+func explain(s *Streams, err error, debugging bool) int {
+	if err == nil {
+		return ExitOK
+	}
+	text := err.Error()
+	panicked, isPanic := errors.AsType[*panicError](err)
+	first, _, more := strings.Cut(text, "\n")
+	switch {
+	case debugging && isPanic:
+		text += "\n" + string(panicked.stack)
+	case debugging:
+		text = fmt.Sprintf("%+v", err)
+	case more || isPanic:
+		text = strings.TrimRight(first, ":; ") + " (--debug shows where)"
+	}
+	s.Remark("gritvq: %s", text)
+	if _, misused := errors.AsType[usage.Error](err); misused {
+		return ExitUsage
+	}
+	if errors.Is(err, vqtrain.ErrInterrupted) {
+		return ExitInterrupted
+	}
+	return ExitFailed
+}
+
+// watchSignals cancels at the first SIGINT or SIGTERM and exits at the second.
+func watchSignals(cancel func()) (stop func()) {
+	arrived := make(chan os.Signal, 2)
+	signal.Notify(arrived, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		for first := true; ; first = false {
+			if _, ok := <-arrived; !ok {
+				return
+			}
+			if !first {
+				os.Exit(ExitInterrupted)
+			}
+			cancel()
+		}
+	}()
+	return func() {
+		signal.Stop(arrived)
+		close(arrived)
+	}
+}
+
+// commandLine is the command that repeats a run, quoted for a shell.
+func commandLine(args []string) string {
+	words := []string{"gritvq"}
+	for _, a := range args {
+		switch {
+		case a == "--resume" || a == "--force" || a == "--json" || a == "--debug":
+			continue
+		case a == "" || strings.ContainsAny(a, " \t\n\"'\\$`*?[]{}()<>|&;#~!"):
+			a = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+		}
+		words = append(words, a)
+	}
+	return strings.Join(words, " ")
+}

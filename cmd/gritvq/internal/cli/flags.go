@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/gritvq/gritvq/config"
+	"github.com/gritvq/gritvq/internal/usage"
+)
+
+// BackendFlag adds --backend.
+func BackendFlag(cmd *cobra.Command, into *string) {
+	cmd.Flags().StringVar(into, "backend", "go",
+		"engine: go (built in), or xla[:PLUGIN[,OPTIONS]] where PLUGIN is a\nname (cuda, cpu) or the path of a PJRT plugin")
+}
+
+// WorkersFlag adds --workers.
+func WorkersFlag(cmd *cobra.Command, into *int) {
+	cmd.Flags().IntVar(into, "workers", 0, "threads to use (default all cores)")
+}
+
+// JSONFlag adds --json, which prints one JSON object; of what, such as "the
+// scores as", may be empty.
+func JSONFlag(cmd *cobra.Command, into *bool, of string) {
+	cmd.Flags().BoolVar(into, "json", false, strings.TrimSuffix("print "+of, " ")+" one JSON object")
+}
+
+// OutputFlag adds the required -o.
+func OutputFlag(cmd *cobra.Command, into *string, usage string) {
+	cmd.Flags().StringVarP(into, "output", "o", "", usage)
+}
+
+// RequireOutput reports a missing -o.
+func RequireOutput(path, example string) error {
+	if path == "" {
+		return usage.Errorf("no output was named: add -o %s", example)
+	}
+	return nil
+}
+
+// Arguments requires exactly the named arguments.
+func Arguments(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < len(names):
+			return usage.Errorf("%s needs %s: %s", cmd.Name(), strings.Join(names[len(args):], " and "), synopsis(cmd))
+		case len(args) > len(names):
+			return usage.Errorf("%s does not take %q: %s", cmd.Name(), args[len(names)], synopsis(cmd))
+		}
+		return nil
+	}
+}
+
+// synopsis shows how to call a command, with its parents.
+func synopsis(cmd *cobra.Command) string {
+	if cmd.HasParent() {
+		return cmd.Parent().CommandPath() + " " + cmd.Use
+	}
+	return cmd.Use
+}
+
+// UnknownCommand suggests the nearest command of root.
+func UnknownCommand(root *cobra.Command, name string) error {
+	var names []string
+	for _, c := range root.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	if near := config.Nearest(name, names); near != "" {
+		return usage.Errorf("unknown command %q: did you mean %q?", name, near)
+	}
+	return usage.Errorf("unknown command %q: the commands are %s", name, strings.Join(names, ", "))
+}
+
+// wanted describes the values of a flag by its type.
+var wanted = map[string]string{
+	"int": "a whole number", "uint64": "a whole number that is not negative", "float64": "a number", "bool": "true or false",
+}
+
+// FlagError turns an error of the parser into a usage error with a suggestion.
+func FlagError(cmd *cobra.Command, err error) error {
+	if missing, ok := errors.AsType[*pflag.NotExistError](err); ok && len(missing.GetSpecifiedName()) > 1 {
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		if near := config.Nearest(missing.GetSpecifiedName(), names); near != "" {
+			return usage.Errorf("unknown flag --%s: did you mean --%s?", missing.GetSpecifiedName(), near)
+		}
+		return usage.Errorf("unknown flag --%s: %s --help lists the flags", missing.GetSpecifiedName(), cmd.CommandPath())
+	}
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		if kind := wanted[invalid.GetFlag().Value.Type()]; kind != "" {
+			return usage.Errorf("--%s %s: expected %s", invalid.GetFlag().Name, invalid.GetValue(), kind)
+		}
+	}
+	return usage.Error{Err: err}
+}

@@ -244,10 +244,13 @@ func TestUnsupportedStructsAreReported(t *testing.T) {
 		A int `yaml:"a" enum:"1|2"`
 	}
 	var inline struct {
-		layer `yaml:",inline"`
+		Width int   `yaml:"width"`
 		Layer layer `yaml:",inline"`
 	}
-	for _, into := range []any{&withMap, &withPointer, &repeated, &enumOnInt, &inline, sample{}, nil, (*sample)(nil), new(int)} {
+	var inlineNumber struct {
+		Number int `yaml:",inline"`
+	}
+	for _, into := range []any{&withMap, &withPointer, &repeated, &enumOnInt, &inline, &inlineNumber, sample{}, nil, (*sample)(nil), new(int)} {
 		if err := Decode([]byte("a: 1"), into); err == nil {
 			t.Errorf("Decode into %T accepted", into)
 		}

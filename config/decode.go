@@ -106,6 +106,9 @@ func (d decoder) structure(node *yaml.Node, v reflect.Value, key string) error {
 				position = i
 			}
 		}
+		if position < 0 && isObsolete(v.Type(), name.Value) {
+			continue
+		}
 		if position < 0 {
 			return unknownKey(d.root, v.Type(), prefix, name.Value, "", d.at(name))
 		}
@@ -118,7 +121,7 @@ func (d decoder) structure(node *yaml.Node, v reflect.Value, key string) error {
 		}
 		lines[name.Value] = name.Line
 		f := fields[position]
-		if err := d.value(value, v.Field(f.index), prefix+f.key, f.enum); err != nil {
+		if err := d.value(value, v.FieldByIndex(f.index), prefix+f.key, f.enum); err != nil {
 			return err
 		}
 	}

@@ -40,7 +40,7 @@ func canonical(w io.Writer, v reflect.Value) error {
 		io.WriteString(w, "{")
 		for _, f := range fields {
 			fmt.Fprintf(w, "%q:", f.key)
-			if err := canonical(w, v.Field(f.index)); err != nil {
+			if err := canonical(w, v.FieldByIndex(f.index)); err != nil {
 				return err
 			}
 			io.WriteString(w, ",")

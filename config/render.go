@@ -46,7 +46,7 @@ func renderFields(out *bytes.Buffer, v reflect.Value, key, indent string, commen
 	}
 	afterSection := false
 	for i, f := range fields {
-		value := v.Field(f.index)
+		value := v.FieldByIndex(f.index)
 		section := value.Kind() == reflect.Struct
 		if i > 0 && commented && (section || afterSection) {
 			out.WriteByte('\n')
@@ -174,7 +174,7 @@ func flow(v reflect.Value, key string, enum []string) (string, error) {
 			if err != nil {
 				return "", err
 			}
-			value, err := flow(v.Field(f.index), key+"."+f.key, f.enum)
+			value, err := flow(v.FieldByIndex(f.index), key+"."+f.key, f.enum)
 			if err != nil {
 				return "", err
 			}

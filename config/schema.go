@@ -6,8 +6,11 @@
 //	Rank int    `yaml:"rank" doc:"rank of the transform"`
 //	Kind string `yaml:"kind" doc:"how codes are mapped" enum:"identity|linear"`
 //
+// The keys of a struct tagged yaml:",inline" are keys of the struct around it.
+//
 // What a tag cannot hold comes from methods of the struct: [Documented] gives
-// long descriptions, [Enumerated] values that are registered at run time.
+// long descriptions, [Enumerated] values that are registered at run time,
+// [Obsolete] keys of earlier versions.
 //
 // The struct's value before decoding holds the defaults. Whatever a reader of
 // the file could have meant but did not write exactly is an error that names
@@ -34,9 +37,15 @@ type Enumerated interface {
 	Enums() map[string][]string // by key
 }
 
+// Obsolete is a struct that lost keys. Decode ignores them and their values, so
+// that files of earlier versions can be read.
+type Obsolete interface {
+	ObsoleteKeys() []string
+}
+
 // field is one key of a struct.
 type field struct {
-	index int
+	index []int // of reflect's FieldByIndex
 	key   string
 	doc   string
 	enum  []string // nil: any value
@@ -63,12 +72,20 @@ func fieldsOf(t reflect.Type) ([]field, error) {
 			continue
 		}
 		if options == "inline" {
-			return nil, fmt.Errorf("field %s.%s is tagged inline, which configuration does not support: give it a key", t, source.Name)
+			inlined, err := inlinedFields(t, source)
+			if err != nil {
+				return nil, err
+			}
+			for _, f := range inlined {
+				f.doc = cmp.Or(docs[f.key], f.doc) // the struct around may know better
+				fields = append(fields, f)
+			}
+			continue
 		}
 		if key == "" {
 			key = strings.ToLower(source.Name)
 		}
-		f := field{index: i, key: key, doc: cmp.Or(docs[key], source.Tag.Get("doc")), enum: enums[key]}
+		f := field{index: source.Index, key: key, doc: cmp.Or(docs[key], source.Tag.Get("doc")), enum: enums[key]}
 		if enum, ok := source.Tag.Lookup("enum"); ok {
 			f.enum = strings.Split(enum, "|")
 		}
@@ -80,14 +97,43 @@ func fieldsOf(t reflect.Type) ([]field, error) {
 		if !supported(scalarType(source.Type).Kind()) {
 			return nil, fmt.Errorf("field %s.%s has type %s, which configuration does not support", t, source.Name, source.Type)
 		}
-		for _, earlier := range fields {
-			if earlier.key == key {
-				return nil, fmt.Errorf("two fields of %s have the key %q", t, key)
-			}
-		}
 		fields = append(fields, f)
 	}
+	seen := map[string]bool{}
+	for _, f := range fields {
+		if seen[f.key] {
+			return nil, fmt.Errorf("two fields of %s have the key %q", t, f.key)
+		}
+		seen[f.key] = true
+	}
 	return fields, nil
+}
+
+// inlinedFields lists the keys of a struct inside t whose keys are keys of t.
+func inlinedFields(t reflect.Type, inside reflect.StructField) ([]field, error) {
+	if inside.Type.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("field %s.%s is tagged inline but holds %s: only a struct has keys", t, inside.Name, inside.Type)
+	}
+	fields, err := fieldsOf(inside.Type)
+	for i := range fields {
+		fields[i].index = slices.Concat(inside.Index, fields[i].index)
+	}
+	return fields, err
+}
+
+// isObsolete says whether key is one that struct type t, or a struct inlined in it,
+// had once.
+func isObsolete(t reflect.Type, key string) bool {
+	if o, ok := reflect.Zero(t).Interface().(Obsolete); ok && slices.Contains(o.ObsoleteKeys(), key) {
+		return true
+	}
+	for i := range t.NumField() {
+		inside := t.Field(i)
+		if inside.IsExported() && inside.Tag.Get("yaml") == ",inline" && isObsolete(inside.Type, key) {
+			return true
+		}
+	}
+	return false
 }
 
 // scalarType strips the slices off t.
@@ -156,7 +202,7 @@ func dottedKeys(t reflect.Type, prefix string) []string {
 	var keys []string
 	for _, f := range fields {
 		keys = append(keys, prefix+f.key)
-		if below := t.Field(f.index).Type; below.Kind() == reflect.Struct {
+		if below := t.FieldByIndex(f.index).Type; below.Kind() == reflect.Struct {
 			keys = append(keys, dottedKeys(below, prefix+f.key+".")...)
 		}
 	}

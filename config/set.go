@@ -61,7 +61,7 @@ func (d decoder) find(v reflect.Value, key string) (reflect.Value, field, error)
 			return v, last, unknownKey(d.root, v.Type(), prefix, name, rest, "")
 		}
 		last = fields[position]
-		v = v.Field(last.index)
+		v = v.FieldByIndex(last.index)
 	}
 	return v, last, nil
 }

@@ -17,6 +17,16 @@ import (
 // YAML aliases and explicit tags are errors that name the key and the line;
 // after an error into is unchanged. An empty list decodes to a nil slice.
 func Decode(document []byte, into any) error {
+	return decoder{lines: true}.document(document, into)
+}
+
+// DecodePart is [Decode] for a struct that has only some of the document's
+// top-level keys; the others are skipped.
+func DecodePart(document []byte, into any) error {
+	return decoder{lines: true, part: true}.document(document, into)
+}
+
+func (d decoder) document(document []byte, into any) error {
 	root, err := target(into)
 	if err != nil {
 		return err
@@ -25,7 +35,7 @@ func Decode(document []byte, into any) error {
 	if err != nil || node == nil {
 		return err
 	}
-	d := decoder{root: root.Type(), lines: true}
+	d.root = root.Type()
 	return d.whole(root, func(v reflect.Value) error { return d.structure(node, v, "") })
 }
 
@@ -57,6 +67,7 @@ func syntaxError(err error) error {
 type decoder struct {
 	root  reflect.Type
 	lines bool // nodes come from a file, so their lines mean something
+	part  bool // unknown top-level keys are skipped
 }
 
 // whole runs fill on a copy of v and keeps the copy only when it succeeds.
@@ -106,7 +117,7 @@ func (d decoder) structure(node *yaml.Node, v reflect.Value, key string) error {
 				position = i
 			}
 		}
-		if position < 0 && isObsolete(v.Type(), name.Value) {
+		if position < 0 && (d.part && key == "" || isObsolete(v.Type(), name.Value)) {
 			continue
 		}
 		if position < 0 {

@@ -45,7 +45,7 @@ func (r *Runtime) EvaluatePictures(ctx context.Context, set *images.Set, rows da
 	}
 	var closeness eval.ImageScores[uint8]
 	var s PictureScores
-	size, input, block := r.tokenizer.Config.Image.Size, r.tokenizer.Input, r.tokenizer.block()
+	size, input, block := r.tokenizer.Spec.Model.Image.Size, r.tokenizer.Input, r.tokenizer.block()
 	shape := eval.ImageShape{Height: size, Width: size, Channels: 3}
 	squares := 0.0
 	for start := 0; start < rows.Len(); start += block {
@@ -86,7 +86,7 @@ func (r *Runtime) EvaluatePictures(ctx context.Context, set *images.Set, rows da
 	s.PSNR, s.SSIM, s.MSE = closeness.PSNR(), closeness.SSIM(), squares/(255*255*float64(s.Images)*float64(input))
 	s.DeadRate, s.TokensPerCode = usage.Mean().DeadRate, usage.Mean().TokensPerCode
 	s.Utilization.Mean, s.Perplexity.Mean = usage.Mean().Utilization, usage.Mean().Perplexity
-	cell := float64(r.tokenizer.Config.Image.Down())
+	cell := float64(r.tokenizer.Spec.Model.Image.Down())
 	for position, k := range vocab {
 		s.Utilization.Levels = append(s.Utilization.Levels, usage.Level(position).Utilization)
 		s.Perplexity.Levels = append(s.Perplexity.Levels, usage.Level(position).Perplexity)

@@ -25,7 +25,7 @@ const blockPixels = 1 << 20
 
 // block is the number of items the engine sees at a time.
 func (t *Tokenizer) block() int {
-	if c := t.Config.Image; t.Config.Pictures() {
+	if c := t.Spec.Model.Image; t.Spec.Model.Pictures() {
 		return min(64, max(1, blockPixels/(c.Size*c.Size)))
 	}
 	return BlockRows
@@ -141,7 +141,7 @@ func (r *Runtime) compile(backend compute.Backend, set weights.Set) (err error) 
 	}
 	if r.decode, err = model.NewExec(backend, store, func(_ *model.Scope, z *graph.Node) *graph.Node {
 		y := r.tokenizer.Decode(weights.FromStore(store, z.Graph()), z)
-		if r.tokenizer.Config.Pictures() {
+		if r.tokenizer.Spec.Model.Pictures() {
 			y = graph.ConvertDType(graph.AddScalar(y, 0.5), dtypes.Uint8) // the nearest value
 		}
 		return y
@@ -200,12 +200,12 @@ func (r *Runtime) PictureLatents(ctx context.Context, pixels []uint8, n int) ([]
 		return nil, err
 	}
 	t := r.tokenizer
-	return run[uint8, float32](ctx, r.encode, pixels, n, t.block(), []int{t.Config.Image.Size, t.Config.Image.Size, 3}, t.Tokens()*t.Dim())
+	return run[uint8, float32](ctx, r.encode, pixels, n, t.block(), []int{t.Spec.Model.Image.Size, t.Spec.Model.Image.Size, 3}, t.Tokens()*t.Dim())
 }
 
 // expect refuses items of the other kind.
 func (r *Runtime) expect(pictures bool) error {
-	if r.tokenizer.Config.Pictures() == pictures {
+	if r.tokenizer.Spec.Model.Pictures() == pictures {
 		return nil
 	}
 	if pictures {

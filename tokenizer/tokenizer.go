@@ -4,54 +4,11 @@ package tokenizer
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/gomlx/gomlx/core/graph"
-	"github.com/gritvq/gritvq/nn"
 	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
 )
-
-// Config describes the network around the quantizer.
-type Config struct {
-	Dim         int    `yaml:"dim" doc:"Dimension of the latents (0: that of the input)."`
-	Hidden      []int  `yaml:"hidden" doc:"Vectors: widths of the encoder's hidden layers; the decoder mirrors them. Empty with dim 0 quantizes the vectors themselves."`
-	Activation  string `yaml:"activation" enum:"relu|gelu|silu" doc:"Vectors: between layers."`
-	Standardize string `yaml:"standardize" enum:"none|scale|feature" doc:"Vectors: scale subtracts the mean and divides by one scale (keeps distances); feature divides every dimension by its own; none."`
-	Image       Image  `yaml:"image" doc:"Pictures: the convolutional network, in place of hidden, activation and standardize."`
-}
-
-// Default is TIGER's shape: 512-256-128 to 32 dimensions.
-func Default() Config {
-	return Config{Dim: 32, Hidden: []int{512, 256, 128}, Activation: "relu", Standardize: "scale", Image: Image{Up: "transposed", Precision: "f32"}}
-}
-
-// Validate reports the first setting that cannot work.
-func (c Config) Validate() error {
-	if c.Dim < 0 {
-		return fmt.Errorf("model.dim: %d must not be negative", c.Dim)
-	}
-	if c.Pictures() {
-		if c.Dim == 0 {
-			return fmt.Errorf("model.dim: a tokenizer of pictures needs a latent dimension, such as 64")
-		}
-		return c.Image.validate()
-	}
-	for _, w := range c.Hidden {
-		if w < 1 {
-			return fmt.Errorf("model.hidden: width %d must be at least 1", w)
-		}
-	}
-	if !slices.Contains(nn.Activations, c.Activation) {
-		return fmt.Errorf("model.activation: unknown function %q, use one of %s", c.Activation, strings.Join(nn.Activations, ", "))
-	}
-	switch c.Standardize {
-	case "none", "scale", "feature":
-		return nil
-	}
-	return fmt.Errorf("model.standardize: unknown value %q, use none, scale or feature", c.Standardize)
-}
 
 // Tokenizer is the model: items -> z [N,d] -> codes -> ẑ -> items. An item is a
 // vector [input], with one latent, or a picture [size,size,3], with a latent for
@@ -59,7 +16,7 @@ func (c Config) Validate() error {
 // "quantizer/…"; of vectors "state/mean", "state/scale" [input]; and
 // "state/rotation" [d,d] around quantizers of rotated latents.
 type Tokenizer struct {
-	Config    Config
+	Spec      Spec
 	Input     int // numbers of an item
 	Quantizer vq.Quantizer
 
@@ -70,11 +27,12 @@ type Tokenizer struct {
 
 // New composes a tokenizer for vectors of dimension input, or for pictures,
 // whose input is 3 size².
-func New(c Config, q vq.Config, input int) (*Tokenizer, error) {
+func New(s Spec, input int) (*Tokenizer, error) {
+	c, q := s.Model, s.Quantizer
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	t := &Tokenizer{Config: c, Input: input, rotated: q.Rotated(), beam: q.Beam()}
+	t := &Tokenizer{Spec: s, Input: input, rotated: q.Rotated(), beam: q.Beam()}
 	dim := c.Dim
 	switch {
 	case c.Pictures():
@@ -97,8 +55,8 @@ func New(c Config, q vq.Config, input int) (*Tokenizer, error) {
 
 // Tokens is the number of latents of an item.
 func (t *Tokenizer) Tokens() int {
-	if t.Config.Pictures() {
-		return t.Config.Image.Grid() * t.Config.Image.Grid()
+	if t.Spec.Model.Pictures() {
+		return t.Spec.Model.Image.Grid() * t.Spec.Model.Image.Grid()
 	}
 	return 1
 }

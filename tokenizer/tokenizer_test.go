@@ -18,7 +18,7 @@ import (
 // newTokenizer returns a tokenizer with started codes and its variables.
 func newTokenizer(t testing.TB, c Config, q vq.Config, input int) (*Tokenizer, weights.Set) {
 	t.Helper()
-	tok, err := New(c, q, input)
+	tok, err := New(Spec{c, q}, input)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,14 +197,14 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 		"model.activation":  {Activation: "sine", Standardize: "scale"},
 		"model.standardize": {Activation: "relu", Standardize: "z"},
 	} {
-		if _, err := New(c, quantizer(t, "ste", 1), 6); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := New(Spec{c, quantizer(t, "ste", 1)}, 6); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
-	if _, err := New(good, quantizer(t, "ste", 1), 0); err == nil || !strings.Contains(err.Error(), "dimension") {
+	if _, err := New(Spec{good, quantizer(t, "ste", 1)}, 0); err == nil || !strings.Contains(err.Error(), "dimension") {
 		t.Errorf("no dimension: %v", err)
 	}
-	if _, err := New(good, quantizer(t, "ste", 9), 6); err == nil || !strings.Contains(err.Error(), "quantizer.parts") {
+	if _, err := New(Spec{good, quantizer(t, "ste", 9)}, 6); err == nil || !strings.Contains(err.Error(), "quantizer.parts") {
 		t.Errorf("too many parts: %v", err)
 	}
 }

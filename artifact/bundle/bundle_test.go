@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -15,29 +14,46 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/gritvq/gritvq/artifact"
 	"github.com/gritvq/gritvq/engine"
+	"github.com/gritvq/gritvq/internal/checkpoint"
 	"github.com/gritvq/gritvq/safetensors"
 	"github.com/gritvq/gritvq/tokenizer"
-	"github.com/gritvq/gritvq/train/vqtrain"
 	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
 )
 
+// settings is a whole configuration, of which a tokenizer's Spec is a part.
+type settings struct {
+	Seed      uint64           `yaml:"seed" doc:"Seed."`
+	Model     tokenizer.Config `yaml:"model" doc:"Network."`
+	Quantizer vq.Config        `yaml:"quantizer" doc:"Quantizer."`
+	Train     struct {
+		Rate     float64 `yaml:"rate" doc:"Rate."`
+		Patience int     `yaml:"patience" doc:"Patience."`
+	} `yaml:"train" doc:"Training."`
+}
+
 // sample is a small tokenizer of two parts and two levels with made-up weights.
 func sample(t testing.TB) *Bundle {
 	t.Helper()
-	c, err := vqtrain.Default("ste")
+	c, err := tokenizer.DefaultSpec("ste")
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.Model.Dim, c.Model.Hidden = 4, []int{6}
 	c.Quantizer.Codes, c.Quantizer.Levels, c.Quantizer.Parts = 3, 2, 2
 	c.Quantizer.Start.From = "random"
-	m, err := tokenizer.New(c.Model, c.Quantizer, 5)
+	m, err := tokenizer.New(c, 5)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &Bundle{Config: c, Tokenizer: m}
+	b := &Bundle{Tokenizer: m}
+	whole := settings{Seed: 1, Model: c.Model, Quantizer: c.Quantizer}
+	whole.Train.Rate = 1e-9
+	if err := b.SetConfig(whole); err != nil {
+		t.Fatal(err)
+	}
 	b.Weights = m.InitNetwork(1, make([]float64, 5), []float64{1, 1, 1, 1, 1})
 	set, err := m.Quantizer.Init(vq.Sample{Rows: make([]float32, 8), N: 2, Dim: 4}, weights.Rand(1, "codes"))
 	if err != nil {
@@ -74,7 +90,8 @@ func TestLoadGivesBackWhatWasWritten(t *testing.T) {
 		name      string
 		got, want any
 	}{
-		{"config", got.Config, want.Config}, {"weights", got.Weights, want.Weights},
+		{"config", got.Config, want.Config},
+		{"spec", got.Tokenizer.Spec, want.Tokenizer.Spec}, {"weights", got.Weights, want.Weights},
 		{"codebooks", got.Codebooks, want.Codebooks}, {"usage", got.Usage, want.Usage},
 		{"layout", got.Manifest.Layout, Layout{4, 2, 2, []int{3, 3, 3, 3}}},
 		{"data", got.Manifest.Data, want.Manifest.Data},
@@ -200,17 +217,17 @@ func TestLoadSaysWhatIsWrong(t *testing.T) {
 		"damaged model":       {edit(ModelFile, flip), "model.safetensors is damaged: its checksum"},
 		"damaged config":      {edit(ConfigFile, flip), "config.yaml is damaged"},
 		"missing model":       {drop(ModelFile), "model.safetensors is missing"},
-		"truncated manifest":  {edit(ManifestFile, cut), "manifest.json is damaged: it is no JSON object"},
-		"empty manifest":      {edit(ManifestFile, func([]byte) []byte { return nil }), "manifest.json is damaged"},
-		"newer schema":        {edit(ManifestFile, replace(`"schema": 1`, `"schema": 2`)), "has schema 2, made by gritvq test, and this gritvq reads up to schema 1; upgrade gritvq"},
-		"no schema":           {edit(ManifestFile, replace(`"schema"`, `"scheme"`)), "states no schema version"},
-		"another kind":        {edit(ManifestFile, replace(`"vectors"`, `"images"`)), `is no tokenizer: its manifest.json is of kind "images"; name a directory that gritvq train made`},
-		"a recommender":       {edit(ManifestFile, func(b []byte) []byte { return replace(`"schema": 1`, `"schema": 2`)(replace(`"vectors"`, `"dual"`)(b)) }), `is no tokenizer: its manifest.json is of kind "dual"`},
-		"edited config":       {edit(ManifestFile, replace(`"codes": 3`, `"codes": 4`)), "config is not that of config.yaml"},
-		"unknown key":         {edit(ManifestFile, replace(`"codes": 3`, `"codse": 3`)), `did you mean "quantizer.codes"`},
-		"config of no method": {edit(ManifestFile, replace(`"method": "ste"`, `"method": "sts"`)), "unknown method"},
-		"edited layout":       {edit(ManifestFile, replace(`"parts": 2`, `"parts": 1`)), "layout"},
-		"unfinished":          {drop(ManifestFile), "is unfinished; repeat the train command with --resume"},
+		"truncated manifest":  {edit(artifact.ManifestFile, cut), "manifest.json is damaged: it is no JSON object"},
+		"empty manifest":      {edit(artifact.ManifestFile, func([]byte) []byte { return nil }), "manifest.json is damaged"},
+		"newer schema":        {edit(artifact.ManifestFile, replace(`"schema": 1`, `"schema": 2`)), "has schema 2, made by gritvq test, and this gritvq reads up to schema 1; upgrade gritvq"},
+		"no schema":           {edit(artifact.ManifestFile, replace(`"schema"`, `"scheme"`)), "states no schema version"},
+		"another kind":        {edit(artifact.ManifestFile, replace(`"vectors"`, `"images"`)), `is no tokenizer but of kind "images"; name a directory that gritvq train made`},
+		"a recommender":       {edit(artifact.ManifestFile, func(b []byte) []byte { return replace(`"schema": 1`, `"schema": 2`)(replace(`"vectors"`, `"dual"`)(b)) }), `is no tokenizer but of kind "dual"`},
+		"edited config":       {edit(artifact.ManifestFile, replace(`"codes": 3`, `"codes": 4`)), "config is not that of config.yaml"},
+		"unknown key":         {edit(artifact.ManifestFile, replace(`"codes": 3`, `"codse": 3`)), `did you mean "quantizer.codes"`},
+		"config of no method": {edit(artifact.ManifestFile, replace(`"method": "ste"`, `"method": "sts"`)), "unknown method"},
+		"edited layout":       {edit(artifact.ManifestFile, replace(`"parts": 2`, `"parts": 1`)), "layout"},
+		"unfinished":          {drop(artifact.ManifestFile), "is unfinished; repeat gritvq train with --resume"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, _ := written(t)
@@ -221,14 +238,14 @@ func TestLoadSaysWhatIsWrong(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Load(t.TempDir()); err == nil || !strings.Contains(err.Error(), "is not a bundle") {
+	if _, err := Load(t.TempDir()); err == nil || !strings.Contains(err.Error(), "is no tokenizer: it has no manifest.json") {
 		t.Errorf("an empty directory gave %v", err)
 	}
-	if _, err := Load(filepath.Join(t.TempDir(), "none")); err == nil || !strings.Contains(err.Error(), "there is no bundle") {
+	if _, err := Load(filepath.Join(t.TempDir(), "none")); err == nil || !strings.Contains(err.Error(), "there is no tokenizer") {
 		t.Errorf("a missing directory gave %v", err)
 	}
 	dir, _ := written(t)
-	if _, err := Load(filepath.Join(dir, ModelFile)); err == nil || !strings.Contains(err.Error(), "is a file; a bundle is a directory") {
+	if _, err := Load(filepath.Join(dir, ModelFile)); err == nil || !strings.Contains(err.Error(), "is a file; a tokenizer is a directory") {
 		t.Errorf("a file gave %v", err)
 	}
 }
@@ -248,8 +265,8 @@ func TestModelFileWithForeignTensorsIsRefused(t *testing.T) {
 
 func TestOlderConfigurationsStillLoad(t *testing.T) {
 	dir, b := written(t)
-	// A bundle made before train.patience and its default existed.
-	for name, line := range map[string]string{ManifestFile: `"patience": 0,`, ConfigFile: "patience: 0\n"} {
+	// A bundle made before these settings and their defaults existed.
+	for name, line := range map[string]string{artifact.ManifestFile: `"activation": "relu",`, ConfigFile: "activation: relu\n"} {
 		path := filepath.Join(dir, name)
 		content, err := os.ReadFile(path)
 		if err != nil {
@@ -263,12 +280,12 @@ func TestOlderConfigurationsStillLoad(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	now, err := describe(dir, ConfigFile)
+	now, err := artifact.Describe(dir, ConfigFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	old, _ := b.Manifest.file(ConfigFile)
-	path := filepath.Join(dir, ManifestFile)
+	old, _ := b.Manifest.File(ConfigFile)
+	path := filepath.Join(dir, artifact.ManifestFile)
 	content, _ := os.ReadFile(path)
 	content = bytes.Replace(content, []byte(old.SHA256), []byte(now.SHA256), 1)
 	content = bytes.Replace(content, fmt.Appendf(nil, `"size": %d`, old.Size), fmt.Appendf(nil, `"size": %d`, now.Size), 1)
@@ -279,14 +296,14 @@ func TestOlderConfigurationsStillLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Config.Quantizer.Codes != 3 || got.Config.Train.Patience != 0 {
-		t.Errorf("got %+v", got.Config)
+	if spec := got.Tokenizer.Spec; spec.Quantizer.Codes != 3 || spec.Model.Activation != "relu" {
+		t.Errorf("got %+v", spec)
 	}
 }
 
 func TestClearLeavesForeignFiles(t *testing.T) {
 	dir, _ := written(t)
-	for _, name := range []string{"notes.txt", ".checkpoint.safetensors.123.tmp", vqtrain.CheckpointFile, LogFile, ReportFile} {
+	for _, name := range []string{"notes.txt", ".checkpoint.safetensors.123.tmp", checkpoint.Newest, LogFile, ReportFile} {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -298,38 +315,55 @@ func TestClearLeavesForeignFiles(t *testing.T) {
 	if err != nil || len(entries) != 1 || entries[0].Name() != "notes.txt" {
 		t.Errorf("left %v, %v", entries, err)
 	}
-	if state, err := StateOf(dir); state != Absent || err != nil {
+	if state, err := Kind.State(dir); state != artifact.Absent || err != nil {
 		t.Errorf("state %v, %v", state, err)
 	}
 }
 
 func FuzzManifest(f *testing.F) {
 	dir, _ := written(f)
-	content, err := os.ReadFile(filepath.Join(dir, ManifestFile))
+	content, err := os.ReadFile(filepath.Join(dir, artifact.ManifestFile))
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(content)
-	f.Add([]byte(`{"schema":2}`))
 	f.Add([]byte(`{"schema":1,"kind":"vectors","config":{"quantizer":{"method":"grit"}}}`))
 	f.Add([]byte(`null`))
 	f.Fuzz(func(t *testing.T, content []byte) {
-		m, c, err := parseManifest(content)
-		if err != nil {
-			if newer, ok := errors.AsType[*NewerSchemaError](err); ok && newer.Schema <= Schema {
-				t.Errorf("schema %d called newer", newer.Schema)
-			}
+		var m, again Manifest
+		if json.Unmarshal(content, &m) != nil {
 			return
 		}
-		if err := c.Validate(); err != nil {
+		spec, err := m.spec()
+		if err != nil {
+			return
+		}
+		if err := spec.Model.Validate(); err != nil {
 			t.Errorf("accepted a configuration that is not valid: %v", err)
 		}
-		again, err := json.Marshal(m)
+		copied, err := json.Marshal(m)
 		if err != nil {
 			t.Fatalf("accepted a manifest that cannot be written: %v", err)
 		}
-		if _, _, err := parseManifest(again); err != nil {
+		if err := json.Unmarshal(copied, &again); err != nil {
+			t.Fatalf("accepted a manifest but not its copy: %v", err)
+		}
+		if _, err := again.spec(); err != nil {
 			t.Fatalf("accepted a manifest but not its copy: %v", err)
 		}
 	})
+}
+
+// The directories in testdata were written by gritvq before package artifact.
+func TestOldBundlesStillOpen(t *testing.T) {
+	for name, input := range map[string]int{KindVectors: 16, KindPictures: 3 * 16 * 16} {
+		b, err := Load(filepath.Join("testdata", name))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if m := b.Manifest; m.Kind != name || m.Input != input || len(m.Files) != 2 || m.Fingerprint() == [32]byte{} {
+			t.Errorf("%s: %+v", name, m)
+		}
+	}
 }

@@ -1,39 +1,28 @@
 // Package bundle keeps a trained tokenizer on disk: a directory with the
-// weights, the configuration and a manifest that says what they are.
+// weights, the configuration and a manifest that describes them.
 //
 //	manifest.json      what the bundle holds, with a checksum of every file
 //	model.safetensors  "weights/…" variables, "codebook/<position>" usable codes
 //	                   [K,d'], "usage/<position>" how often training rows chose
-//	                   each code [K], "entropy/…" which codes stand beside
-//	                   which in pictures
+//	                   each code [K], "entropy/…" how codes of pictures follow
+//	                   each other
 //	config.yaml        the whole configuration, ready for --config
 //	log.jsonl          the training log
 //	report.html        the training report
 //
-// The manifest is written last and removed first: a directory without one is
-// an unfinished bundle. While training runs, checkpoint.safetensors lies beside
-// the log.
+// While training runs, checkpoint.safetensors lies beside the log.
 package bundle
 
 import (
-	"encoding/hex"
-	"encoding/json"
-	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
-	"time"
 
-	"github.com/gritvq/gritvq/config"
+	"github.com/gritvq/gritvq/artifact"
+	"github.com/gritvq/gritvq/internal/checkpoint"
 	"github.com/gritvq/gritvq/tokenizer"
-	"github.com/gritvq/gritvq/train/vqtrain"
 	"github.com/gritvq/gritvq/vq"
-	"go.yaml.in/yaml/v3"
-)
 
-// Schema is the version of the manifest this package writes, and the newest it
-// reads.
-const Schema = 1
+	"encoding/json"
+)
 
 // The kinds of tokenizers.
 const (
@@ -41,30 +30,31 @@ const (
 	KindPictures = "pictures"
 )
 
-// The files of a bundle.
+// The files of a bundle beside its manifest.
 const (
-	ManifestFile = "manifest.json"
-	ModelFile    = "model.safetensors"
-	ConfigFile   = "config.yaml"
-	LogFile      = "log.jsonl"
-	ReportFile   = "report.html"
+	ModelFile  = "model.safetensors"
+	ConfigFile = "config.yaml"
+	LogFile    = "log.jsonl"
+	ReportFile = "report.html"
 )
+
+// Kind is the stored kind of bundles.
+var Kind = artifact.Register(artifact.Kind{
+	Names: []string{KindVectors, KindPictures}, Title: "tokenizer", Command: "gritvq train", Usage: "vectors.npy -o", Schema: 1,
+	Files: []string{ModelFile, ConfigFile}, Extra: []string{ReportFile, LogFile},
+	Begun: []string{checkpoint.Newest, LogFile, ModelFile},
+})
 
 // Manifest describes a bundle.
 type Manifest struct {
-	Schema     int             `json:"schema"`
-	Kind       string          `json:"kind"`
-	CreatedBy  string          `json:"created_by"` // such as "gritvq v0.1.0"
-	Created    time.Time       `json:"created"`
-	Command    string          `json:"command,omitempty"` // that trained it
+	artifact.Head
 	Input      int             `json:"input_dim"`
 	Layout     Layout          `json:"layout"`
 	Data       Data            `json:"data"`
 	Training   Training        `json:"training"`
 	Metrics    Metrics         `json:"metrics"`
-	ConfigHash string          `json:"config_hash"` // by the version that made it
+	ConfigHash string          `json:"config_hash"` // by the version that trained it
 	Config     json.RawMessage `json:"config"`      // the keys of config.yaml
-	Files      []File          `json:"files"`
 }
 
 // Layout is the arrangement of the codes of a vector, as in [vq.Layout].
@@ -75,7 +65,12 @@ type Layout struct {
 	Vocab  []int `json:"vocab"`
 }
 
-// Data says what the tokenizer was trained on.
+// LayoutOf copies the quantizer's layout.
+func LayoutOf(l vq.Layout) Layout {
+	return Layout{Dim: l.Dim, Parts: l.Parts, Levels: l.Levels, Vocab: slices.Clone(l.Vocab)}
+}
+
+// Data describes the training data.
 type Data struct {
 	Name        string `json:"name"` // without its directory
 	Fingerprint string `json:"fingerprint"`
@@ -86,10 +81,10 @@ type Data struct {
 	Dropped     int    `json:"dropped_rows"` // for NaN or Inf
 }
 
-// Training says how long it took.
+// Training describes the run.
 type Training struct {
 	Steps   int     `json:"steps"`
-	Resumed int     `json:"resumed_from"` // step from which the last session went on
+	Resumed int     `json:"resumed_from"` // step at which the last session began
 	Seconds float64 `json:"seconds"`      // of the last session
 	Backend string  `json:"backend"`
 }
@@ -98,7 +93,7 @@ type Training struct {
 type Metrics struct {
 	Held  *tokenizer.Scores `json:"held,omitempty"`
 	Train *tokenizer.Scores `json:"train,omitempty"`
-	// Pictures holds the scores of a tokenizer of pictures, in place of those.
+	// Pictures has the scores of a tokenizer of pictures instead.
 	Pictures *PictureMetrics `json:"pictures,omitempty"`
 }
 
@@ -108,146 +103,16 @@ type PictureMetrics struct {
 	Train *tokenizer.PictureScores `json:"train,omitempty"`
 }
 
-// File is one file of the bundle.
-type File struct {
-	Name   string `json:"name"`
-	SHA256 string `json:"sha256"` // hexadecimal
-	Size   int64  `json:"size"`
-}
-
-// encodeConfig returns a configuration as the JSON object of its YAML keys, and
-// its hash.
-func encodeConfig(c vqtrain.Config) (object json.RawMessage, hash string, err error) {
-	rendered, err := config.Render(c)
-	if err != nil {
-		return nil, "", fmt.Errorf("storing the configuration: %w", err)
-	}
-	var tree any
-	if err := yaml.Unmarshal(rendered, &tree); err != nil {
-		return nil, "", fmt.Errorf("storing the configuration: %w", err)
-	}
-	if object, err = json.Marshal(tree); err != nil {
-		return nil, "", fmt.Errorf("storing the configuration: %w", err)
-	}
-	hash, err = config.Hash(c)
-	return object, hash, err
-}
-
-// decodeConfig reads a stored configuration, as YAML or, which is YAML too, as
-// JSON. Keys that were added since keep the defaults of the method.
-func decodeConfig(object []byte) (vqtrain.Config, error) {
-	var method struct {
-		Quantizer struct {
-			Method string `yaml:"method"`
-		} `yaml:"quantizer"`
-	}
-	if err := yaml.Unmarshal(object, &method); err != nil {
-		return vqtrain.Config{}, fmt.Errorf("its config cannot be read: %w", err)
-	}
-	c, err := vqtrain.Default(method.Quantizer.Method)
-	if err != nil {
-		return vqtrain.Config{}, err
-	}
-	if err := config.Decode(object, &c); err != nil {
-		return vqtrain.Config{}, err
-	}
-	return c, c.Validate()
-}
-
-// parseManifest reads a manifest and checks what can be checked without the
-// other files.
-func parseManifest(content []byte) (*Manifest, vqtrain.Config, error) {
-	var version struct {
-		Schema    *int   `json:"schema"`
-		Kind      string `json:"kind"`
-		CreatedBy string `json:"created_by"`
-	}
-	if err := json.Unmarshal(content, &version); err != nil {
-		return nil, vqtrain.Config{}, fmt.Errorf("it is no JSON object: %w", err)
-	}
-	switch {
-	case version.Kind != "" && version.Kind != KindVectors && version.Kind != KindPictures: // whose schemas count something else
-		return nil, vqtrain.Config{}, &otherKindError{version.Kind}
-	case version.Schema == nil || *version.Schema < 1:
-		return nil, vqtrain.Config{}, fmt.Errorf("it states no schema version")
-	case *version.Schema > Schema:
-		return nil, vqtrain.Config{}, &NewerSchemaError{Schema: *version.Schema, CreatedBy: version.CreatedBy}
-	}
-	var m Manifest
-	if err := json.Unmarshal(content, &m); err != nil {
-		return nil, vqtrain.Config{}, err
-	}
-	if m.Kind == "" {
-		return nil, vqtrain.Config{}, &otherKindError{}
-	}
-	for _, f := range m.Files {
-		sum, err := hex.DecodeString(f.SHA256)
-		if err != nil || len(sum) != 32 || f.Size < 0 || !slices.Contains([]string{ModelFile, ConfigFile}, f.Name) {
-			return nil, vqtrain.Config{}, fmt.Errorf("its entry for file %q makes no sense", f.Name)
-		}
-	}
-	if _, ok := m.file(ModelFile); !ok {
-		return nil, vqtrain.Config{}, fmt.Errorf("it does not list %s", ModelFile)
-	}
-	c, err := decodeConfig(m.Config)
-	if err != nil {
-		return nil, vqtrain.Config{}, err
-	}
-	if m.Kind != kindOf(c) {
-		return nil, vqtrain.Config{}, fmt.Errorf("its kind %q is not that of its config", m.Kind)
-	}
-	return &m, c, nil
-}
-
-// otherKindError reports the manifest of something else than a tokenizer, such
-// as a table of IDs.
-type otherKindError struct{ kind string }
-
-func (e *otherKindError) Error() string { return fmt.Sprintf("its kind %q is unknown", e.kind) }
-
-// in names what is in dir, and the tokenizer below it if there is one.
-func (e *otherKindError) in(dir string) error {
-	kind, advice := "of something else", "name a directory that gritvq train made"
-	if e.kind != "" {
-		kind = fmt.Sprintf("of kind %q", e.kind)
-	}
-	if below := filepath.Join(dir, "tokenizer"); present(filepath.Join(below, ManifestFile)) {
-		advice = "there is one in " + below
-	}
-	return fmt.Errorf("%s is no tokenizer: its %s is %s; %s", dir, ManifestFile, kind, advice)
-}
-
-func present(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
-
-func kindOf(c vqtrain.Config) string {
-	if c.Model.Pictures() {
-		return KindPictures
-	}
-	return KindVectors
-}
-
-// file finds the entry of a file.
-func (m *Manifest) file(name string) (File, bool) {
-	i := slices.IndexFunc(m.Files, func(f File) bool { return f.Name == name })
-	if i < 0 {
-		return File{}, false
-	}
-	return m.Files[i], true
-}
-
 // Fingerprint identifies the trained tokenizer: the SHA-256 of its model file.
-func (m *Manifest) Fingerprint() (sum [32]byte) {
-	f, _ := m.file(ModelFile)
-	if decoded, err := hex.DecodeString(f.SHA256); err == nil {
-		copy(sum[:], decoded)
-	}
+func (m *Manifest) Fingerprint() [32]byte {
+	f, _ := m.File(ModelFile)
+	sum, _ := f.Sum()
 	return sum
 }
 
-// LayoutOf copies the quantizer's layout.
-func LayoutOf(l vq.Layout) Layout {
-	return Layout{Dim: l.Dim, Parts: l.Parts, Levels: l.Levels, Vocab: slices.Clone(l.Vocab)}
+func kindOf(c tokenizer.Config) string {
+	if c.Pictures() {
+		return KindPictures
+	}
+	return KindVectors
 }

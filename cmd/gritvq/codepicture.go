@@ -59,7 +59,7 @@ func encodePicture(ctx context.Context, s *cli.Streams, o encodeOptions, b *bund
 		return fmt.Errorf("reading back the result: %w", err)
 	}
 	pixels := float64(p.Width) * float64(p.Height)
-	cell := float64(b.Config.Model.Image.Down())
+	cell := float64(b.Tokenizer.Spec.Model.Image.Down())
 	out := codedPicture{Output: o.output, Width: p.Width, Height: p.Height, Codes: len(grid.Codes), Bytes: info.Size(),
 		BitsPerPixel: 8 * float64(info.Size()) / pixels, PlainBits: plainBits(b, o.levels) * float64(grid.GridWidth*grid.GridHeight) / pixels}
 	if o.json {

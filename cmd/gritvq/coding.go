@@ -56,12 +56,12 @@ func (o codingOptions) load() (*bundle.Bundle, *tokenizer.Runtime, error) {
 		return nil, nil, err
 	}
 	switch pictures := dataset.KindOf(o.input).IsPictures(); {
-	case b.Tokenizer.Config.Pictures() && !pictures:
+	case b.Tokenizer.Spec.Model.Pictures() && !pictures:
 		if _, err := os.Stat(o.input); errors.Is(err, fs.ErrNotExist) && !dataset.IsSynthetic(o.input) {
 			return nil, nil, fmt.Errorf("cannot read %s: %w; check the path", o.input, fs.ErrNotExist)
 		}
 		return nil, nil, fmt.Errorf("%s is a tokenizer of pictures, and %s is none: give a folder, an archive or a picture", o.bundle, o.input)
-	case !b.Tokenizer.Config.Pictures() && pictures:
+	case !b.Tokenizer.Spec.Model.Pictures() && pictures:
 		return nil, nil, fmt.Errorf("%s is a tokenizer of vectors, and %s holds pictures", o.bundle, o.input)
 	}
 	return b, r, nil

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gritvq/gritvq/artifact"
 	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/internal/output"
@@ -18,7 +19,6 @@ import (
 
 	"github.com/gomlx/compute"
 
-	"github.com/gritvq/gritvq/artifact/bundle"
 	"github.com/gritvq/gritvq/lab/compare"
 	"github.com/gritvq/gritvq/train/vqtrain"
 )
@@ -97,7 +97,7 @@ func checkCompareDirectory(dir string) error {
 		_, err := os.Stat(filepath.Join(dir, name))
 		return err == nil
 	}
-	if exists(bundle.ManifestFile) || exists(vqtrain.CheckpointFile) {
+	if exists(artifact.ManifestFile) || exists(vqtrain.CheckpointFile) {
 		return fmt.Errorf("%s holds a tokenizer; choose another directory with -o", dir)
 	}
 	for _, name := range []string{"index.html", "results.csv", "results.json"} {

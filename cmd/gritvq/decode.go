@@ -69,7 +69,7 @@ func runDecode(ctx context.Context, s *cli.Streams, o decodeOptions) error {
 	if err != nil {
 		return err
 	}
-	if b.Tokenizer.Config.Pictures() {
+	if b.Tokenizer.Spec.Model.Pictures() {
 		if isCodedPicture(o.input) {
 			return decodePicture(ctx, s, o, b, r)
 		}

@@ -46,7 +46,7 @@ func decodePictures(ctx context.Context, s *cli.Streams, o decodeOptions, b *bun
 		return err
 	}
 	defer out.abort()
-	size := b.Config.Model.Image.Size
+	size := b.Tokenizer.Spec.Model.Image.Size
 	line := s.Line(codes.Len(), "pictures")
 	defer line.Done()
 	vocab := b.Tokenizer.Quantizer.Layout().VocabOf(positions / layout.Parts)

@@ -168,7 +168,7 @@ func (c contender) compete(ctx context.Context, s *cli.Streams, o demoOptions) (
 	if e.backend, err = engine.Choose("go"); err != nil {
 		return comparison{}, err
 	}
-	s.Remark("training %s: %s", c.name, describeModel(config, source.Vectors.Dim()))
+	s.Remark("training %s: %s", c.name, describeModel(config.Spec, source.Vectors.Dim()))
 	watch := task.WatchTraining(s, config.Train.Steps)
 	result, err := e.run(ctx, s, observe(watch))
 	watch.Done()

@@ -101,7 +101,7 @@ func runEncode(ctx context.Context, s *cli.Streams, o encodeOptions) error {
 	if err != nil {
 		return err
 	}
-	if b.Tokenizer.Config.Pictures() {
+	if b.Tokenizer.Spec.Model.Pictures() {
 		if isPacked(o.output) && dataset.KindOf(o.input) == dataset.Picture {
 			return encodePicture(ctx, s, o, b, r)
 		}

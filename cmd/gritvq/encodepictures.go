@@ -22,7 +22,7 @@ const pictureBlock = 64
 // writes their keys beside the codes. What is done survives a kill: repeating
 // the command goes on after it.
 func encodePictures(ctx context.Context, s *cli.Streams, o encodeOptions, b *bundle.Bundle, r *tokenizer.Runtime) error {
-	set, err := openPictures(ctx, s, o.input, b.Config.Model.Image, o.workers)
+	set, err := openPictures(ctx, s, o.input, b.Tokenizer.Spec.Model.Image, o.workers)
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func runEval(ctx context.Context, s *cli.Streams, o evalOptions) error {
 	if err != nil {
 		return err
 	}
-	if b.Tokenizer.Config.Pictures() {
+	if b.Tokenizer.Spec.Model.Pictures() {
 		return evalPictures(ctx, s, o, b, r)
 	}
 	c, err := o.open(ctx, s, b, r)

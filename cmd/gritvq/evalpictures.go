@@ -16,7 +16,7 @@ import (
 
 // evalPictures takes all scores of a tokenizer of pictures.
 func evalPictures(ctx context.Context, s *cli.Streams, o evalOptions, b *bundle.Bundle, r *tokenizer.Runtime) error {
-	set, err := openPictures(ctx, s, o.input, b.Config.Model.Image, o.workers)
+	set, err := openPictures(ctx, s, o.input, b.Tokenizer.Spec.Model.Image, o.workers)
 	if err != nil {
 		return err
 	}

@@ -94,7 +94,7 @@ func (e *experiment) importCodebook(ctx context.Context, s *cli.Streams, path st
 		return err
 	}
 	defer v.Close()
-	m, err := tokenizer.New(e.config.Model, e.config.Quantizer, e.source.Vectors.Dim())
+	m, err := tokenizer.New(e.config.Spec, e.source.Vectors.Dim())
 	if err != nil {
 		return usage.Error{Err: err}
 	}

@@ -76,13 +76,13 @@ func runGrid(ctx context.Context, s *cli.Streams, o gridOptions) error {
 	if err != nil {
 		return err
 	}
-	if !b.Tokenizer.Config.Pictures() {
+	if !b.Tokenizer.Spec.Model.Pictures() {
 		return fmt.Errorf("%s is a tokenizer of vectors; grid draws pictures", o.bundle)
 	}
 	if err := checkLevels(b, o.levels, 0); err != nil {
 		return err
 	}
-	set, err := openPictures(ctx, s, o.input, b.Config.Model.Image, o.workers)
+	set, err := openPictures(ctx, s, o.input, b.Tokenizer.Spec.Model.Image, o.workers)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/gritvq/gritvq/artifact"
 	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/internal/output"
 
@@ -67,7 +68,9 @@ func openLearned(dir, backend string) (*learned, error) {
 	return &learned{b, r, dir}, err
 }
 
-func (l *learned) describe() string { return describeModel(l.bundle.Config, l.bundle.Manifest.Input) }
+func (l *learned) describe() string {
+	return describeModel(l.bundle.Tokenizer.Spec, l.bundle.Manifest.Input)
+}
 
 func (l *learned) vocab() []int { return l.bundle.Manifest.Layout.Vocab }
 
@@ -145,7 +148,7 @@ func (l *learned) course() ([]vqtrain.Record, error) {
 
 func (l *learned) meaning() string {
 	const alike = "Items that share codes should be alike. "
-	switch q := l.bundle.Config.Quantizer; {
+	switch q := l.bundle.Tokenizer.Spec.Quantizer; {
 	case q.Method == "lsh":
 		return alike + "Each code tells on which sides of random planes an item lies; none is coarser than another."
 	case q.Parts > 1:
@@ -180,7 +183,7 @@ func (n numbered) ranked(context.Context, *itemSource) (catalogue.Ranked, error)
 // store leaves no tokenizer behind that had no part in the IDs.
 func (n numbered) store(dir string) error {
 	own := filepath.Join(dir, idsTokenizer)
-	if state, err := bundle.StateOf(own); err != nil || state == bundle.Absent {
+	if state, err := bundle.Kind.State(own); err != nil || state == artifact.Absent {
 		return err
 	}
 	if err := bundle.Clear(own); err != nil {

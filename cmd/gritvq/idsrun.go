@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gritvq/gritvq/artifact"
 	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/engine"
@@ -210,11 +211,11 @@ func (o idsOptions) coder(ctx context.Context, s *cli.Streams, dir, vectors stri
 		return openLearned(o.tokenizer, o.backend)
 	}
 	own := filepath.Join(dir, idsTokenizer)
-	state, err := bundle.StateOf(own)
+	state, err := bundle.Kind.State(own)
 	if err != nil {
 		return nil, err
 	}
-	if state != bundle.Absent && !o.resume && !o.force {
+	if state != artifact.Absent && !o.resume && !o.force {
 		return nil, fmt.Errorf("%s holds an unfinished run; --resume continues it, --force starts over", dir)
 	}
 	if o.force && !o.resume {
@@ -223,7 +224,7 @@ func (o idsOptions) coder(ctx context.Context, s *cli.Streams, dir, vectors stri
 		if err := catalogue.Clear(dir); err != nil {
 			return nil, err
 		}
-		if state != bundle.Absent {
+		if state != artifact.Absent {
 			if err := bundle.Clear(own); err != nil {
 				return nil, err
 			}

@@ -94,7 +94,7 @@ func runInspect(s *cli.Streams, o inspectOptions) error {
 
 func inspect(b *bundle.Bundle) inspection {
 	m := b.Manifest
-	i := inspection{Model: describeModel(b.Config, m.Input), CreatedBy: m.CreatedBy, Data: m.Data, InputDim: m.Input, Tokens: b.Tokenizer.Tokens(), Layout: m.Layout, Metrics: m.Metrics,
+	i := inspection{Model: describeModel(b.Tokenizer.Spec, m.Input), CreatedBy: m.CreatedBy, Data: m.Data, InputDim: m.Input, Tokens: b.Tokenizer.Tokens(), Layout: m.Layout, Metrics: m.Metrics,
 		Fingerprint: fmt.Sprintf("sha256:%x", m.Fingerprint())}
 	for _, f := range m.Files {
 		if f.Name == bundle.ModelFile {
@@ -148,7 +148,7 @@ func usageOf(counts []int64) (utilization, perplexity float64) {
 // featureMap finds the W of a code position, if it has one.
 func featureMap(b *bundle.Bundle, position int) *weights.Array {
 	level := position % b.Manifest.Layout.Levels
-	if b.Config.Quantizer.Shared {
+	if b.Tokenizer.Spec.Quantizer.Shared {
 		level = 0
 	}
 	path := fmt.Sprintf("level%d/feature/w", level)

@@ -20,7 +20,7 @@ func (e *experiment) pictureReport(ctx context.Context, b *bundle.Bundle, result
 		return nil, err
 	}
 	m := b.Manifest
-	page := report.New("Training report: "+m.Data.Name, "Tokenizer: "+describeModel(e.config, m.Input))
+	page := report.New("Training report: "+m.Data.Name, "Tokenizer: "+describeModel(e.config.Spec, m.Input))
 	page.Facts(pictureFacts(m, result))
 	page.Section("Training", "The errors should fall and stay down; codes in use should stay near 100%.", pictureCharts(records)...)
 	page.Section("Codes", "A healthy codebook uses every code, and none of them for most of the pictures.", usageCharts(b)...)

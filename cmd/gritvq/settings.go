@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/gritvq/gritvq/internal/usage"
+	"github.com/gritvq/gritvq/tokenizer"
 
 	"github.com/spf13/pflag"
 
@@ -249,7 +250,7 @@ func join(widths []int) string {
 
 // describeModel says in a line what a configuration builds for items of input
 // numbers.
-func describeModel(c vqtrain.Config, input int) string {
+func describeModel(c tokenizer.Spec, input int) string {
 	q := c.Quantizer
 	text := fmt.Sprintf("%s, %d levels x %d codes", q.Method, q.Levels, q.Codes)
 	if q.Levels == 1 {

@@ -30,7 +30,7 @@ func (e *experiment) report(ctx context.Context, b *bundle.Bundle, result *outco
 		return nil, err
 	}
 	m := b.Manifest
-	page := report.New("Training report: "+m.Data.Name, "Tokenizer: "+describeModel(e.config, result.runtime.Tokenizer().Input))
+	page := report.New("Training report: "+m.Data.Name, "Tokenizer: "+describeModel(e.config.Spec, result.runtime.Tokenizer().Input))
 	page.Facts(trainFacts(m, result))
 	page.Section("Training", "The errors should fall and stay down; codes in use should stay near 100%.", trainCharts(records, e.config.Model.Standardize)...)
 	charts, err := e.codebookCharts(ctx, b, result)

@@ -7,8 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"time"
 
+	"github.com/gritvq/gritvq/artifact"
 	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/engine"
@@ -40,18 +40,18 @@ func runTrain(ctx context.Context, s *cli.Streams, o trainOptions) error {
 	if err := engine.UseWorkers(o.workers); err != nil {
 		return err
 	}
-	state, err := bundle.StateOf(o.output)
+	state, err := bundle.Kind.State(o.output)
 	if err != nil {
 		return err
 	}
 	e := &experiment{dir: o.output, resume: o.resume && !o.force}
 	switch {
-	case state == bundle.Finished && !o.force && !o.resume:
+	case state == artifact.Finished && !o.force && !o.resume:
 		return fmt.Errorf("%s holds a finished tokenizer; choose another directory, or --force to replace it", o.output)
-	case state == bundle.Unfinished && !o.resume && !o.force:
+	case state == artifact.Unfinished && !o.resume && !o.force:
 		return fmt.Errorf("%s holds an unfinished run; --resume continues it, --force starts over", o.output)
 	}
-	if state == bundle.Absent && !o.force {
+	if state == artifact.Absent && !o.force {
 		if err := output.RefuseForeign(o.output, "tokenizer", bundle.ConfigFile, bundle.ReportFile); err != nil {
 			return err
 		}
@@ -73,7 +73,7 @@ func runTrain(ctx context.Context, s *cli.Streams, o trainOptions) error {
 	source := e.source
 	e.config = c
 	defer source.Close()
-	if state == bundle.Finished && e.resume {
+	if state == artifact.Finished && e.resume {
 		return e.showFinished(s, o)
 	}
 	if _, err := c.Tokenizer(source.Input()); err != nil {
@@ -92,7 +92,7 @@ func runTrain(ctx context.Context, s *cli.Streams, o trainOptions) error {
 		return err
 	}
 	e.started = func(step int) {
-		s.Remark("training %s on %s of %s, %d held out", describeModel(c, source.Input()), report.Counted(source.Train.Len(), itemName(c)), o.input, source.Held.Len())
+		s.Remark("training %s on %s of %s, %d held out", describeModel(c.Spec, source.Input()), report.Counted(source.Train.Len(), itemName(c)), o.input, source.Held.Len())
 		if step > 0 {
 			s.Remark("continuing after step %d of %d", step, c.Train.Steps)
 		}
@@ -107,7 +107,7 @@ func runTrain(ctx context.Context, s *cli.Streams, o trainOptions) error {
 		return err
 	}
 	manifest := bundle.Manifest{
-		CreatedBy: version.CreatedBy(), Created: time.Now().UTC().Truncate(time.Second), Command: s.Command,
+		Head: artifact.Provenance(version.CreatedBy(), s.Command),
 		Data: bundle.Data{Name: dataset.Name(o.input), Fingerprint: e.fingerprint, Held: heldName(o.held), Rows: source.Len(),
 			TrainRows: source.Train.Len(), HeldRows: source.Held.Len(), Dropped: dropped},
 		Training: bundle.Training{Steps: c.Train.Steps, Resumed: result.firstStep, Seconds: result.duration.Seconds(), Backend: o.backend},
@@ -150,7 +150,7 @@ func claim(dir string, force bool) (discard func(), err error) {
 		if _, err := os.Stat(filepath.Join(dir, vqtrain.CheckpointFile)); err != nil {
 			_ = bundle.Clear(dir)
 		} else {
-			_ = bundle.Sweep(dir)
+			_ = bundle.Kind.Sweep(dir)
 		}
 		if missing != nil {
 			os.Remove(dir) // only if empty
@@ -159,7 +159,7 @@ func claim(dir string, force bool) (discard func(), err error) {
 	if force {
 		return discard, bundle.Clear(dir)
 	}
-	return discard, bundle.Sweep(dir)
+	return discard, bundle.Kind.Sweep(dir)
 }
 
 // entropyPictures bounds the training pictures from which the codes' order is
@@ -170,7 +170,10 @@ const entropyPictures = 5000
 func (e *experiment) store(ctx context.Context, manifest bundle.Manifest, result *outcome) error {
 	m := result.runtime.Tokenizer()
 	manifest.Input = m.Input
-	b := &bundle.Bundle{Manifest: manifest, Config: e.config, Tokenizer: m, Weights: result.weights, Codebooks: result.runtime.Codebooks()}
+	b := &bundle.Bundle{Manifest: manifest, Tokenizer: m, Weights: result.weights, Codebooks: result.runtime.Codebooks()}
+	if err := b.SetConfig(e.config); err != nil {
+		return err
+	}
 	for position := range b.Codebooks {
 		histogram := result.usage.Histogram(position)
 		counts := make([]int64, len(histogram))
@@ -179,14 +182,14 @@ func (e *experiment) store(ctx context.Context, manifest bundle.Manifest, result
 		}
 		b.Usage = append(b.Usage, counts)
 	}
-	if b.Tokenizer.Config.Pictures() {
+	if b.Tokenizer.Spec.Model.Pictures() {
 		var err error
 		if b.Entropy, err = picture.TrainEntropy(ctx, result.runtime, e.source.Images, e.source.Train.Head(entropyPictures), nil); err != nil {
 			return fmt.Errorf("learning which codes stand beside which: %w", err)
 		}
 	}
 	makePage := e.report
-	if b.Tokenizer.Config.Pictures() {
+	if b.Tokenizer.Spec.Model.Pictures() {
 		makePage = e.pictureReport
 	}
 	page, err := makePage(ctx, b, result)
@@ -208,9 +211,13 @@ func (e *experiment) showFinished(s *cli.Streams, o trainOptions) error {
 	if err != nil {
 		return err
 	}
+	c, err := vqtrain.ReadConfig(b.Config)
+	if err != nil {
+		return err
+	}
 	other := ""
 	switch {
-	case !reflect.DeepEqual(b.Config, e.config):
+	case !reflect.DeepEqual(c, e.config):
 		other = "settings"
 	case b.Manifest.Data.Fingerprint != e.fingerprint:
 		other = "data"

@@ -42,9 +42,9 @@ type cover struct {
 
 // cover lays windows over a picture of width x height pixels.
 func (e Encoder) cover(width, height int) (cover, error) {
-	c := cover{image: e.Runtime.Tokenizer().Config.Image}
+	c := cover{image: e.Runtime.Tokenizer().Spec.Model.Image}
 	switch {
-	case !e.Runtime.Tokenizer().Config.Pictures():
+	case !e.Runtime.Tokenizer().Spec.Model.Pictures():
 		return c, fmt.Errorf("this is a tokenizer of vectors, not of pictures")
 	case width < 1 || height < 1:
 		return c, fmt.Errorf("a picture of %d x %d pixels has nothing to encode", width, height)

@@ -58,7 +58,7 @@ func TestOneWindowIsExact(t *testing.T) {
 // no strips: every latent and every pixel is summed over all windows in float64.
 func reference(t *testing.T, r *tokenizer.Runtime, p *images.RGB) ([]uint32, []float64) {
 	t.Helper()
-	c := r.Tokenizer().Config.Image
+	c := r.Tokenizer().Spec.Model.Image
 	size, cell, window, dim := c.Size, c.Down(), c.Grid(), r.Tokenizer().Dim()
 	across, down := newAxis((p.Width+cell-1)/cell, window), newAxis((p.Height+cell-1)/cell, window)
 	positions := r.Positions(tokenizer.Options{})

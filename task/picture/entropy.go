@@ -17,16 +17,16 @@ import (
 // take the model to a bundle and back.
 func TrainEntropy(ctx context.Context, r *tokenizer.Runtime, set *images.Set, rows dataset.Selection, progress func(done, total int)) (*codes.Model, error) {
 	t := r.Tokenizer()
-	if !t.Config.Pictures() {
+	if !t.Spec.Model.Pictures() {
 		return nil, fmt.Errorf("this is a tokenizer of vectors, not of pictures")
 	}
 	vocab, err := Files{Tokenizer: t}.vocab(r.Positions(tokenizer.Options{}))
 	if err != nil {
 		return nil, err
 	}
-	side, cells := t.Config.Image.Grid(), t.Tokens()*len(vocab)
+	side, cells := t.Spec.Model.Image.Grid(), t.Tokens()*len(vocab)
 	var grids []codes.Grid
-	batch := max(1, windowPixels/(t.Config.Image.Size*t.Config.Image.Size))
+	batch := max(1, windowPixels/(t.Spec.Model.Image.Size*t.Spec.Model.Image.Size))
 	for start := 0; start < rows.Len(); start += batch {
 		end := min(start+batch, rows.Len())
 		var chosen []int
@@ -61,7 +61,7 @@ func TrainEntropy(ctx context.Context, r *tokenizer.Runtime, set *images.Set, ro
 // codedBits returns the bits that the codes [n, Tokens, positions] of pictures
 // of the trained size take in files, without their headers.
 func (f Files) codedBits(codes []uint32, n int) (int, error) {
-	c := f.Tokenizer.Config.Image
+	c := f.Tokenizer.Spec.Model.Image
 	g := Grid{Width: c.Size, Height: c.Size, GridWidth: c.Grid(), GridHeight: c.Grid()}
 	total := 0
 	for i := range n {

@@ -31,7 +31,7 @@ func Evaluate(ctx context.Context, r *tokenizer.Runtime, set *images.Set, rows d
 	if rows.Len() == 0 {
 		return s, nil, fmt.Errorf("there are no pictures to score in %s", set.Path())
 	}
-	seen, err := newPerception(o.Backend, networks, r.Tokenizer().Config.Image.Size, rows.Len())
+	seen, err := newPerception(o.Backend, networks, r.Tokenizer().Spec.Model.Image.Size, rows.Len())
 	if err != nil {
 		return s, nil, err
 	}
@@ -68,7 +68,7 @@ func Evaluate(ctx context.Context, r *tokenizer.Runtime, set *images.Set, rows d
 	if o.Progress != nil && done < rows.Len() {
 		o.Progress(rows.Len(), rows.Len())
 	}
-	if size := r.Tokenizer().Config.Image.Size; o.Entropy != nil {
+	if size := r.Tokenizer().Spec.Model.Image.Size; o.Entropy != nil {
 		s.CodedBitsPerPixel = float64(bits) / float64(s.Images*size*size)
 	}
 	if err := seen.score(ctx, &s); err != nil {

@@ -42,7 +42,7 @@ func (f Files) encode(w io.Writer, g Grid) (codes.Bits, error) {
 		model = nil // leading levels of several parts are not the model's leading positions
 	}
 	p := codes.Picture{
-		Width: g.Width, Height: g.Height, Factor: f.Tokenizer.Config.Image.Down(),
+		Width: g.Width, Height: g.Height, Factor: f.Tokenizer.Spec.Model.Image.Down(),
 		Vocab: vocab, Codes: g.Codes, Fingerprint: f.Fingerprint,
 	}
 	return codes.Encode(w, p, model)
@@ -61,7 +61,7 @@ func (f Files) Read(path string) (Grid, error) {
 		return Grid{}, fmt.Errorf("cannot read %s: %w", path, err)
 	}
 	vocab, err := f.vocab(len(p.Vocab))
-	if cell := f.Tokenizer.Config.Image.Down(); err != nil || !slices.Equal(vocab, p.Vocab) || p.Factor != cell {
+	if cell := f.Tokenizer.Spec.Model.Image.Down(); err != nil || !slices.Equal(vocab, p.Vocab) || p.Factor != cell {
 		return Grid{}, fmt.Errorf("cannot read %s: its cells of %d pixels with %v codes are not this tokenizer's; use the one that encoded it", path, p.Factor, p.Vocab)
 	}
 	return Grid{Width: p.Width, Height: p.Height, GridWidth: p.GridWidth(), GridHeight: p.GridHeight(), Codes: p.Codes}, nil

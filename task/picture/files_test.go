@@ -21,7 +21,7 @@ import (
 // entropy learns the codes of built-in pictures.
 func entropy(tb testing.TB, r *tokenizer.Runtime, n int) *codes.Model {
 	tb.Helper()
-	m, err := TrainEntropy(tb.Context(), r, scenes(tb, n, r.Tokenizer().Config.Image.Size), dataset.All(n), nil)
+	m, err := TrainEntropy(tb.Context(), r, scenes(tb, n, r.Tokenizer().Spec.Model.Image.Size), dataset.All(n), nil)
 	if err != nil {
 		tb.Fatal(err)
 	}

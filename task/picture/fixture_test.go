@@ -40,7 +40,7 @@ func startUntrained(ctx context.Context, engine compute.Backend, size int, width
 	q.Codes, q.Levels, q.Parts, q.Start.From = 24, levels, parts, "data"
 	c := tokenizer.Default()
 	c.Dim, c.Image = 4, tokenizer.Image{Size: size, Widths: widths, Blocks: 1, Up: "nearest", Precision: "f32"}
-	t, err := tokenizer.New(c, q, c.Image.Input())
+	t, err := tokenizer.New(tokenizer.Spec{Model: c, Quantizer: q}, c.Image.Input())
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ func Take(ctx context.Context, r *tokenizer.Runtime, set *images.Set, rows datas
 		return nil, err
 	}
 	s := &Sample{Colours: colours}
-	c := r.Tokenizer().Config.Image
+	c := r.Tokenizer().Spec.Model.Image
 	_, _, err = r.EvaluatePictures(ctx, set, rows, o, func(p tokenizer.Pair) error {
 		s.add(p, c)
 		return nil

@@ -6,6 +6,7 @@ package vqtrain
 import (
 	"fmt"
 
+	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/optim"
 	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/vq"
@@ -14,10 +15,9 @@ import (
 
 // Config is a whole experiment: what is trained, and how.
 type Config struct {
-	Seed      uint64           `yaml:"seed" doc:"Decides initial weights, the split and the order of the data."`
-	Model     tokenizer.Config `yaml:"model" doc:"The network around the quantizer."`
-	Quantizer vq.Config        `yaml:"quantizer" doc:"The quantizer."`
-	Train     Train            `yaml:"train" doc:"The training run."`
+	Seed           uint64 `yaml:"seed" doc:"Decides initial weights, the split and the order of the data."`
+	tokenizer.Spec `yaml:",inline"`
+	Train          Train `yaml:"train" doc:"The training run."`
 }
 
 // Train configures the run.
@@ -52,7 +52,7 @@ type Rates struct {
 // Default returns the default preset for a method: the settings that were
 // measured to win on real data.
 func Default(method string) (Config, error) {
-	q, err := vq.Defaults(method)
+	spec, err := tokenizer.DefaultSpec(method)
 	if err != nil {
 		return Config{}, err
 	}
@@ -60,14 +60,13 @@ func Default(method string) (Config, error) {
 	if method == "simvq" {
 		rates.Feature = 10 // all its codes move through W alone
 	}
-	network, steps := tokenizer.Default(), 3000
+	steps := 3000
 	if vq.Classical(method) {
-		network.Dim, network.Hidden, steps = 0, nil, 25
+		steps = 25
 	}
 	return Config{
-		Seed:      1,
-		Model:     network,
-		Quantizer: q,
+		Seed: 1,
+		Spec: spec,
 		Train: Train{
 			Steps: steps, Batch: 1024, Accumulate: 1, Split: 0.9,
 			Optimizer: optim.Optimizer{Name: "adamw", Rate: 1e-3, WeightDecay: 0.3, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Momentum: 0.9, Accumulator: 0.1},
@@ -153,9 +152,26 @@ func Preset(name, method string) (Config, error) {
 	return Config{}, fmt.Errorf("unknown preset %q, use default or paper", name)
 }
 
+// ReadConfig reads a stored configuration, as YAML or as JSON (which is YAML
+// too). Keys that were added since keep the defaults of the method.
+func ReadConfig(document []byte) (Config, error) {
+	spec, err := tokenizer.ReadSpec(document)
+	if err != nil {
+		return Config{}, err
+	}
+	c, err := Default(spec.Quantizer.Method)
+	if err != nil {
+		return c, err
+	}
+	if err := config.Decode(document, &c); err != nil {
+		return c, err
+	}
+	return c, c.Validate()
+}
+
 // Tokenizer composes the tokenizer of the experiment for items of input numbers.
 func (c Config) Tokenizer(input int) (*tokenizer.Tokenizer, error) {
-	m, err := tokenizer.New(c.Model, c.Quantizer, input)
+	m, err := tokenizer.New(c.Spec, input)
 	if err == nil && vq.Classical(c.Quantizer.Method) && !m.Identity() {
 		err = fmt.Errorf("model: %s is fitted to the vectors themselves, without a network; use --hidden none --dim 0", c.Quantizer.Method)
 	}

@@ -2,6 +2,7 @@ package vqtrain
 
 import (
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -105,5 +106,27 @@ func TestValidateNamesTheSetting(t *testing.T) {
 	}
 	if _, err := Preset("fast", "grit"); err == nil || !strings.Contains(err.Error(), "fast") {
 		t.Errorf("unknown preset: %v", err)
+	}
+}
+
+func TestReadConfig(t *testing.T) {
+	want, err := Default("ema")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want.Seed, want.Model.Dim, want.Train.Steps = 9, 7, 3
+	c, err := ReadConfig([]byte("seed: 9\nmodel: {dim: 7}\nquantizer: {method: ema}\ntrain: {steps: 3}\n"))
+	if err != nil || !reflect.DeepEqual(c, want) {
+		t.Errorf("got %+v, %v", c, err)
+	}
+	for document, want := range map[string]string{
+		"quantizer: {method: none}":                       "unknown method",
+		"quantizer: {method: ema}\ntrain: {stesp: 5}":     `did you mean "train.steps"`,
+		"quantizer: {method: ema}\ntrain: {steps: 0}":     "train.steps",
+		"quantizer: {method: ema}\nmodel: {hidden: [-1]}": "model.hidden",
+	} {
+		if _, err := ReadConfig([]byte(document)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q gave %v, want %q", document, err, want)
+		}
 	}
 }

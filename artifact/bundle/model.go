@@ -1,0 +1,101 @@
+package bundle
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/gritvq/gritvq/codes"
+	"github.com/gritvq/gritvq/safetensors"
+	"github.com/gritvq/gritvq/weights"
+)
+
+// The prefixes of the tensors in the model file.
+const (
+	weightsPrefix  = "weights/"
+	codebookPrefix = "codebook/"
+	usagePrefix    = "usage/"
+	entropyPrefix  = "entropy/"
+)
+
+// writeModel writes the model file.
+func (b *Bundle) writeModel(path string) error {
+	return safetensors.Write(path, b.tensors(), map[string]string{"format": "pt"})
+}
+
+// tensors lists the content of the model file.
+func (b *Bundle) tensors() []safetensors.Tensor {
+	var list []safetensors.Tensor
+	for _, p := range b.Weights.Paths() {
+		list = append(list, safetensors.FromFloat32(weightsPrefix+p, b.Weights[p].Shape, b.Weights[p].Data))
+	}
+	for i, book := range b.Codebooks {
+		list = append(list, safetensors.FromFloat32(fmt.Sprintf("%s%d", codebookPrefix, i), book.Shape, book.Data))
+	}
+	for i, counts := range b.Usage {
+		list = append(list, safetensors.FromInt64(fmt.Sprintf("%s%d", usagePrefix, i), []int{len(counts)}, counts))
+	}
+	if b.Entropy != nil {
+		for _, t := range b.Entropy.Tensors() {
+			t.Name = entropyPrefix + t.Name
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// readModel fills in the arrays of b.Tokenizer and checks them.
+func (b *Bundle) readModel(path string) error {
+	file, err := safetensors.Read(path)
+	if err != nil {
+		return err
+	}
+	positions := b.Tokenizer.Quantizer.Layout().Positions()
+	b.Weights = weights.Set{}
+	b.Codebooks, b.Usage = make([]*weights.Array, positions), make([][]int64, positions)
+	var entropy []safetensors.Tensor
+	for _, t := range file.Tensors {
+		if name, ok := strings.CutPrefix(t.Name, entropyPrefix); ok {
+			t.Name = name
+			entropy = append(entropy, t)
+		} else if err := b.take(t); err != nil {
+			return err
+		}
+	}
+	if entropy != nil {
+		if b.Entropy, err = codes.NewModel(entropy); err != nil {
+			return fmt.Errorf("its model of codes: %w", err)
+		}
+	}
+	return b.check()
+}
+
+// take stores a tensor of the model file in its place.
+func (b *Bundle) take(t safetensors.Tensor) (err error) {
+	prefix, rest, _ := strings.Cut(t.Name, "/")
+	prefix += "/"
+	position := 0
+	if prefix == codebookPrefix || prefix == usagePrefix {
+		if position, err = strconv.Atoi(rest); err != nil || position < 0 || position >= len(b.Codebooks) {
+			return fmt.Errorf("%s holds %q, the tokenizer has %d code positions", ModelFile, t.Name, len(b.Codebooks))
+		}
+	}
+	if prefix == usagePrefix {
+		b.Usage[position], err = t.Int64()
+		return err
+	}
+	values, err := t.Float32()
+	if err != nil {
+		return err
+	}
+	array := &weights.Array{Shape: t.Shape, Data: values}
+	switch prefix {
+	case codebookPrefix:
+		b.Codebooks[position] = array
+	case weightsPrefix:
+		b.Weights[rest] = array
+	default:
+		return fmt.Errorf("%s holds %q, which no bundle of schema %d has", ModelFile, t.Name, Kind.Schema)
+	}
+	return nil
+}

@@ -1,0 +1,89 @@
+package tokenizer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gritvq/gritvq/config"
+	"github.com/gritvq/gritvq/nn"
+	"github.com/gritvq/gritvq/vq"
+	"go.yaml.in/yaml/v3"
+)
+
+// Spec describes a tokenizer: all that encoding and decoding need to know beside
+// the weights.
+type Spec struct {
+	Model     Config    `yaml:"model" doc:"The network around the quantizer."`
+	Quantizer vq.Config `yaml:"quantizer" doc:"The quantizer."`
+}
+
+// DefaultSpec returns the defaults of a method. Classical methods quantize the
+// vectors themselves.
+func DefaultSpec(method string) (Spec, error) {
+	q, err := vq.Defaults(method)
+	s := Spec{Model: Default(), Quantizer: q}
+	if vq.Classical(method) {
+		s.Model.Dim, s.Model.Hidden = 0, nil
+	}
+	return s, err
+}
+
+// ReadSpec reads the model and the quantizer from a stored configuration, as YAML
+// or as JSON (which is YAML too); other sections are skipped. Keys that were
+// added since keep the defaults of the method.
+func ReadSpec(document []byte) (Spec, error) {
+	var stored struct {
+		Quantizer struct {
+			Method string `yaml:"method"`
+		} `yaml:"quantizer"`
+	}
+	if err := yaml.Unmarshal(document, &stored); err != nil {
+		return Spec{}, fmt.Errorf("the configuration cannot be read: %w", err)
+	}
+	s, err := DefaultSpec(stored.Quantizer.Method)
+	if err != nil {
+		return s, err
+	}
+	return s, config.DecodePart(document, &s)
+}
+
+// Config describes the network around the quantizer.
+type Config struct {
+	Dim         int    `yaml:"dim" doc:"Dimension of the latents (0: that of the input)."`
+	Hidden      []int  `yaml:"hidden" doc:"Vectors: widths of the encoder's hidden layers; the decoder mirrors them. Empty with dim 0 quantizes the vectors themselves."`
+	Activation  string `yaml:"activation" enum:"relu|gelu|silu" doc:"Vectors: between layers."`
+	Standardize string `yaml:"standardize" enum:"none|scale|feature" doc:"Vectors: scale subtracts the mean and divides by one scale (keeps distances); feature divides every dimension by its own; none."`
+	Image       Image  `yaml:"image" doc:"Pictures: the convolutional network, in place of hidden, activation and standardize."`
+}
+
+// Default is TIGER's shape: 512-256-128 to 32 dimensions.
+func Default() Config {
+	return Config{Dim: 32, Hidden: []int{512, 256, 128}, Activation: "relu", Standardize: "scale", Image: Image{Up: "transposed", Precision: "f32"}}
+}
+
+// Validate reports the first setting that cannot work.
+func (c Config) Validate() error {
+	if c.Dim < 0 {
+		return fmt.Errorf("model.dim: %d must not be negative", c.Dim)
+	}
+	if c.Pictures() {
+		if c.Dim == 0 {
+			return fmt.Errorf("model.dim: a tokenizer of pictures needs a latent dimension, such as 64")
+		}
+		return c.Image.validate()
+	}
+	for _, w := range c.Hidden {
+		if w < 1 {
+			return fmt.Errorf("model.hidden: width %d must be at least 1", w)
+		}
+	}
+	if !slices.Contains(nn.Activations, c.Activation) {
+		return fmt.Errorf("model.activation: unknown function %q, use one of %s", c.Activation, strings.Join(nn.Activations, ", "))
+	}
+	switch c.Standardize {
+	case "none", "scale", "feature":
+		return nil
+	}
+	return fmt.Errorf("model.standardize: unknown value %q, use none, scale or feature", c.Standardize)
+}

@@ -6,29 +6,80 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/gritvq/gritvq/weights"
 
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
+// rules holds every update rule. Each lives in a file of its own.
+var rules = []rule{adam, adamw, adagrad, sgd}
+
+// rule is a way to turn gradients into steps.
+type rule struct {
+	name string
+	// slots lists the state that is kept beside each parameter.
+	slots func(o Optimizer) []Slot
+	// update returns the new value of a parameter and of its state, in the order
+	// of the slots.
+	update func(o Optimizer, s step) (value *Node, state []*Node)
+	// decoupled says that update applies the weight decay itself; otherwise the
+	// decay joins the gradient.
+	decoupled bool
+	// divides says that epsilon keeps update from dividing by zero.
+	divides bool
+}
+
+// step is what a rule updates one parameter with.
+type step struct {
+	Pace
+	value, gradient *Node
+	state           []*Node // by slot
+	rate            *Node   // of this parameter; 0 for a skipped step
+	decay           float64 // of decoupled rules
+}
+
 // Optimizer names the update rule.
 type Optimizer struct {
-	Name        string  `yaml:"name" enum:"adam|adamw|adagrad|sgd" doc:"Update rule."`
+	Name        string  `yaml:"name" doc:"Update rule."`
 	Rate        float64 `yaml:"rate" doc:"Learning rate of the network."`
 	Beta1       float64 `yaml:"beta1" doc:"Adam: decay of the mean gradient."`
 	Beta2       float64 `yaml:"beta2" doc:"Adam: decay of the mean squared gradient."`
 	Epsilon     float64 `yaml:"epsilon" doc:"Added to the denominator."`
 	Momentum    float64 `yaml:"momentum" doc:"SGD."`
 	WeightDecay float64 `yaml:"weight_decay" doc:"Decay of the network's weights (decoupled for adamw, added to the gradient otherwise)."`
-	MixerDecay  float64 `yaml:"mixer_decay" doc:"The same for the mixer M."`
 	Accumulator float64 `yaml:"accumulator" doc:"Adagrad: initial squared gradient."`
+}
+
+// Enums lists the update rules for configuration files.
+func (Optimizer) Enums() map[string][]string { return map[string][]string{"name": Names()} }
+
+// ObsoleteKeys lists keys of earlier versions: only tokenizers have a mixer.
+func (Optimizer) ObsoleteKeys() []string { return []string{"mixer_decay"} }
+
+// Names lists the update rules.
+func Names() []string {
+	names := make([]string, len(rules))
+	for i, r := range rules {
+		names[i] = r.name
+	}
+	return names
+}
+
+// rule returns the rule of that name; there is one after Validate.
+func (o Optimizer) rule() rule {
+	i := slices.IndexFunc(rules, func(r rule) bool { return r.name == o.Name })
+	if i < 0 {
+		panic(fmt.Errorf("unknown optimizer %q", o.Name))
+	}
+	return rules[i]
 }
 
 // Validate reports the first setting that cannot work.
 func (o Optimizer) Validate() error {
-	if !slices.Contains([]string{"adam", "adamw", "adagrad", "sgd"}, o.Name) {
-		return fmt.Errorf("optimizer.name: unknown optimizer %q, use adam, adamw, adagrad or sgd", o.Name)
+	if !slices.Contains(Names(), o.Name) {
+		return fmt.Errorf("optimizer.name: unknown optimizer %q, use one of %s", o.Name, strings.Join(Names(), ", "))
 	}
 	if !(o.Rate > 0) || math.IsInf(o.Rate, 0) {
 		return fmt.Errorf("optimizer.rate: %g must be positive", o.Rate)
@@ -36,123 +87,86 @@ func (o Optimizer) Validate() error {
 	if o.Beta1 < 0 || o.Beta1 >= 1 || o.Beta2 < 0 || o.Beta2 >= 1 || o.Momentum < 0 || o.Momentum >= 1 {
 		return fmt.Errorf("optimizer: beta1, beta2 and momentum must be at least 0 and below 1")
 	}
-	if o.Epsilon < 0 || (o.Epsilon == 0 && o.Name != "sgd") {
+	if o.Epsilon < 0 || (o.Epsilon == 0 && o.rule().divides) {
 		return fmt.Errorf("optimizer.epsilon: %g must be positive, or parameters without a gradient divide by zero", o.Epsilon)
 	}
 	return nil
 }
 
-// Optimizer state lives beside the model: "optimizer/first/<path>" is the mean
-// gradient (Adam) or velocity (SGD), "optimizer/second/<path>" the squared
-// gradient (Adam, Adagrad).
+// Slot is state that an optimizer keeps for every parameter.
+type Slot struct {
+	Prefix string  // the state of parameter p has the path Prefix/p
+	Start  float32 // initial value
+}
+
+// Prefix is that of all optimizer state.
+const Prefix = "optimizer"
+
+// The mean gradient (Adam) or velocity (SGD), and the squared gradient (Adam,
+// Adagrad).
 const (
-	firstMoment  = "optimizer/first"
-	secondMoment = "optimizer/second"
+	firstMoment  = Prefix + "/first"
+	secondMoment = Prefix + "/second"
 )
 
-// Slots lists which state an optimizer keeps.
-func (o Optimizer) Slots() []string {
-	switch o.Name {
-	case "adam", "adamw":
-		return []string{firstMoment, secondMoment}
-	case "adagrad":
-		return []string{secondMoment}
-	}
-	if o.Momentum > 0 {
-		return []string{firstMoment}
-	}
-	return nil
-}
+// Slots lists the state of the update rule.
+func (o Optimizer) Slots() []Slot { return o.rule().slots(o) }
 
 // Init returns the state for the given parameters.
 func (o Optimizer) Init(parameters weights.Set) weights.Set {
 	set := weights.Set{}
 	for _, slot := range o.Slots() {
-		start := float32(0)
-		if o.Name == "adagrad" {
-			start = float32(o.Accumulator)
-		}
 		for p, a := range parameters {
-			set[slot+"/"+p] = weights.Full(start, a.Shape...)
+			set[slot.Prefix+"/"+p] = weights.Full(slot.Start, a.Shape...)
 		}
 	}
 	return set
 }
 
-// decay is the weight decay of a group: codes, W and radius scalars have none,
-// because shrinking them moves codes away from their latents.
-func (o Optimizer) decay(g weights.Group) float64 {
-	switch g {
-	case weights.Network:
-		return o.WeightDecay
-	case weights.Mixer:
-		return o.MixerDecay
-	}
-	return 0
-}
-
-// Pace is what changes from step to step; all scalars. A skipped step has
-// keep = 0, and then every update below returns its input exactly.
+// Pace is what changes from step to step; all nodes are scalars. A skipped step
+// has Keep = 0, and then every update returns its input exactly.
 type Pace struct {
 	Keep        *Node                   // 1, or 0 to skip
 	Scale       *Node                   // of the gradient, for clipping
 	Rate        map[weights.Group]*Node // learning rates
 	Correction1 *Node                   // 1 - β₁^t
 	Correction2 *Node                   // 1 - β₂^t
+	// Decay is the weight decay of groups other than the network. Codes, feature
+	// maps and radius scalars have none, because shrinking them moves codes away
+	// from their latents.
+	Decay map[weights.Group]float64
 	// Stride is a parameter's share of its group's rate; nil means 1 for all.
-	Stride func(path string) float64
+	Stride func(path string, dims []int) float64
 }
 
 // Update returns the new value of a parameter and of its state, by path. The
 // gradient must be finite. Clipping and skipping are folded into the scalar
 // coefficients, so that no extra pass over the parameters is needed.
 func (o Optimizer) Update(v weights.Vars, path string, gradient *Node, p Pace) map[string]*Node {
-	group := weights.GroupOf(path)
-	value := v.Get(path)
-	rate := Mul(p.Rate[group], p.Keep)
+	r, group := o.rule(), weights.GroupOf(path)
+	s := step{Pace: p, value: v.Get(path), gradient: gradient, rate: Mul(p.Rate[group], p.Keep), decay: p.Decay[group]}
+	if group == weights.Network {
+		s.decay = o.WeightDecay
+	}
 	if p.Stride != nil {
-		rate = MulScalar(rate, p.Stride(path))
+		s.rate = MulScalar(s.rate, p.Stride(path, s.value.Shape().Dimensions))
 	}
-	if decay := o.decay(group); decay > 0 && o.Name != "adamw" {
+	if s.decay > 0 && !r.decoupled {
 		// Added before scaling: decay joins the gradient unclipped.
-		gradient = Add(Mul(gradient, p.Scale), MulScalar(value, decay))
-		p.Scale = OnesLike(p.Scale)
+		s.gradient = Add(Mul(gradient, p.Scale), MulScalar(s.value, s.decay))
+		s.Scale, s.decay = OnesLike(p.Scale), 0
 	}
-	next := map[string]*Node{}
-	switch o.Name {
-	case "adam", "adamw":
-		first, second := v.Get(firstMoment+"/"+path), v.Get(secondMoment+"/"+path)
-		first = Add(Mul(first, o.mix(p, o.Beta1)), Mul(gradient, Mul(p.Keep, MulScalar(p.Scale, 1-o.Beta1))))
-		second = Add(Mul(second, o.mix(p, o.Beta2)), Mul(Square(gradient), Mul(p.Keep, MulScalar(Square(p.Scale), 1-o.Beta2))))
-		step := Div(rate, p.Correction1)
-		root := AddScalar(Sqrt(Div(second, p.Correction2)), o.Epsilon)
-		change := Mul(Div(first, root), step)
-		if decay := o.decay(group); decay > 0 && o.Name == "adamw" {
-			change = Add(change, Mul(value, MulScalar(rate, decay)))
-		}
-		next[firstMoment+"/"+path], next[secondMoment+"/"+path] = first, second
-		next[path] = Sub(value, change)
-	case "adagrad":
-		second := v.Get(secondMoment + "/" + path)
-		second = Add(second, Mul(Square(gradient), Mul(p.Keep, Square(p.Scale))))
-		next[secondMoment+"/"+path] = second
-		next[path] = Sub(value, Mul(Div(gradient, AddScalar(Sqrt(second), o.Epsilon)), Mul(rate, p.Scale)))
-	case "sgd":
-		if o.Momentum > 0 {
-			velocity := v.Get(firstMoment + "/" + path)
-			velocity = Add(Mul(velocity, o.mix(p, o.Momentum)), Mul(gradient, Mul(p.Keep, p.Scale)))
-			next[firstMoment+"/"+path] = velocity
-			next[path] = Sub(value, Mul(velocity, rate))
-			break
-		}
-		next[path] = Sub(value, Mul(gradient, Mul(rate, p.Scale)))
-	default:
-		panic(fmt.Errorf("unknown optimizer %q", o.Name))
+	slots := r.slots(o)
+	for _, slot := range slots {
+		s.state = append(s.state, v.Get(slot.Prefix+"/"+path))
+	}
+	value, state := r.update(o, s)
+	next := map[string]*Node{path: value}
+	for i, slot := range slots {
+		next[slot.Prefix+"/"+path] = state[i]
 	}
 	return next
 }
 
-// mix is decay when the step is kept and 1 when it is skipped.
-func (o Optimizer) mix(p Pace, decay float64) *Node {
-	return AddScalar(MulScalar(p.Keep, decay-1), 1)
-}
+// forget is decay when the step is kept and 1 when it is skipped.
+func (p Pace) forget(decay float64) *Node { return AddScalar(MulScalar(p.Keep, decay-1), 1) }

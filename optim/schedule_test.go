@@ -54,3 +54,25 @@ func TestValidate(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestSchedules(t *testing.T) {
+	near := func(kind string, warmup int, floor float64, step, steps int, want float64) {
+		t.Helper()
+		if got := (Schedule{Kind: kind, Warmup: warmup, Floor: floor}).At(step, steps); math.Abs(got-want) > 1e-12 {
+			t.Errorf("%s, warm-up %d: step %d of %d has share %v, want %v", kind, warmup, step, steps, got, want)
+		}
+	}
+	for _, kind := range []string{"constant", "cosine", "inverse-sqrt"} {
+		near(kind, 10, 0, 0, 100, 0.1)
+		near(kind, 10, 0, 9, 100, 1)
+	}
+	near("constant", 0, 0, 99, 100, 1)
+	near("cosine", 0, 0, 0, 100, 1)
+	near("cosine", 0, 0, 50, 100, 0.5)
+	near("cosine", 0, 0, 100, 100, 0)
+	near("cosine", 20, 0, 60, 100, 0.5)
+	near("cosine", 0, 0.2, 50, 100, 0.6)
+	near("cosine", 0, 0.2, 500, 100, 0.2)
+	near("inverse-sqrt", 0, 0, 24, 100, 0.2)
+	near("inverse-sqrt", 16, 0, 63, 100, 0.5)
+}

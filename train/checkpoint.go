@@ -17,9 +17,6 @@ const (
 	LogFile        = "log.jsonl"
 )
 
-// checkpointsKept are the newest and, in case it is damaged, the one before.
-const checkpointsKept = 2
-
 // IsLog says whether a file is the log of a run, be it of one that has not come
 // to its first record.
 func IsLog(path string) bool {
@@ -50,14 +47,14 @@ func (t *trainer) save() error {
 	if err != nil {
 		return err
 	}
-	return checkpoint.Save(t.options.Dir, checkpointsKept, checkpoint.Content{State: s, Variables: set, Best: t.best})
+	return checkpoint.Save(t.options.Dir, t.config.Keep, checkpoint.Content{State: s, Variables: set, Best: t.best})
 }
 
 // restore continues from the directory's newest checkpoint that can be read; it
 // reports whether there was one.
 func (t *trainer) restore() (bool, error) {
 	var s state
-	c, path, damaged, err := checkpoint.Load(t.options.Dir, checkpointsKept, &s)
+	c, path, damaged, err := checkpoint.Load(t.options.Dir, t.config.Keep, &s)
 	if err != nil || c == nil {
 		return false, err
 	}

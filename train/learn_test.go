@@ -50,8 +50,9 @@ func regression(poison int64) Problem {
 }
 
 func settings() Config {
-	return Config{Seed: 1, Steps: 120, Batch: 16, Optimizer: optim.Optimizer{Name: "adam", Rate: 0.2, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8},
-		Schedule: optim.Schedule{Kind: "cosine", Warmup: 5}, ClipNorm: 10, Average: 0.9, Evaluate: 20, Log: 10, Checkpoint: 13}
+	return Config{Seed: 1, Optimizer: optim.Optimizer{Name: "adam", Rate: 0.2, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8},
+		Loop: Loop{Steps: 120, Batch: 16, Schedule: optim.Schedule{Kind: "cosine", Warmup: 5}, ClipNorm: 10, Average: 0.9,
+			Evaluate: 20, Best: true, Log: 10, Checkpoint: 13, Keep: 2}}
 }
 
 func TestRunLearns(t *testing.T) {

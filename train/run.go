@@ -198,7 +198,11 @@ func (t *trainer) pack(first weights.Set) {
 			trained[p] = a
 		}
 	}
-	t.bank.Pack(packedPath, trained, append(t.config.Optimizer.Slots(), averagePrefix)...)
+	var slots []string
+	for _, slot := range t.config.Optimizer.Slots() {
+		slots = append(slots, slot.Prefix)
+	}
+	t.bank.Pack(packedPath, trained, append(slots, averagePrefix)...)
 }
 
 func (t *trainer) compile() (err error) {
@@ -299,7 +303,10 @@ func (t *trainer) evaluate(ctx context.Context, r *Record) error {
 	}
 	r.Scores = all
 	if score > t.state.Best {
-		t.state.Best, t.state.BestStep, t.state.Stale, t.best = score, t.state.Step, 0, set
+		t.state.Best, t.state.BestStep, t.state.Stale = score, t.state.Step, 0
+		if t.config.Best {
+			t.best = set
+		}
 		return nil
 	}
 	t.state.Stale++

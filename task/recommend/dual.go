@@ -28,9 +28,12 @@ func DefaultDual() Dual {
 	return Dual{
 		Model: twotower.Default(), ValidationUsers: 0,
 		Train: train.Config{
-			Seed: 1, Steps: 20000, Batch: 512, ClipNorm: 1, Evaluate: 1000, Patience: 5, Log: 100, Checkpoint: 500,
+			Seed: 1,
+			Loop: train.Loop{
+				Steps: 20000, Batch: 512, ClipNorm: 1, Evaluate: 1000, Patience: 5, Log: 100, Checkpoint: 500,
+				Best: true, Keep: 2, Schedule: optim.Schedule{Kind: "cosine", Warmup: 2000},
+			},
 			Optimizer: optim.Optimizer{Name: "adamw", Rate: 1e-3, WeightDecay: 1e-4, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8},
-			Schedule:  optim.Schedule{Kind: "cosine", Warmup: 2000},
 		},
 	}
 }

@@ -27,9 +27,12 @@ func DefaultGenerative() Generative {
 	return Generative{
 		Model: seqrec.Default(), ValidationUsers: 2000, Beam: 20,
 		Train: train.Config{
-			Seed: 1, Steps: 20000, Batch: 256, ClipNorm: 1, Evaluate: 1000, Patience: 5, Log: 100, Checkpoint: 500,
+			Seed: 1,
+			Loop: train.Loop{
+				Steps: 20000, Batch: 256, ClipNorm: 1, Evaluate: 1000, Patience: 5, Log: 100, Checkpoint: 500,
+				Best: true, Keep: 2, Schedule: optim.Schedule{Kind: "inverse-sqrt", Warmup: 1000},
+			},
 			Optimizer: optim.Optimizer{Name: "adamw", Rate: 1e-3, WeightDecay: 0.01, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8},
-			Schedule:  optim.Schedule{Kind: "inverse-sqrt", Warmup: 1000},
 		},
 	}
 }

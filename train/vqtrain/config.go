@@ -1,6 +1,6 @@
-// Package fit trains tokenizers: the step and its optimizers, schedules, cached
-// codebooks, dead-code resets, running averages, monitoring, safeguards, and
-// checkpoints that make a killed run continue as if it had not been.
+// Package vqtrain adds to package train what tokenizers need: warm-up and start of
+// codes, cached codebooks, dead-code resets, running averages, monitoring and the
+// perceptual loss.
 package vqtrain
 
 import (
@@ -9,6 +9,7 @@ import (
 	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/optim"
 	"github.com/gritvq/gritvq/tokenizer"
+	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
 )
@@ -22,23 +23,28 @@ type Config struct {
 
 // Train configures the run.
 type Train struct {
-	Steps      int             `yaml:"steps" doc:"Training steps; of classical methods, iterations of each k-means."`
-	Batch      int             `yaml:"batch" doc:"Vectors or pictures a step."`
-	Accumulate int             `yaml:"accumulate" doc:"Parts in which a batch is taken, one after another, so that large ones fit into memory."`
-	Perceptual float64         `yaml:"perceptual" doc:"Pictures: weight of the l1 distance in a perceptual network's features (0: none)."`
-	Split      float64         `yaml:"split" doc:"Share of the rows trained on; the rest is held out (ignored when a held-out file is given)."`
-	Optimizer  optim.Optimizer `yaml:"optimizer" doc:"How gradients become steps."`
-	Rates      Rates           `yaml:"rates" doc:"Learning rates of the parameter groups, as multiples of optimizer.rate."`
-	Schedule   optim.Schedule  `yaml:"schedule" doc:"The learning rate over time."`
-	ClipNorm   float64         `yaml:"clip_norm" doc:"Bound on the global norm of the gradient (0: none)."`
-	Average    float64         `yaml:"average" doc:"Decay of the weight average used for evaluation and export (0: none)."`
-	Evaluate   int             `yaml:"evaluate" doc:"Steps between evaluations on held-out rows (0: only at the end)."`
-	HeldRows   int             `yaml:"held_rows" doc:"Held-out rows scored during training."`
-	Patience   int             `yaml:"patience" doc:"Stop after this many evaluations without improvement and keep the best weights (0: never)."`
-	Log        int             `yaml:"log" doc:"Steps between records of log.jsonl."`
-	Checkpoint int             `yaml:"checkpoint" doc:"Steps between checkpoints; after three minutes there is one in any case."`
-	Keep       int             `yaml:"keep" doc:"Checkpoints kept: the newest, and those before it in case it is damaged."`
-	Best       bool            `yaml:"best" doc:"Export the weights of the best evaluation instead of the last ones."`
+	train.Loop `yaml:",inline"`
+	Accumulate int       `yaml:"accumulate" doc:"Parts in which a batch is taken, one after another, so that large ones fit into memory."`
+	Split      float64   `yaml:"split" doc:"Share of the rows trained on; the rest is held out (ignored when a held-out file is given)."`
+	HeldRows   int       `yaml:"held_rows" doc:"Held-out rows scored during training."`
+	Perceptual float64   `yaml:"perceptual" doc:"Pictures: weight of the l1 distance in a perceptual network's features (0: none)."`
+	Optimizer  Optimizer `yaml:"optimizer" doc:"How gradients become steps."`
+	Rates      Rates     `yaml:"rates" doc:"Learning rates of the parameter groups, as multiples of optimizer.rate."`
+}
+
+// Docs says what shared settings mean to a tokenizer.
+func (Train) Docs() map[string]string {
+	return map[string]string{
+		"steps":    "Training steps; of classical methods, iterations of each k-means.",
+		"batch":    "Vectors or pictures a step.",
+		"evaluate": "Steps between evaluations on held-out rows (0: only at the end).",
+	}
+}
+
+// Optimizer is that of all training runs, with a decay for mixers.
+type Optimizer struct {
+	optim.Optimizer `yaml:",inline"`
+	MixerDecay      float64 `yaml:"mixer_decay" doc:"The same as weight_decay for the mixer M."`
 }
 
 // Rates are multiples of the optimizer's rate.
@@ -68,12 +74,14 @@ func Default(method string) (Config, error) {
 		Seed: 1,
 		Spec: spec,
 		Train: Train{
-			Steps: steps, Batch: 1024, Accumulate: 1, Split: 0.9,
-			Optimizer: optim.Optimizer{Name: "adamw", Rate: 1e-3, WeightDecay: 0.3, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Momentum: 0.9, Accumulator: 0.1},
-			Rates:     rates,
-			Schedule:  optim.Schedule{Kind: "cosine", Warmup: 100},
-			ClipNorm:  1,
-			Evaluate:  500, HeldRows: 10000, Log: 50, Checkpoint: 250, Keep: 1,
+			Loop: train.Loop{
+				Steps: steps, Batch: 1024, ClipNorm: 1, Evaluate: 500, Log: 50, Checkpoint: 250, Keep: 1,
+				Schedule: optim.Schedule{Kind: "cosine", Warmup: 100},
+			},
+			Accumulate: 1, Split: 0.9, HeldRows: 10000, Rates: rates,
+			Optimizer: Optimizer{Optimizer: optim.Optimizer{
+				Name: "adamw", Rate: 1e-3, WeightDecay: 0.3, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Momentum: 0.9, Accumulator: 0.1,
+			}},
 		},
 	}, nil
 }
@@ -181,33 +189,25 @@ func (c Config) Tokenizer(input int) (*tokenizer.Tokenizer, error) {
 // Validate reports the first setting that cannot work.
 func (c Config) Validate() error {
 	t := c.Train
+	if err := c.loop().Validate(); err != nil {
+		return err
+	}
 	switch {
-	case t.Steps < 1:
-		return fmt.Errorf("train.steps: %d must be at least 1", t.Steps)
-	case t.Batch < 1:
-		return fmt.Errorf("train.batch: %d must be at least 1", t.Batch)
 	case t.Accumulate > 1 && t.Batch%t.Accumulate != 0:
 		return fmt.Errorf("train.accumulate: a batch of %d cannot be taken in %d equal parts", t.Batch, t.Accumulate)
-	case t.Accumulate < 0 || t.Perceptual < 0:
-		return fmt.Errorf("train: accumulate and perceptual must not be negative")
+	case t.Accumulate < 0 || t.Perceptual < 0 || t.HeldRows < 0:
+		return fmt.Errorf("train: accumulate, perceptual and held_rows must not be negative")
 	case t.Accumulate > 1 && c.Quantizer.Cache.Period > 1:
 		return fmt.Errorf("train.accumulate: parts of a batch and a cached codebook exclude each other; set quantizer.cache.period to 1")
 	case !(t.Split > 0 && t.Split <= 1):
 		return fmt.Errorf("train.split: %g must be above 0 and at most 1", t.Split)
-	case t.Average < 0 || t.Average >= 1:
-		return fmt.Errorf("train.average: %g must be at least 0 and below 1", t.Average)
-	case t.Evaluate < 0 || t.HeldRows < 0 || t.Patience < 0 || t.ClipNorm < 0 || t.Schedule.Warmup < 0:
-		return fmt.Errorf("train: evaluate, held_rows, patience, clip_norm and schedule.warmup must not be negative")
-	case t.Log < 1 || t.Checkpoint < 1:
-		return fmt.Errorf("train: log and checkpoint must be at least 1")
-	}
-	if err := t.Optimizer.Validate(); err != nil {
-		return fmt.Errorf("train.%w", err)
-	}
-	if err := t.Schedule.Validate(); err != nil {
-		return fmt.Errorf("train.%w", err)
 	}
 	return c.Model.Validate()
+}
+
+// loop is what the training loop needs to know.
+func (c Config) loop() train.Config {
+	return train.Config{Seed: c.Seed, Loop: c.Train.Loop, Optimizer: c.Train.Optimizer.Optimizer}
 }
 
 // rate is the multiple of the base rate a group trains with.

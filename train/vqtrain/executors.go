@@ -87,16 +87,16 @@ func (t *Trainer) callPart(exec *model.Exec, x *tensors.Tensor, last, wantCodes 
 }
 
 func (t *Trainer) trainExec() *model.Exec {
-	if t.train == nil {
+	if t.taken == nil {
 		t.compiling("the training step")
-		t.train = model.MustNewExec(t.backend, t.bank.Store(), func(_ *model.Scope, in []*graph.Node) []*graph.Node {
+		t.taken = model.MustNewExec(t.backend, t.bank.Store(), func(_ *model.Scope, in []*graph.Node) []*graph.Node {
 			v := t.bank.Vars(in[0].Graph())
 			next, report, index := t.trainStep(v, t.model.Pass, t.parameters, in[0], in[1], in[2], in[3])
 			t.bank.Assign(next)
 			return []*graph.Node{report, index}
 		})
 	}
-	return t.train
+	return t.taken
 }
 
 func (t *Trainer) warmExec() *model.Exec {

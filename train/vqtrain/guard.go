@@ -67,12 +67,11 @@ func (t *Trainer) evaluate(ctx context.Context, r *Record) error {
 	best := scores.criterion()
 	scores.RelativeError, scores.MSE, scores.PSNR = finite(scores.RelativeError), finite(scores.MSE), finite(scores.PSNR)
 	r.Held = &scores
-	if t.config.Train.Patience == 0 && !t.config.Train.Best {
-		return nil
-	}
 	if best < t.state.Best {
 		t.state.Best, t.state.BestStep, t.state.Stale = best, t.state.Step, 0
-		t.best = set
+		if t.config.Train.Best {
+			t.best = set
+		}
 		return nil
 	}
 	t.state.Stale++

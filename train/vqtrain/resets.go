@@ -135,13 +135,9 @@ func readAll(values []*tensors.Tensor, err error) ([]*weights.Array, error) {
 func (t *Trainer) replace(set weights.Set, touched []vq.Touched) error {
 	changed := weights.Set{}.Merge("quantizer", set)
 	for _, slot := range t.config.Train.Optimizer.Slots() {
-		start := float32(0)
-		if t.config.Train.Optimizer.Name == "adagrad" {
-			start = float32(t.config.Train.Optimizer.Accumulator)
-		}
-		if err := t.overwriteRows(changed, slot, touched, func(row []float32, _ vq.Touched) {
+		if err := t.overwriteRows(changed, slot.Prefix, touched, func(row []float32, _ vq.Touched) {
 			for i := range row {
-				row[i] = start
+				row[i] = slot.Start
 			}
 		}); err != nil {
 			return err

@@ -48,13 +48,11 @@ func readPace(x *Node) (p pace, progress *Node) {
 
 // stride returns the share of the learning rate each parameter takes: mixers that
 // sum over many codes take shorter steps (see [transform.Config.Stride]).
-func (t *Trainer) stride(v weights.Vars) func(path string) float64 {
-	return func(path string) float64 {
-		if weights.GroupOf(path) != weights.Mixer {
-			return 1
-		}
-		return t.config.Quantizer.Transform.Stride(path, v.Get(path).Shape().Dimensions)
+func (t *Trainer) stride(path string, dims []int) float64 {
+	if weights.GroupOf(path) != weights.Mixer {
+		return 1
 	}
+	return t.config.Quantizer.Transform.Stride(path, dims)
 }
 
 // forward runs one batch through the model.
@@ -67,7 +65,7 @@ type forward func(ctx *vq.Context, x *Node) tokenizer.Pass
 // moment and running average keeps its value.
 func (t *Trainer) trainStep(v weights.Vars, build forward, parameters []string, x, scalars, active, random *Node) (next map[string]*Node, report, index *Node) {
 	p, progress := readPace(scalars)
-	p.Stride = t.stride(v)
+	p.Stride, p.Decay = t.stride, map[weights.Group]float64{weights.Mixer: t.config.Train.Optimizer.MixerDecay}
 	ctx := &vq.Context{Vars: v, Training: true, Progress: progress}
 	if t.config.Quantizer.Dropout > 0 {
 		ctx.Active = active
@@ -210,7 +208,7 @@ func (t *Trainer) accumulated(v weights.Vars) []*Node {
 // step on the codebook's parameters.
 func (t *Trainer) refreshStep(v weights.Vars, scalars *Node, advance bool) map[string]*Node {
 	p, progress := readPace(scalars)
-	p.Stride = t.stride(v)
+	p.Stride, p.Decay = t.stride, map[weights.Group]float64{weights.Mixer: t.config.Train.Optimizer.MixerDecay}
 	ctx := &vq.Context{Vars: v.In("quantizer"), Training: true, Progress: progress}
 	next := map[string]*Node{}
 	if advance {

@@ -23,7 +23,7 @@ func TestAccumulatedStepIsTheMeanOfDirectSteps(t *testing.T) {
 		c := tiny(t, "grit")
 		c.Quantizer.Transform.Kind = kind
 		c.Quantizer.Loss = vq.Loss{Codebook: 0.5, Commitment: 0.1, Usage: 0.2, UsageThreshold: 0.9, UsageSoftness: 1}
-		c.Train.Optimizer = optim.Optimizer{Name: "sgd", Rate: 0.1}
+		c.Train.Optimizer = Optimizer{Optimizer: optim.Optimizer{Name: "sgd", Rate: 0.1}}
 		c.Train.Schedule, c.Train.ClipNorm = optim.Schedule{Kind: "constant"}, 0
 		source := open(t, tinySet)
 		mean := weights.Set{}
@@ -94,7 +94,7 @@ func TestClippingBoundsTheGradient(t *testing.T) {
 	for _, gradient := range []string{"live", "accumulate"} {
 		c := tiny(t, "grit")
 		c.Quantizer.Cache = vq.Cache{Period: 5, Gradient: gradient}
-		c.Train.Optimizer = optim.Optimizer{Name: "sgd", Rate: 1}
+		c.Train.Optimizer = Optimizer{Optimizer: optim.Optimizer{Name: "sgd", Rate: 1}}
 		c.Train.Schedule, c.Train.ClipNorm = optim.Schedule{Kind: "constant"}, 1e-3
 		c.Train.Rates = Rates{Codes: 1, Mixer: 1, Feature: 1, Radius: 1}
 		trainer := start(t, c, open(t, tinySet), t.TempDir(), false, Observer{})
@@ -322,7 +322,7 @@ func TestStepsLeaveNothingBehind(t *testing.T) {
 func TestDeferredParametersCountTheirOwnUpdates(t *testing.T) {
 	c := tiny(t, "grit")
 	c.Quantizer.Cache = vq.Cache{Period: 6, Gradient: "accumulate"}
-	c.Train.Optimizer = optim.Optimizer{Name: "adam", Rate: 0.01, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-12}
+	c.Train.Optimizer = Optimizer{Optimizer: optim.Optimizer{Name: "adam", Rate: 0.01, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-12}}
 	c.Train.Schedule, c.Train.Rates.Feature = optim.Schedule{Kind: "constant"}, 1
 	trainer := start(t, c, open(t, tinySet), t.TempDir(), false, Observer{})
 	for i := range 7 { // the seventh begins with the refresh

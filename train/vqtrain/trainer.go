@@ -1,7 +1,6 @@
 package vqtrain
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"path"
@@ -13,6 +12,7 @@ import (
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/internal/heapguard"
 	"github.com/gritvq/gritvq/tokenizer"
+	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -33,7 +33,7 @@ type Observer struct {
 
 // ErrInterrupted is returned by Run when its context ended; the checkpoint
 // holds the state, and a resumed run continues from it.
-var ErrInterrupted = errors.New("interrupted")
+var ErrInterrupted = train.ErrInterrupted
 
 // Trainer runs one experiment. Its directory holds checkpoint.safetensors and
 // log.jsonl while it runs.
@@ -56,7 +56,7 @@ type Trainer struct {
 	accumulators []string // cached codebooks whose gradient is collected
 	averaged     []string // with a shadow copy that follows them
 
-	warm, train, residuals, books *model.Exec
+	warm, taken, residuals, books *model.Exec
 	refresh, advance              *model.Exec        // of the cache, without and with a step
 	runtime                       *tokenizer.Runtime // for evaluations; nil before the first
 	best                          weights.Set
@@ -197,7 +197,11 @@ func (t *Trainer) pack(network weights.Set) {
 			trained[p] = a
 		}
 	}
-	t.bank.Pack(packedPath, trained, append(t.config.Train.Optimizer.Slots(), averagePrefix, partialPrefix)...)
+	families := []string{averagePrefix, partialPrefix}
+	for _, slot := range t.config.Train.Optimizer.Slots() {
+		families = append(families, slot.Prefix)
+	}
+	t.bank.Pack(packedPath, trained, families...)
 	if t.config.Train.Perceptual > 0 && t.source.Perceptual != nil {
 		t.bank.Pack(perceptualPrefix+"/"+packedPath, weights.Set{}.Merge(perceptualPrefix, t.source.Perceptual.Variables()))
 	}
@@ -240,7 +244,7 @@ func hasPrefix(p, prefix string) bool {
 // dropExecutors releases the compiled graphs: they are built anew for the
 // variables there are when next needed.
 func (t *Trainer) dropExecutors() {
-	for _, exec := range []**model.Exec{&t.warm, &t.train, &t.refresh, &t.advance, &t.residuals, &t.books} {
+	for _, exec := range []**model.Exec{&t.warm, &t.taken, &t.refresh, &t.advance, &t.residuals, &t.books} {
 		if *exec != nil {
 			(*exec).Finalize()
 			*exec = nil

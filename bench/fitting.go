@@ -149,7 +149,7 @@ func readSample(ctx context.Context, path string) (vq.Sample, error) {
 }
 
 func writeSample(path string, s vq.Sample) error {
-	w, err := vectors.CreateVectors(path, s.Dim, s.N)
+	w, err := vectors.Create(path, s.Dim, s.N)
 	if err != nil {
 		return err
 	}

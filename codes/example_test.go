@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"log"
+	"os"
+	"path/filepath"
 
 	"github.com/gritvq/gritvq/codes"
 )
@@ -34,4 +36,34 @@ func Example() {
 	}
 	fmt.Println(r.Header().BitsPerRow(), "bits a row:", codes)
 	// Output: 18 bits a row: [255 0 1 2]
+}
+
+func ExampleCreate() {
+	dir, err := os.MkdirTemp("", "codes")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "codes.jsonl")
+
+	writer, err := codes.Create(path, codes.Content{Vocab: []int{256, 256}, Rows: 2})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer writer.Abort()
+	if err := writer.WriteRows([]uint32{3, 17, 255, 0}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := writer.Commit(); err != nil {
+		fmt.Println(err)
+		return
+	}
+	content, _ := os.ReadFile(path)
+	fmt.Print(string(content))
+	// Output:
+	// {"row":0,"codes":[3,17]}
+	// {"row":1,"codes":[255,0]}
 }

@@ -92,7 +92,7 @@ func runDecode(ctx context.Context, s *cli.Streams, o decodeOptions) error {
 	if n := codes.Levels(); n%layout.Parts != 0 || n > layout.Parts*layout.Levels {
 		return fmt.Errorf("%s has %d codes a row, the tokenizer makes %d (%s x %s); give codes that it made", o.input, n, layout.Parts*layout.Levels, report.Counted(layout.Parts, "part"), report.Counted(layout.Levels, "level"))
 	}
-	w, err := vectors.CreateVectors(o.output, b.Manifest.Input, codes.Len())
+	w, err := vectors.Create(o.output, b.Manifest.Input, codes.Len())
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
+	"github.com/gritvq/gritvq/codes"
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/internal/output"
@@ -102,7 +103,7 @@ func runEncode(ctx context.Context, s *cli.Streams, o encodeOptions) error {
 		return err
 	}
 	if b.Tokenizer.Spec.Model.Pictures() {
-		if isPacked(o.output) && dataset.KindOf(o.input) == dataset.Picture {
+		if codes.IsPacked(o.output) && dataset.KindOf(o.input) == dataset.Picture {
 			return encodePicture(ctx, s, o, b, r)
 		}
 		return encodePictures(ctx, s, o, b, r)
@@ -113,7 +114,9 @@ func runEncode(ctx context.Context, s *cli.Streams, o encodeOptions) error {
 	}
 	v, options := c.vectors, c.options
 	defer v.Close()
-	w, err := createCodes(o.output, b, b.Tokenizer.Quantizer.Layout().VocabOf(o.levels), v.Len())
+	w, err := codes.Create(o.output, codes.Content{
+		Vocab: b.Tokenizer.Quantizer.Layout().VocabOf(o.levels), Rows: v.Len(), Fingerprint: b.Manifest.Fingerprint(),
+	})
 	if err != nil {
 		return err
 	}
@@ -130,11 +133,11 @@ func runEncode(ctx context.Context, s *cli.Streams, o encodeOptions) error {
 		if err := checkFinite(v.Path(), block, v.Dim(), start, "clean the file or pass --drop-nonfinite"); err != nil {
 			return err
 		}
-		codes, err := r.Encode(ctx, block, n, options)
+		encoded, err := r.Encode(ctx, block, n, options)
 		if err != nil {
 			return err
 		}
-		if err := w.WriteRows(codes); err != nil {
+		if err := w.WriteRows(encoded); err != nil {
 			return err
 		}
 		line.Update(int64(start+n), "encoded")

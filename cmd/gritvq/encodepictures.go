@@ -9,8 +9,8 @@ import (
 
 	"github.com/gritvq/gritvq/artifact/bundle"
 	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
+	"github.com/gritvq/gritvq/codes"
 	"github.com/gritvq/gritvq/dataset/images"
-	"github.com/gritvq/gritvq/dataset/vectors"
 	"github.com/gritvq/gritvq/internal/atomicfile"
 	"github.com/gritvq/gritvq/tokenizer"
 )
@@ -22,6 +22,9 @@ const pictureBlock = 64
 // writes their keys beside the codes. What is done survives a kill: repeating
 // the command goes on after it.
 func encodePictures(ctx context.Context, s *cli.Streams, o encodeOptions, b *bundle.Bundle, r *tokenizer.Runtime) error {
+	if err := codes.CheckExtension(o.output); err != nil {
+		return err
+	}
 	set, err := openPictures(ctx, s, o.input, b.Tokenizer.Spec.Model.Image, o.workers)
 	if err != nil {
 		return err
@@ -34,38 +37,38 @@ func encodePictures(ctx context.Context, s *cli.Streams, o encodeOptions, b *bun
 	options := tokenizer.Options{Levels: o.levels, Beam: o.beam}
 	cells, positions := b.Tokenizer.Tokens(), r.Positions(options)
 	identity := fmt.Sprintf("%x %s levels %d beam %d", b.Manifest.Fingerprint(), content, o.levels, o.beam)
-	part, err := openPartial(partialPath(o.output), identity, cells*positions)
+	part, err := codes.OpenPartial(partialPath(o.output), identity, cells*positions)
 	if err != nil {
 		return err
 	}
-	defer part.close()
-	if part.next > 0 {
-		s.Remark("continuing after picture %d of %d", part.next, set.Len())
+	defer part.Close()
+	if part.Next() > 0 {
+		s.Remark("continuing after picture %d of %d", part.Next(), set.Len())
 	}
 	line := s.Line(set.Len(), "pictures")
 	defer line.Done()
-	for start := part.next; start < set.Len(); start += pictureBlock {
+	for start := part.Next(); start < set.Len(); start += pictureBlock {
 		if err := encodeBlock(ctx, r, set, start, min(set.Len(), start+pictureBlock), options, part); err != nil {
 			return err
 		}
 		line.Update(int64(min(set.Len(), start+pictureBlock)), "encoded")
 	}
 	line.Done()
-	if part.rows() == 0 {
+	if part.Len() == 0 {
 		return fmt.Errorf("none of the %d pictures of %s could be read", set.Len(), o.input)
 	}
 	if err := writeGrids(o.output, b, set, part, cells, b.Tokenizer.Quantizer.Layout().VocabOf(o.levels)); err != nil {
 		return err
 	}
-	if err := part.remove(); err != nil {
+	if err := part.Remove(); err != nil {
 		return fmt.Errorf("removing unfinished codes: %w", err)
 	}
-	return showWritten(s, o.json, written{Output: o.output, Rows: part.rows(), Columns: cells * positions, Dropped: set.Len() - part.rows()}, "codes")
+	return showWritten(s, o.json, written{Output: o.output, Rows: part.Len(), Columns: cells * positions, Dropped: set.Len() - part.Len()}, "codes")
 }
 
 // encodeBlock encodes pictures start to end and appends them to the partial
 // file, without the damaged ones.
-func encodeBlock(ctx context.Context, r *tokenizer.Runtime, set *images.Set, start, end int, options tokenizer.Options, part *partial) error {
+func encodeBlock(ctx context.Context, r *tokenizer.Runtime, set *images.Set, start, end int, options tokenizer.Options, part *codes.Partial) error {
 	rows := make([]int, 0, end-start)
 	for i := start; i < end; i++ {
 		rows = append(rows, i)
@@ -74,35 +77,25 @@ func encodeBlock(ctx context.Context, r *tokenizer.Runtime, set *images.Set, sta
 	if err != nil {
 		return err
 	}
-	codes, err := r.EncodePictures(ctx, pair.Original, len(pair.Rows), options)
+	encoded, err := r.EncodePictures(ctx, pair.Original, len(pair.Rows), options)
 	if err != nil {
 		return err
 	}
-	return part.append(pair.Rows, codes)
+	return part.Append(pair.Rows, encoded)
 }
 
 // writeGrids makes the partial file the result: the codes, and the key of every
 // row in a text file beside them.
-func writeGrids(output string, b *bundle.Bundle, set *images.Set, part *partial, cells int, vocab []int) error {
-	var w vectors.CodeWriter
-	var err error
-	if isPacked(output) {
-		var flat []int
-		for range cells {
-			flat = append(flat, vocab...)
-		}
-		w, err = createCodes(output, b, flat, part.rows())
-	} else {
-		w, err = vectors.CreateGrids(output, cells, vocab, part.rows())
-	}
+func writeGrids(output string, b *bundle.Bundle, set *images.Set, part *codes.Partial, cells int, vocab []int) error {
+	w, err := codes.Create(output, codes.Content{Vocab: vocab, Rows: part.Len(), Cells: cells, Fingerprint: b.Manifest.Fingerprint()})
 	if err != nil {
 		return err
 	}
 	defer w.Abort()
 	var keys []string
-	err = part.each(func(row int, codes []uint32) error {
+	err = part.Each(func(row int, encoded []uint32) error {
 		keys = append(keys, set.Key(row))
-		return w.WriteRows(codes)
+		return w.WriteRows(encoded)
 	})
 	if err != nil {
 		return err

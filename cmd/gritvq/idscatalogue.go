@@ -230,7 +230,7 @@ func joinVectors(ctx context.Context, list []*itemSource, path string) error {
 			return fmt.Errorf("%s has %d dimensions, %s has %d; a union needs embeddings of one kind", c.vectors, v.Dim(), list[0].vectors, parts[0].Dim())
 		}
 	}
-	w, err := vectors.CreateVectors(path, parts[0].Dim(), total)
+	w, err := vectors.Create(path, parts[0].Dim(), total)
 	if err != nil {
 		return err
 	}
@@ -251,7 +251,7 @@ func joinVectors(ctx context.Context, list []*itemSource, path string) error {
 }
 
 func writeNPY(path string, values []float32, dim int) error {
-	w, err := vectors.CreateVectors(path, dim, len(values)/dim)
+	w, err := vectors.Create(path, dim, len(values)/dim)
 	if err != nil {
 		return err
 	}

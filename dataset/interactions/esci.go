@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gritvq/gritvq/dataset/vectors"
+	"github.com/gritvq/gritvq/internal/parquetfile"
+	"github.com/gritvq/gritvq/internal/rowfile"
 	"github.com/parquet-go/parquet-go"
 )
 
@@ -83,12 +84,12 @@ const (
 
 // read takes what a file holds if it is of the wanted kind.
 func (e *esciReader) read(ctx context.Context, path string, judgements bool) error {
-	file, size, err := vectors.OpenRegular(path)
+	file, size, err := rowfile.Open(path)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	archive, err := vectors.OpenColumns(path, file, size)
+	archive, err := parquetfile.OpenColumns(path, file, size)
 	if err != nil {
 		return err
 	}

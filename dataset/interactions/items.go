@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gritvq/gritvq/dataset"
-	"github.com/gritvq/gritvq/dataset/vectors"
+	"github.com/gritvq/gritvq/internal/rowfile"
 )
 
 // Names that the fields of an item go by, the preferred one first.
@@ -46,7 +46,7 @@ func ReadItems(ctx context.Context, path string) (*Catalogue, error) {
 		}
 		return shop.Catalogue, nil
 	}
-	file, size, err := vectors.OpenRegular(path)
+	file, size, err := rowfile.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/gritvq/gritvq/dataset"
-	"github.com/gritvq/gritvq/dataset/vectors"
+	"github.com/gritvq/gritvq/internal/rowfile"
 )
 
 // Options refine Open. The zero value suits sequences, and tables whose header
@@ -80,7 +80,7 @@ func openLog(ctx context.Context, path string, opt Options) (*Log, error) {
 		}
 		return shop.Log, nil
 	}
-	file, size, err := vectors.OpenRegular(path)
+	file, size, err := rowfile.Open(path)
 	if err != nil {
 		return nil, err
 	}

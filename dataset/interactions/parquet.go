@@ -9,13 +9,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gritvq/gritvq/dataset/vectors"
+	"github.com/gritvq/gritvq/internal/parquetfile"
 	"github.com/parquet-go/parquet-go"
 )
 
 // readParquetLog reads an interaction a row.
 func readParquetLog(ctx context.Context, path string, file io.ReaderAt, size int64, opt Options) (*Log, error) {
-	archive, err := vectors.OpenColumns(path, file, size)
+	archive, err := parquetfile.OpenColumns(path, file, size)
 	if err != nil {
 		return nil, err
 	}

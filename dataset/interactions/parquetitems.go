@@ -7,7 +7,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/gritvq/gritvq/dataset/vectors"
+	"github.com/gritvq/gritvq/internal/parquetfile"
 	"github.com/parquet-go/parquet-go"
 )
 
@@ -17,7 +17,7 @@ var ErrUnnamed = errors.New("has no column for the id of its items")
 
 // readParquetItems reads an item a row.
 func readParquetItems(ctx context.Context, path string, file io.ReaderAt, size int64) ([]Item, error) {
-	archive, err := vectors.OpenColumns(path, file, size)
+	archive, err := parquetfile.OpenColumns(path, file, size)
 	if err != nil {
 		return nil, err
 	}

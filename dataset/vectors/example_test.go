@@ -3,8 +3,6 @@ package vectors_test
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/dataset/vectors"
@@ -49,34 +47,4 @@ func Example() {
 	// step 3 epoch 0 numbers 2048
 	// step 4 epoch 1 numbers 2048
 	// held out 100
-}
-
-func ExampleCreateCodes() {
-	dir, err := os.MkdirTemp("", "codes")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "codes.jsonl")
-
-	writer, err := vectors.CreateCodes(path, []int{256, 256}, 2)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer writer.Abort()
-	if err := writer.WriteRows([]uint32{3, 17, 255, 0}); err != nil {
-		fmt.Println(err)
-		return
-	}
-	if err := writer.Commit(); err != nil {
-		fmt.Println(err)
-		return
-	}
-	content, _ := os.ReadFile(path)
-	fmt.Print(string(content))
-	// Output:
-	// {"row":0,"codes":[3,17]}
-	// {"row":1,"codes":[255,0]}
 }

@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"hash"
+
+	"github.com/gritvq/gritvq/internal/rowfile"
 )
 
 // fingerprintBlocks is how many 1 MiB blocks are hashed at most: 256 MiB.
@@ -84,8 +86,8 @@ func (f *fingerprinter) sum() string {
 
 // sha256Of hashes values as little-endian float32.
 func sha256Of(values []float32) [sha256.Size]byte {
-	if hostLittleEndian {
-		return sha256.Sum256(bytesOf(values))
+	if rowfile.HostLittleEndian {
+		return sha256.Sum256(rowfile.BytesOf(values))
 	}
 	little, _ := binary.Append(nil, binary.LittleEndian, values)
 	return sha256.Sum256(little)

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/gritvq/gritvq/internal/rowfile"
 )
 
 // writeFile puts content under name in a fresh directory.
@@ -42,7 +44,7 @@ func npyDict(descr, shape string, fortran bool) string {
 // encodeFloats stores values as a NumPy type; halves must be exact multiples
 // of 1/4 below 8 in size.
 func encodeFloats(descr string, values []float32) []byte {
-	order, _ := byteOrder(descr)
+	order, _ := rowfile.ByteOrder(descr)
 	var out []byte
 	for _, v := range values {
 		switch descr[1:] {
@@ -113,11 +115,11 @@ func allRows(t testing.TB, v *Vectors) []float32 {
 	return values
 }
 
-// writeVectors stores values with CreateVectors.
+// writeVectors stores values with Create.
 func writeVectors(t testing.TB, name string, dim int, values []float32) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	w, err := CreateVectors(path, dim, len(values)/dim)
+	w, err := Create(path, dim, len(values)/dim)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func TestNPYGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(written) != goldenNPY {
-		t.Fatalf("CreateVectors wrote\n%q\nwant\n%q", written, goldenNPY)
+		t.Fatalf("Create wrote\n%q\nwant\n%q", written, goldenNPY)
 	}
 }
 
@@ -89,7 +89,7 @@ func TestNPYLargeFortranAndChunks(t *testing.T) {
 func TestNPYVersions2And3(t *testing.T) {
 	for _, version := range []byte{2, 3} {
 		dict := npyDict("<f4", "(2L, 3L)", false) + "\n"
-		head := append([]byte(npyMagic), version, 0)
+		head := append([]byte("\x93NUMPY"), version, 0)
 		head = binary.LittleEndian.AppendUint32(head, uint32(len(dict)))
 		content := append(append(head, dict...), encodeFloats("<f4", goldenValues)...)
 		v := mustOpen(t, writeFile(t, "x.npy", content), Options{})

@@ -5,21 +5,25 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strings"
+
+	"github.com/gritvq/gritvq/internal/rowfile"
 )
+
+var npzFormat = format{rowfile.NPZ, openNPZ, nil}
 
 // npzMember is one array of an .npz archive.
 type npzMember struct {
 	name   string // without ".npy"
 	file   *zip.File
-	header npyHeader
+	header rowfile.NPYHeader
 	err    error // why it cannot be vectors
 }
 
 // openNPZ returns one member of an .npz file: in place when it is stored, from
 // a spool when it is compressed.
-func openNPZ(ctx context.Context, path string, file *os.File, size int64, opt Options) (*Vectors, error) {
+func openNPZ(ctx context.Context, f source, opt Options) (*Vectors, error) {
+	path, file, size := f.path, f.File, f.size
 	archive, err := zip.NewReader(file, size)
 	if err != nil {
 		return nil, fmt.Errorf("%s is a damaged .npz archive (%w); copy or write it again", path, err)
@@ -39,9 +43,9 @@ func openNPZ(ctx context.Context, path string, file *os.File, size int64, opt Op
 		return openNPY(ctx, name, io.NewSectionReader(file, offset, int64(length)), int64(length), file, opt)
 	}
 	// Check the length before inflating gigabytes of a wrong array.
-	element, _ := floatElement(member.header.descr)
+	element, _ := floatElement(member.header.Descr)
 	length := int64(min(member.file.UncompressedSize64, 1<<62))
-	if err := member.header.checkLength(name, element.size, length); err != nil {
+	if err := member.header.CheckLength(name, element.Size, length); err != nil {
 		return nil, err
 	}
 	inflated, err := inflate(ctx, name, member, opt)
@@ -71,8 +75,8 @@ func npzMembers(path string, archive *zip.Reader) []npzMember {
 		if err != nil {
 			member.err = fmt.Errorf("cannot read %s: %w", title, err)
 		} else {
-			if member.header, member.err = readNPYHeader(title, content); member.err == nil {
-				member.err = member.header.checkVectors(title)
+			if member.header, member.err = rowfile.ReadNPYHeader(title, content); member.err == nil {
+				member.err = checkVectors(title, member.header)
 			}
 			content.Close()
 		}
@@ -93,7 +97,7 @@ func chooseMember(path string, members []npzMember, wanted string) (*npzMember, 
 		if wanted != "" && (m.name == wanted || m.file.Name == wanted) {
 			return m, m.err
 		}
-		summary := fmt.Sprintf("%s %s %s", m.name, m.header.typeText(), m.header.shapeText())
+		summary := fmt.Sprintf("%s %s %s", m.name, m.header.TypeText(), m.header.ShapeText())
 		all = append(all, summary)
 		if m.err == nil {
 			usable = append(usable, summary)
@@ -114,13 +118,13 @@ func chooseMember(path string, members []npzMember, wanted string) (*npzMember, 
 }
 
 // inflate copies a compressed member into a spool, checking its checksum.
-func inflate(ctx context.Context, name string, member *npzMember, opt Options) (*spool, error) {
+func inflate(ctx context.Context, name string, member *npzMember, opt Options) (*rowfile.Spool, error) {
 	content, err := member.file.Open()
 	if err != nil {
 		return nil, fmt.Errorf("cannot read %s: %w", name, err)
 	}
 	defer content.Close()
-	out, err := newSpool(opt.SpoolDir, name)
+	out, err := rowfile.NewSpool(opt.SpoolDir, name)
 	if err != nil {
 		return nil, err
 	}
@@ -131,9 +135,9 @@ func inflate(ctx context.Context, name string, member *npzMember, opt Options) (
 	return out, nil
 }
 
-func copyStream(ctx context.Context, out *spool, content io.Reader, name string, member *npzMember, progress func(done, total int)) error {
+func copyStream(ctx context.Context, out *rowfile.Spool, content io.Reader, name string, member *npzMember, progress func(done, total int)) error {
 	buffer := make([]byte, 1<<20)
-	rows, stride := member.header.shape[0], float64(member.file.UncompressedSize64)/float64(member.header.shape[0])
+	rows, stride := member.header.Shape[0], float64(member.file.UncompressedSize64)/float64(member.header.Shape[0])
 	for written := int64(0); ; {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -153,5 +157,5 @@ func copyStream(ctx context.Context, out *spool, content io.Reader, name string,
 			progress(min(rows, int(float64(written)/stride)), rows)
 		}
 	}
-	return out.finish()
+	return out.Finish()
 }

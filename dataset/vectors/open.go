@@ -2,15 +2,12 @@ package vectors
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/gritvq/gritvq/dataset"
+	"github.com/gritvq/gritvq/internal/atomicfile"
+	"github.com/gritvq/gritvq/internal/rowfile"
 )
 
 // Options refine Open. The zero value suits files with one matrix in them.
@@ -27,18 +24,36 @@ type Options struct {
 	Progress func(done, total int)
 }
 
-// ErrFormat is in the errors about files that are of no known format, so that a
-// program that reads more than these can say so.
-var ErrFormat = errors.New("in no known format")
+// ErrFormat is in the errors about files of no known format, so that a program
+// that reads further formats can add them.
+var ErrFormat = rowfile.ErrFormat
 
-// maxDim bounds the components of a row, so that a damaged header cannot ask
-// for absurd buffers.
-const maxDim = 1 << 20
+const maxDim = rowfile.MaxDim
 
-// vectorFormats completes the sentence "this is none of".
-const vectorFormats = ".npy, .npz, .parquet, .fvecs or .bvecs"
+// format reads vectors from files and writes them.
+type format struct {
+	rowfile.Format
+	// open returns vectors that own the file, unless it fails.
+	open func(ctx context.Context, f source, opt Options) (*Vectors, error)
+	// create encodes rows of dim numbers; nil if the format is only read.
+	create func(f *atomicfile.File, dim, rows int) (rowfile.Encoder[float32], error)
+}
 
-func init() { dataset.Register(dataset.Vectors, ".npy", ".npz", ".parquet", ".fvecs", ".bvecs") }
+// source is an opened file of size bytes.
+type source struct {
+	*os.File
+	path string
+	size int64
+}
+
+// formats lists every format of vectors; a new one is added here.
+var formats = []format{npyFormat, npzFormat, parquetFormat, fvecsFormat, bvecsFormat}
+
+func init() {
+	for _, f := range formats {
+		dataset.Register(dataset.Vectors, f.Extension)
+	}
+}
 
 // Open returns the vectors behind path:
 //
@@ -51,7 +66,7 @@ func init() { dataset.Register(dataset.Vectors, ".npy", ".npz", ".parquet", ".fv
 //
 // The first bytes of the file decide its format, then the extension. Numbers
 // become float32 as they are read. Errors are one sentence that names the file
-// and what to do. ctx stops the conversion of files that need a spool.
+// and a remedy. ctx stops the conversion of files that need a spool.
 func Open(ctx context.Context, path string, opt Options) (*Vectors, error) {
 	if dataset.IsSynthetic(path) {
 		return openSynthetic(path)
@@ -59,35 +74,23 @@ func Open(ctx context.Context, path string, opt Options) (*Vectors, error) {
 	if file, member, ok := splitMember(path); ok {
 		path, opt.Member = file, member
 	}
-	file, size, err := OpenRegular(path)
+	file, size, err := rowfile.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	vectors, err := openVectors(ctx, path, file, size, opt)
+	known := make([]rowfile.Format, len(formats))
+	for i, f := range formats {
+		known[i] = f.Format
+	}
+	var vectors *Vectors
+	at, err := rowfile.Detect(path, file, "vectors", known)
+	if err == nil {
+		vectors, err = formats[at].open(ctx, source{file, path, size}, opt)
+	}
 	if err != nil {
 		file.Close()
-		return nil, err
 	}
-	return vectors, nil
-}
-
-// openVectors chooses the reader. The Vectors it returns owns file.
-func openVectors(ctx context.Context, path string, file *os.File, size int64, opt Options) (*Vectors, error) {
-	format, err := detect(path, file, vectorFormats)
-	if err != nil {
-		return nil, err
-	}
-	switch format {
-	case ".npy":
-		return openNPY(ctx, path, file, size, file, opt)
-	case ".npz":
-		return openNPZ(ctx, path, file, size, opt)
-	case ".parquet":
-		return openParquetVectors(ctx, path, file, size, opt)
-	case ".fvecs", ".bvecs":
-		return openVecs(path, format, file, size, file)
-	}
-	return nil, fmt.Errorf("%s holds no vectors this program can read: it is none of %s", path, vectorFormats)
+	return vectors, err
 }
 
 // splitMember separates "file.npz:member", unless a file of that whole name
@@ -101,76 +104,4 @@ func splitMember(path string) (file, member string, ok bool) {
 		return "", "", false
 	}
 	return path[:at+len(".npz")], path[at+len(".npz:"):], true
-}
-
-// OpenRegular opens a file with something in it and returns its size.
-func OpenRegular(path string) (*os.File, int64, error) {
-	info, err := os.Stat(path) // before opening: a named pipe would block
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, 0, fmt.Errorf("cannot read %s: %w; check the path", path, fs.ErrNotExist)
-	case err != nil:
-		return nil, 0, fmt.Errorf("cannot read %s: %w", path, err)
-	case info.IsDir():
-		return nil, 0, fmt.Errorf("%s is a directory; name a file inside it", path)
-	case !info.Mode().IsRegular():
-		return nil, 0, fmt.Errorf("%s is no regular file and cannot be read at any position; save its content to a file first", path)
-	case info.Size() == 0:
-		return nil, 0, fmt.Errorf("%s is empty; write it again", path)
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, 0, fmt.Errorf("cannot read %s: %w", path, err)
-	}
-	return file, info.Size(), nil
-}
-
-// foreignMagic names formats that are often handed in by mistake.
-var foreignMagic = []struct{ magic, name, advice string }{
-	{"\x89HDF", "an HDF5 file", "export the array with numpy.save"},
-	{"\x1f\x8b", "gzip-compressed", "decompress it first"},
-	{"\x28\xb5\x2f\xfd", "zstd-compressed", "decompress it first"},
-	{"ARROW1", "an Arrow file", "write it as parquet"},
-	{"\x80\x02", "a Python pickle, which is never read", "save the array with numpy.save"},
-	{"\x80\x03", "a Python pickle, which is never read", "save the array with numpy.save"},
-	{"\x80\x04", "a Python pickle, which is never read", "save the array with numpy.save"},
-	{"\x80\x05", "a Python pickle, which is never read", "save the array with numpy.save"},
-}
-
-// detect returns the format as its usual extension: by the first bytes where
-// the format has any, else by the name. An error lists the formats expected.
-func detect(path string, file io.ReaderAt, expected string) (string, error) {
-	head := make([]byte, 8)
-	n, err := file.ReadAt(head, 0)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return "", fmt.Errorf("reading %s: %w", path, err)
-	}
-	start := string(head[:n])
-	switch {
-	case strings.HasPrefix(start, npyMagic):
-		return ".npy", nil
-	case strings.HasPrefix(start, "PK\x03\x04"), strings.HasPrefix(start, "PK\x05\x06"):
-		return ".npz", nil
-	case strings.HasPrefix(start, "PAR1"):
-		return ".parquet", nil
-	}
-	extension := strings.ToLower(filepath.Ext(path))
-	switch extension {
-	case ".fvecs", ".bvecs", ".jsonl": // no magic bytes of their own
-		return extension, nil
-	}
-	for _, foreign := range foreignMagic {
-		if strings.HasPrefix(start, foreign.magic) {
-			return "", fmt.Errorf("%s is %s; %s", path, foreign.name, foreign.advice)
-		}
-	}
-	switch extension {
-	case ".npy":
-		return "", fmt.Errorf("%s is no NumPy array: it starts with %q, expected %q; write it with numpy.save", path, start, npyMagic)
-	case ".npz":
-		return "", fmt.Errorf("%s is no .npz archive: it starts with %q, expected %q; write it with numpy.savez", path, start, "PK\x03\x04")
-	case ".parquet":
-		return "", fmt.Errorf("%s is no parquet file: it starts with %q, expected %q; write it again", path, start, "PAR1")
-	}
-	return "", fmt.Errorf("%s is %w (by its first bytes and its extension); expected %s", path, ErrFormat, expected)
 }

@@ -3,6 +3,7 @@ package vectors
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"math/big"
 	"os"
@@ -209,7 +210,7 @@ func TestLargeFileIsScannedInLittleMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	head := npyHead("<f4", rows, dim)
+	head := npyBytes(npyDict("<f4", fmt.Sprintf("(%d, %d)", rows, dim), false), nil)
 	file.Write(head)
 	if err := file.Truncate(int64(len(head)) + rows*dim*4); err != nil {
 		t.Skip("the file system has no sparse files")

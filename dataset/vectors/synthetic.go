@@ -69,7 +69,7 @@ type syntheticSource struct {
 	cache     []float32 // [rows*dim], or nil for large sets
 }
 
-func (s *syntheticSource) readRows(start, n int, dst []float32) error {
+func (s *syntheticSource) ReadRows(start, n int, dst []float32) error {
 	if s.rows <= syntheticCacheBytes/4/s.dim {
 		s.once.Do(s.fill)
 		copy(dst, s.cache[start*s.dim:(start+n)*s.dim])

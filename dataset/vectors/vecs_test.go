@@ -19,7 +19,7 @@ func TestVecs(t *testing.T) {
 	}
 	written, err := os.ReadFile(writeVectors(t, "y.fvecs", 3, goldenValues))
 	if err != nil || string(written) != goldenFvecs {
-		t.Errorf("CreateVectors wrote %q, %v", written, err)
+		t.Errorf("Create wrote %q, %v", written, err)
 	}
 	v = mustOpen(t, writeFile(t, "x.bvecs", []byte("\x02\x00\x00\x00\x00\xff\x02\x00\x00\x00\x07\x80")), Options{})
 	if got := allRows(t, v); v.Len() != 2 || !slices.Equal(got, []float32{0, 255, 7, 128}) {

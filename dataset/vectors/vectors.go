@@ -8,6 +8,8 @@ import (
 	"sort"
 	"sync"
 	"sync/atomic"
+
+	"github.com/gritvq/gritvq/internal/rowfile"
 )
 
 // Vectors is a read-only matrix [Len, Dim] of float32 rows behind a file, a
@@ -26,10 +28,9 @@ type Vectors struct {
 	fingerprint     string
 }
 
-// rowSource produces rows of the underlying matrix; table and the synthetic
-// sets implement it.
+// rowSource produces rows of the underlying matrix.
 type rowSource interface {
-	readRows(start, n int, dst []float32) error
+	ReadRows(start, n int, dst []float32) error
 }
 
 // handle closes what a Vectors and its views share when the last is closed.
@@ -69,7 +70,7 @@ func (v *Vectors) Rows(start, n int, dst []float32) error {
 		return err
 	}
 	if len(v.dropped) == 0 {
-		return v.source.readRows(start, n, dst)
+		return v.source.ReadRows(start, n, dst)
 	}
 	for n > 0 { // one read per run between dropped rows
 		first := v.sourceRow(start)
@@ -77,7 +78,7 @@ func (v *Vectors) Rows(start, n int, dst []float32) error {
 		if next := sort.SearchInts(v.dropped, first); next < len(v.dropped) {
 			run = min(n, v.dropped[next]-first)
 		}
-		if err := v.source.readRows(first, run, dst[:run*v.dim]); err != nil {
+		if err := v.source.ReadRows(first, run, dst[:run*v.dim]); err != nil {
 			return err
 		}
 		start, n, dst = start+run, n-run, dst[run*v.dim:]
@@ -119,7 +120,7 @@ func (v *Vectors) gatherSerial(rows []int, dst []float32) error {
 		if err := v.checkRead(row, 1, len(part)); err != nil {
 			return err
 		}
-		if err := v.source.readRows(v.sourceRow(row), 1, part); err != nil {
+		if err := v.source.ReadRows(v.sourceRow(row), 1, part); err != nil {
 			return err
 		}
 	}
@@ -127,15 +128,10 @@ func (v *Vectors) gatherSerial(rows []int, dst []float32) error {
 }
 
 func (v *Vectors) checkRead(start, n, length int) error {
-	switch {
-	case v.closed.Load():
+	if v.closed.Load() {
 		return fmt.Errorf("reading %s: %w", v.path, os.ErrClosed)
-	case start < 0 || n < 0 || start > v.rows-n:
-		return fmt.Errorf("reading %s: rows %d to %d do not exist, it has %d", v.path, start, start+n-1, v.rows)
-	case length != n*v.dim:
-		return fmt.Errorf("reading %s: a buffer of %d numbers cannot hold %d rows of %d", v.path, length, n, v.dim)
 	}
-	return nil
+	return rowfile.CheckRead(v.path, v.rows, v.dim, start, n, length)
 }
 
 // sourceRow is the source's number of this view's row: row plus the dropped

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/gritvq/gritvq/dataset"
+	"github.com/gritvq/gritvq/internal/rowfile"
 )
 
 func TestReadsOutsideAreErrors(t *testing.T) {
@@ -60,7 +61,7 @@ func TestCloseEndsReadingButNotViews(t *testing.T) {
 	if err := view.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := view.source.(*table[float32]).reader.(*os.File).Stat(); !errors.Is(err, os.ErrClosed) {
+	if _, err := view.source.(*rowfile.Table[float32]).Reader.(source).Stat(); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("the file is still open: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package vectors
+package parquetfile
 
 import (
 	"bytes"
@@ -28,7 +28,15 @@ func ratedFile(t testing.TB, rows int) []byte {
 			records[i].Stars = &stars
 		}
 	}
-	return parquetBytes(t, records)
+	var out bytes.Buffer
+	w := parquet.NewGenericWriter[rated](&out, parquet.MaxRowsPerRowGroup(700), parquet.PageBufferSize(4096))
+	if _, err := w.Write(records); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
 }
 
 func TestColumnsRowByRow(t *testing.T) {
@@ -57,7 +65,9 @@ func TestColumnsRowByRow(t *testing.T) {
 		t.Errorf("a visitor's error became %v", err)
 	}
 	err = c.EachRow(t.Context(), []string{"user", "tags"}, func([]parquet.Value) error { return nil })
-	wantError(t, err, "r.parquet has no column tags", "user, stars, when")
+	if err == nil || err.Error() != "r.parquet has no column tags with one value a row; its columns are user, stars, when" {
+		t.Error(err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	err = c.EachRow(ctx, []string{"user"}, func([]parquet.Value) error { return nil })
@@ -82,7 +92,9 @@ func TestDamagedColumns(t *testing.T) {
 	}
 	for _, size := range []int{0, 11, len(whole) - 1} {
 		_, err := OpenColumns("r.parquet", bytes.NewReader(whole[:size]), int64(size))
-		wantError(t, err, "r.parquet", "copy or write it again")
+		if err == nil || !strings.Contains(err.Error(), "r.parquet") || !strings.Contains(err.Error(), "copy or write it again") {
+			t.Errorf("%d bytes: %v", size, err)
+		}
 	}
 }
 

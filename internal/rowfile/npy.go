@@ -1,4 +1,4 @@
-package vectors
+package rowfile
 
 import (
 	"encoding/binary"
@@ -18,47 +18,47 @@ const (
 	maxNPYHeader = 1 << 20
 )
 
-// npyHeader is the description at the head of a .npy file.
-type npyHeader struct {
-	descr   string // "<f4"; "" for a record type
-	fortran bool
-	shape   []int
-	offset  int64 // of the data
+// NPYHeader is the description at the head of a .npy file.
+type NPYHeader struct {
+	Descr   string // "<f4"; "" for a record type
+	Fortran bool
+	Shape   []int
+	Offset  int64 // of the data
 }
 
-// readNPYHeader parses versions 1 to 3 of the format from the start of r.
+// ReadNPYHeader parses versions 1 to 3 of the format from the start of r.
 // path is the file's name in errors.
-func readNPYHeader(path string, r io.Reader) (npyHeader, error) {
+func ReadNPYHeader(path string, r io.Reader) (NPYHeader, error) {
 	var head [12]byte
 	if _, err := io.ReadFull(r, head[:10]); err != nil {
-		return npyHeader{}, npyHeadError(path, err)
+		return NPYHeader{}, npyHeadError(path, err)
 	}
 	if string(head[:6]) != npyMagic {
-		return npyHeader{}, fmt.Errorf("%s is no NumPy array: it starts with %q instead of %q; write it with numpy.save", path, head[:6], npyMagic)
+		return NPYHeader{}, fmt.Errorf("%s is no NumPy array: it starts with %q instead of %q; write it with numpy.save", path, head[:6], npyMagic)
 	}
-	h := npyHeader{offset: 10}
+	h := NPYHeader{Offset: 10}
 	length := int64(binary.LittleEndian.Uint16(head[8:]))
 	switch head[6] {
 	case 1:
 	case 2, 3:
 		if _, err := io.ReadFull(r, head[10:]); err != nil {
-			return npyHeader{}, npyHeadError(path, err)
+			return NPYHeader{}, npyHeadError(path, err)
 		}
-		h.offset = 12
+		h.Offset = 12
 		length = int64(binary.LittleEndian.Uint32(head[8:]))
 	default:
-		return npyHeader{}, fmt.Errorf("%s has .npy format version %d, known are 1, 2 and 3; write it again with a current numpy.save", path, head[6])
+		return NPYHeader{}, fmt.Errorf("%s has .npy format version %d, known are 1, 2 and 3; write it again with a current numpy.save", path, head[6])
 	}
 	if length > maxNPYHeader {
-		return npyHeader{}, fmt.Errorf("the header of %s claims %d bytes, more than the %d any plain array needs; the file is damaged, write it again", path, length, maxNPYHeader)
+		return NPYHeader{}, fmt.Errorf("the header of %s claims %d bytes, more than the %d any plain array needs; the file is damaged, write it again", path, length, maxNPYHeader)
 	}
 	text := make([]byte, length)
 	if _, err := io.ReadFull(r, text); err != nil {
-		return npyHeader{}, npyHeadError(path, err)
+		return NPYHeader{}, npyHeadError(path, err)
 	}
-	h.offset += length
+	h.Offset += length
 	if err := h.fill(string(text)); err != nil {
-		return npyHeader{}, fmt.Errorf("the header of %s is malformed (%w); write it again with numpy.save", path, err)
+		return NPYHeader{}, fmt.Errorf("the header of %s is malformed (%w); write it again with numpy.save", path, err)
 	}
 	return h, nil
 }
@@ -71,7 +71,7 @@ func npyHeadError(path string, err error) error {
 }
 
 // fill takes the three keys from the header's Python dictionary.
-func (h *npyHeader) fill(text string) error {
+func (h *NPYHeader) fill(text string) error {
 	value, err := parsePythonLiteral(text)
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (h *npyHeader) fill(text string) error {
 	}
 	switch descr := dict["descr"].(type) {
 	case string:
-		h.descr = descr
+		h.Descr = descr
 		if descr == "" {
 			return errors.New("'descr' is empty")
 		}
@@ -90,7 +90,7 @@ func (h *npyHeader) fill(text string) error {
 	default:
 		return errors.New("no 'descr'")
 	}
-	if h.fortran, ok = dict["fortran_order"].(bool); !ok {
+	if h.Fortran, ok = dict["fortran_order"].(bool); !ok {
 		return errors.New("no 'fortran_order'")
 	}
 	shape, ok := dict["shape"].([]any)
@@ -102,15 +102,15 @@ func (h *npyHeader) fill(text string) error {
 		if !ok || n < 0 || n > math.MaxInt {
 			return fmt.Errorf("impossible 'shape' %v", shape)
 		}
-		h.shape = append(h.shape, int(n))
+		h.Shape = append(h.Shape, int(n))
 	}
 	return nil
 }
 
-// shapeText writes the shape as Python would.
-func (h *npyHeader) shapeText() string {
-	parts := make([]string, len(h.shape))
-	for i, n := range h.shape {
+// ShapeText writes the shape as Python would.
+func (h *NPYHeader) ShapeText() string {
+	parts := make([]string, len(h.Shape))
+	for i, n := range h.Shape {
 		parts[i] = fmt.Sprint(n)
 	}
 	if len(parts) == 1 {
@@ -119,27 +119,27 @@ func (h *npyHeader) shapeText() string {
 	return "(" + strings.Join(parts, ", ") + ")"
 }
 
-// typeText names the stored type.
-func (h *npyHeader) typeText() string {
-	if h.descr == "" {
+// TypeText names the stored type.
+func (h *NPYHeader) TypeText() string {
+	if h.Descr == "" {
 		return "record"
 	}
-	return h.descr
+	return h.Descr
 }
 
-// checkLength says whether size bytes of file hold the whole array whose
+// CheckLength says whether size bytes of file hold the whole array whose
 // elements take itemSize bytes.
-func (h *npyHeader) checkLength(path string, itemSize int, size int64) error {
+func (h *NPYHeader) CheckLength(path string, itemSize int, size int64) error {
 	need := uint64(itemSize)
-	for _, n := range h.shape {
+	for _, n := range h.Shape {
 		high, low := bits.Mul64(need, uint64(n))
 		if high != 0 || low > math.MaxInt64/2 {
-			return fmt.Errorf("the header of %s claims the impossible shape %s; the file is damaged, write it again", path, h.shapeText())
+			return fmt.Errorf("the header of %s claims the impossible shape %s; the file is damaged, write it again", path, h.ShapeText())
 		}
 		need = low
 	}
-	if need += uint64(h.offset); uint64(size) < need {
-		return fmt.Errorf("%s is truncated: shape %s of type %s needs %d bytes, found %d; copy or write it again", path, h.shapeText(), h.descr, need, size)
+	if need += uint64(h.Offset); uint64(size) < need {
+		return fmt.Errorf("%s is truncated: shape %s of type %s needs %d bytes, found %d; copy or write it again", path, h.ShapeText(), h.Descr, need, size)
 	}
 	return nil
 }

@@ -1,19 +1,23 @@
-package vectors
+package codes
 
 import (
+	"bytes"
 	"encoding/binary"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/parquet-go/parquet-go"
 )
 
-// writeCodes stores codes with CreateCodes, many rows at a time.
-func writeCodes(t testing.TB, name string, vocab []int, codes []uint32) string {
+// writeRows stores codes with Create, many rows at a time.
+func writeRows(t testing.TB, name string, vocab []int, codes []uint32) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	w, err := CreateCodes(path, vocab, len(codes)/len(vocab))
+	w, err := Create(path, Content{Vocab: vocab, Rows: len(codes) / len(vocab)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +35,7 @@ func writeCodes(t testing.TB, name string, vocab []int, codes []uint32) string {
 
 func readCodes(t testing.TB, path string) (codes []uint32, levels int) {
 	t.Helper()
-	c, err := OpenCodes(path)
+	c, err := Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +53,7 @@ func readCodes(t testing.TB, path string) (codes []uint32, levels int) {
 	return codes, c.Levels()
 }
 
-func rowsOf(t testing.TB, c *Codes, start, n int) []uint32 {
+func rowsOf(t testing.TB, c *File, start, n int) []uint32 {
 	t.Helper()
 	codes := make([]uint32, n*c.Levels())
 	if err := c.Rows(start, n, codes); err != nil {
@@ -66,8 +70,8 @@ func TestCodesRoundTrip(t *testing.T) {
 				codes = append(codes, uint32(i*7919*(level+1)%size))
 			}
 		}
-		for _, name := range []string{"c.npy", "c.parquet", "c.jsonl"} {
-			got, levels := readCodes(t, writeCodes(t, name, vocab, codes))
+		for _, name := range []string{"c.npy", "c.parquet", "c.jsonl", "c.gvq"} {
+			got, levels := readCodes(t, writeRows(t, name, vocab, codes))
 			if levels != len(vocab) || !slices.Equal(got, codes) {
 				t.Errorf("%s with vocabulary %v: codes differ", name, vocab)
 			}
@@ -86,7 +90,7 @@ func TestCodesGolden(t *testing.T) {
 		{"c.npy", []int{512, 65_536}, "\x93NUMPY\x01\x00\x76\x00{'descr': '<u2', 'fortran_order': False, 'shape': (2, 2), }" + strings.Repeat(" ", 58) + "\n\x01\x00\x02\x00\x2c\x01\x04\x00"},
 		{"c.npy", []int{512, 65_537}, "\x93NUMPY\x01\x00\x76\x00{'descr': '<u4', 'fortran_order': False, 'shape': (2, 2), }" + strings.Repeat(" ", 58) + "\n\x01\x00\x00\x00\x02\x00\x00\x00\x2c\x01\x00\x00\x04\x00\x00\x00"},
 	} {
-		got, err := os.ReadFile(writeCodes(t, test.name, test.vocab, codes))
+		got, err := os.ReadFile(writeRows(t, test.name, test.vocab, codes))
 		if err != nil || string(got) != test.want {
 			t.Errorf("%s: %q, want %q, %v", test.name, got, test.want, err)
 		}
@@ -119,16 +123,12 @@ func TestCodesFromNumPyIntegers(t *testing.T) {
 }
 
 func TestOpenBadCodes(t *testing.T) {
-	type shuffled struct {
-		Row   int64   `parquet:"row"`
-		Codes []int32 `parquet:"codes,list"`
-	}
 	tests := []struct {
 		name, file string
 		content    []byte
 		want       []string
 	}{
-		{"floats", "c.npy", []byte(goldenNPY), []string{"<f4", "uint16"}},
+		{"floats", "c.npy", npyBytes(npyDict("<f4", "(1, 1)", false), make([]byte, 4)), []string{"<f4", "uint16"}},
 		{"4-d", "c.npy", npyBytes(npyDict("<u2", "(1, 1, 1, 1)", false), make([]byte, 2)), []string{"(1, 1, 1, 1)", "(rows, levels)"}},
 		{"fortran", "c.npy", npyBytes(npyDict("<u2", "(2, 2)", true), make([]byte, 8)), []string{"ascontiguousarray"}},
 		{"truncated", "c.npy", npyBytes(npyDict("<u2", "(2, 2)", false), make([]byte, 7)), []string{"truncated"}},
@@ -140,19 +140,19 @@ func TestOpenBadCodes(t *testing.T) {
 		{"ragged json", "c.jsonl", []byte("{\"row\":0,\"codes\":[1]}\n{\"row\":1,\"codes\":[1,2]}\n"), []string{"row 1 of", "2 codes", "have 1"}},
 		{"missing row", "c.jsonl", []byte("{\"row\":0,\"codes\":[1]}\n{\"row\":2,\"codes\":[1]}\n"), []string{"row 1 of", "numbered 2"}},
 		{"blank", "c.jsonl", []byte("\n\n"), []string{"no rows"}},
-		{"shuffled", "c.parquet", parquetBytes(t, []shuffled{{0, []int32{1}}, {2, []int32{1}}, {1, []int32{1}}}), []string{"row 1 of", "numbered 2"}},
-		{"negative parquet", "c.parquet", parquetBytes(t, []shuffled{{0, []int32{1}}, {1, []int32{-1}}}), []string{"row 1 of", "no code"}},
+		{"shuffled", "c.parquet", parquetBytes(t, []shuffledRecord{{0, []int32{1}}, {2, []int32{1}}, {1, []int32{1}}}), []string{"row 1 of", "numbered 2"}},
+		{"negative parquet", "c.parquet", parquetBytes(t, []shuffledRecord{{0, []int32{1}}, {1, []int32{-1}}}), []string{"row 1 of", "no code"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Setenv("TMPDIR", t.TempDir())
 			path := writeFile(t, test.file, test.content)
-			_, err := OpenCodes(path)
+			_, err := Open(path)
 			wantError(t, err, append(test.want, path)...)
 			wantEmptyDir(t, os.Getenv("TMPDIR"))
 		})
 	}
-	c, err := OpenCodes(writeFile(t, "c.npy", npyBytes(npyDict("<i4", "(2, 1)", false), []byte("\x01\x00\x00\x00\xff\xff\xff\xff"))))
+	c, err := Open(writeFile(t, "c.npy", npyBytes(npyDict("<i4", "(2, 1)", false), []byte("\x01\x00\x00\x00\xff\xff\xff\xff"))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,8 +167,8 @@ func TestWritersKeepNothingUnlessCommitted(t *testing.T) {
 	for _, extension := range []string{".npy", ".parquet", ".jsonl"} {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "c"+extension)
-		begin := func() CodeWriter {
-			w, err := CreateCodes(path, []int{4, 4}, 2)
+		begin := func() RowWriter {
+			w, err := Create(path, Content{Vocab: []int{4, 4}, Rows: 2})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -196,29 +196,44 @@ func TestWritersKeepNothingUnlessCommitted(t *testing.T) {
 
 func TestCreateRefuses(t *testing.T) {
 	dir := t.TempDir()
-	_, err := CreateCodes(filepath.Join(dir, "c.txt"), []int{4}, 1)
-	wantError(t, err, "c.txt", `".txt"`, ".npy, .parquet, .jsonl")
-	_, err = CreateCodes(filepath.Join(dir, "c.npy"), []int{4, 0}, 1)
+	_, err := Create(filepath.Join(dir, "c.txt"), Content{Vocab: []int{4}, Rows: 1})
+	wantError(t, err, "c.txt has no extension for codes: use .npy, .parquet, .jsonl or .gvq")
+	_, err = Create(filepath.Join(dir, "c.npy"), Content{Vocab: []int{4, 0}, Rows: 1})
 	wantError(t, err, "level 1 has 0 codes")
-	_, err = CreateCodes(filepath.Join(dir, "c.npy"), nil, 1)
-	wantError(t, err, "impossible")
-	_, err = CreateVectors(filepath.Join(dir, "v.csv"), 3, 1)
-	wantError(t, err, "v.csv", ".npy, .fvecs, .parquet")
-	_, err = CreateVectors(filepath.Join(dir, "v.npy"), 0, 1)
-	wantError(t, err, "impossible")
-	_, err = CreateVectors(filepath.Join(dir, "no", "v.npy"), 3, 1)
-	wantError(t, err, "v.npy")
+	for _, name := range []string{"c.npy", "c.gvq"} {
+		_, err = Create(filepath.Join(dir, name), Content{Rows: 1})
+		wantError(t, err, name)
+	}
 	wantEmptyDir(t, dir)
 }
 
-func TestVectorsRoundTrip(t *testing.T) {
-	want := offsetValues(2000, 9)
-	for _, name := range []string{"v.npy", "v.fvecs", "v.parquet"} {
-		v := mustOpen(t, writeVectors(t, name, 9, want), Options{})
-		if v.Dim() != 9 || !slices.Equal(allRows(t, v), want) {
-			t.Errorf("%s: vectors differ", name)
+func TestPackedFilesNameTheirTokenizer(t *testing.T) {
+	for name, want := range map[string]bool{"c.gvq": true, "c.npy": false} {
+		path := filepath.Join(t.TempDir(), name)
+		w, err := Create(path, Content{Vocab: []int{4, 7}, Rows: 1, Cells: 2, Fingerprint: [32]byte{9}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.WriteRows([]uint32{3, 6, 0, 1}); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		f, err := Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if got, ok := f.Fingerprint(); ok != want || ok && got != [32]byte{9} {
+			t.Errorf("%s: fingerprint %v %v", name, got, ok)
+		}
+		if got := rowsOf(t, f, 0, 1); !slices.Equal(got, []uint32{3, 6, 0, 1}) {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
+	_, err := Open(writeFile(t, "c.gvq", []byte("no codes at all")))
+	wantError(t, err, "c.gvq", "not a file of codes", "copy or encode it again")
 }
 
 // The codes of pictures have a dimension for cells, and one for levels where
@@ -226,7 +241,7 @@ func TestVectorsRoundTrip(t *testing.T) {
 func TestGridsOfCodes(t *testing.T) {
 	for _, vocab := range [][]int{{300}, {300, 20}} {
 		path := filepath.Join(t.TempDir(), "codes.npy")
-		w, err := CreateGrids(path, 6, vocab, 2)
+		w, err := Create(path, Content{Vocab: vocab, Rows: 2, Cells: 6})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -248,7 +263,7 @@ func TestGridsOfCodes(t *testing.T) {
 		if !strings.Contains(string(content[:120]), "'shape': "+shape) {
 			t.Errorf("header %q, want shape %s", content[:120], shape)
 		}
-		codes, err := OpenCodes(path)
+		codes, err := Open(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -257,5 +272,73 @@ func TestGridsOfCodes(t *testing.T) {
 		if err := codes.Rows(0, 2, got); err != nil || codes.Levels() != 6*len(vocab) || !slices.Equal(got, want) {
 			t.Errorf("read %v (%v), want %v", got, err, want)
 		}
+	}
+}
+
+type shuffledRecord struct {
+	Row   int64   `parquet:"row"`
+	Codes []int32 `parquet:"codes,list"`
+}
+
+func parquetBytes(t testing.TB, records []shuffledRecord) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	if err := parquet.Write(&out, records); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// writeFile puts content under name in a fresh directory.
+func writeFile(t testing.TB, name string, content []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, content, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// npyBytes is a version 1 file with the given header dictionary and data.
+func npyBytes(dict string, data []byte) []byte {
+	head := append([]byte("\x93NUMPY\x01\x00"), 0, 0)
+	text := dict + "\n"
+	binary.LittleEndian.PutUint16(head[8:], uint16(len(text)))
+	return append(append(head, text...), data...)
+}
+
+func npyDict(descr, shape string, fortran bool) string {
+	order := "False"
+	if fortran {
+		order = "True"
+	}
+	return fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': %s, }", descr, order, shape)
+}
+
+// wantError checks that err is one sentence with every part in it.
+func wantError(t testing.TB, err error, parts ...string) {
+	t.Helper()
+	if err == nil {
+		t.Fatalf("no error, want one with %q", parts)
+	}
+	for _, part := range parts {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("error %q lacks %q", err, part)
+		}
+	}
+	if strings.Contains(err.Error(), "\n") {
+		t.Errorf("error %q has several lines", err)
+	}
+}
+
+// wantEmptyDir checks that nothing was left in dir.
+func wantEmptyDir(t testing.TB, dir string) {
+	t.Helper()
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range list {
+		t.Errorf("left behind: %s", entry.Name())
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package codes
 
 import (
 	"bufio"
@@ -9,26 +9,27 @@ import (
 	"strings"
 )
 
-// partial is the codes of a run that may be killed at any time: one line that
-// says what the run is of, then a record of a picture's number and its codes for
-// each that is done. A record that was cut off is done again.
-type partial struct {
+// Partial keeps the codes of an unfinished run, so that the run can resume after
+// a kill: one line that identifies the run, then a record of a row number and
+// its codes for every finished row. A record that was cut off is encoded again.
+// Rows may be left out but not out of order.
+type Partial struct {
 	path   string
 	file   *os.File
 	head   int64 // bytes before the first record
 	record int   // bytes of one
 	count  int
-	next   int // first picture that is not done
+	next   int
 }
 
-// openPartial opens the partial file of a run, or starts one. Another run's is
-// replaced.
-func openPartial(path, identity string, codes int) (*partial, error) {
+// OpenPartial opens the Partial file of a run, whose rows have the given number
+// of codes, or starts one. The file of another run is overwritten.
+func OpenPartial(path, identity string, codes int) (*Partial, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("cannot keep unfinished codes: %w", err)
 	}
-	p := &partial{path: path, file: file, record: 4 * (codes + 1)}
+	p := &Partial{path: path, file: file, record: 4 * (codes + 1)}
 	line, err := bufio.NewReader(file).ReadString('\n')
 	p.head = int64(len(identity) + 1)
 	if err == nil && strings.TrimSuffix(line, "\n") == identity {
@@ -43,7 +44,7 @@ func openPartial(path, identity string, codes int) (*partial, error) {
 	return p, nil
 }
 
-func (p *partial) begin(identity string) error {
+func (p *Partial) begin(identity string) error {
 	if err := p.file.Truncate(0); err != nil {
 		return err
 	}
@@ -52,7 +53,7 @@ func (p *partial) begin(identity string) error {
 }
 
 // resume finds the last whole record.
-func (p *partial) resume() error {
+func (p *Partial) resume() error {
 	info, err := p.file.Stat()
 	if err != nil {
 		return err
@@ -69,12 +70,16 @@ func (p *partial) resume() error {
 	return p.file.Truncate(p.at(p.count))
 }
 
-func (p *partial) at(i int) int64 { return p.head + int64(i)*int64(p.record) }
+func (p *Partial) at(i int) int64 { return p.head + int64(i)*int64(p.record) }
 
-func (p *partial) rows() int { return p.count }
+// Len is the number of rows that are kept.
+func (p *Partial) Len() int { return p.count }
 
-// append adds the codes of pictures and makes them safe.
-func (p *partial) append(rows []int, codes []uint32) error {
+// Next is the first row that has not been visited: one after the last kept row.
+func (p *Partial) Next() int { return p.next }
+
+// Append adds the codes [len(rows), codes a row] of rows and syncs the file.
+func (p *Partial) Append(rows []int, codes []uint32) error {
 	each := p.record/4 - 1
 	buffer := make([]byte, 0, len(rows)*p.record)
 	for i, row := range rows {
@@ -90,8 +95,8 @@ func (p *partial) append(rows []int, codes []uint32) error {
 	return p.file.Sync()
 }
 
-// each visits the records in order.
-func (p *partial) each(visit func(row int, codes []uint32) error) error {
+// Each visits the rows in order.
+func (p *Partial) Each(visit func(row int, codes []uint32) error) error {
 	reader := bufio.NewReader(io.NewSectionReader(p.file, p.head, int64(p.count)*int64(p.record)))
 	buffer, codes := make([]byte, p.record), make([]uint32, p.record/4-1)
 	for range p.count {
@@ -108,10 +113,11 @@ func (p *partial) each(visit func(row int, codes []uint32) error) error {
 	return nil
 }
 
-func (p *partial) close() { p.file.Close() }
+// Close releases the file and leaves it in place.
+func (p *Partial) Close() { p.file.Close() }
 
-// remove deletes the file once its content is in its place.
-func (p *partial) remove() error {
+// Remove deletes the file, once its content is in its final place.
+func (p *Partial) Remove() error {
 	p.file.Close()
 	return os.Remove(p.path)
 }

@@ -1,4 +1,4 @@
-package vectors
+package rowfile
 
 import (
 	"bufio"
@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// spool is a temporary file that holds what cannot be read in place. Its name
+// Spool is a temporary file that holds what cannot be read in place. Its name
 // is removed at once where the system allows that for an open file, so that
 // even a killed process leaves nothing behind; otherwise Close removes it.
-type spool struct {
+type Spool struct {
 	file     *os.File
 	buffer   *bufio.Writer
 	unlinked bool
@@ -19,9 +19,9 @@ type spool struct {
 	dir      string
 }
 
-// newSpool creates a spool for source in dir, or in the system's temporary
+// NewSpool creates a spool for source in dir, or in the system's temporary
 // directory when dir is empty.
-func newSpool(dir, source string) (*spool, error) {
+func NewSpool(dir, source string) (*Spool, error) {
 	if dir == "" {
 		dir = os.TempDir()
 	}
@@ -29,25 +29,25 @@ func newSpool(dir, source string) (*spool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a temporary file to convert %s: %w; name a writable spool directory", source, err)
 	}
-	s := &spool{file: file, buffer: bufio.NewWriterSize(file, 1<<20), source: source, dir: dir}
+	s := &Spool{file: file, buffer: bufio.NewWriterSize(file, 1<<20), source: source, dir: dir}
 	s.unlinked = os.Remove(file.Name()) == nil
 	return s, nil
 }
 
 // Write appends p.
-func (s *spool) Write(p []byte) (int, error) {
+func (s *Spool) Write(p []byte) (int, error) {
 	n, err := s.buffer.Write(p)
 	return n, s.explain(err)
 }
 
-// finish makes everything written readable through ReadAt.
-func (s *spool) finish() error {
+// Finish makes everything written readable through ReadAt.
+func (s *Spool) Finish() error {
 	err := s.explain(s.buffer.Flush())
 	s.buffer = nil
 	return err
 }
 
-func (s *spool) explain(err error) error {
+func (s *Spool) explain(err error) error {
 	if errors.Is(err, syscall.ENOSPC) {
 		return fmt.Errorf("the disk is full: no room in %s to convert %s; free space or name another spool directory: %w", s.dir, s.source, err)
 	}
@@ -57,11 +57,11 @@ func (s *spool) explain(err error) error {
 	return nil
 }
 
-// ReadAt implements io.ReaderAt; call finish first.
-func (s *spool) ReadAt(p []byte, at int64) (int, error) { return s.file.ReadAt(p, at) }
+// ReadAt implements io.ReaderAt; call Finish first.
+func (s *Spool) ReadAt(p []byte, at int64) (int, error) { return s.file.ReadAt(p, at) }
 
 // Close releases the space.
-func (s *spool) Close() error {
+func (s *Spool) Close() error {
 	err := s.file.Close()
 	if !s.unlinked {
 		err = errors.Join(err, os.Remove(s.file.Name()))

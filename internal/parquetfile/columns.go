@@ -1,4 +1,6 @@
-package vectors
+// Package parquetfile reads columns of parquet files, page by page, and turns
+// damage into errors.
+package parquetfile
 
 import (
 	"context"
@@ -22,8 +24,8 @@ type Columns struct {
 // OpenColumns looks at the columns of the parquet file behind path, which stays
 // the caller's to close. Errors are one sentence that names the file.
 func OpenColumns(path string, file io.ReaderAt, size int64) (c *Columns, err error) {
-	defer recoverDamage(path, &err)
-	archive, err := openParquet(path, file, size)
+	defer Recover(path, &err)
+	archive, err := Open(path, file, size)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +45,7 @@ func (c *Columns) Names() []string { return c.names }
 // one page of each at a time. The values are valid until visit returns; its
 // error ends the walk. ctx stops it too.
 func (c *Columns) EachRow(ctx context.Context, names []string, visit func(values []parquet.Value) error) (err error) {
-	defer recoverDamage(c.path, &err)
+	defer Recover(c.path, &err)
 	for _, name := range names {
 		if !slices.Contains(c.names, name) {
 			return fmt.Errorf("%s has no column %s with one value a row; its columns are %s", c.path, name, strings.Join(c.names, ", "))
@@ -83,9 +85,9 @@ func (c *Columns) eachRowOf(ctx context.Context, group parquet.RowGroup, names [
 	return nil
 }
 
-// openParquet opens a file whose end was looked at before the decoder allocates
-// what the footer claims.
-func openParquet(path string, file io.ReaderAt, size int64) (*parquet.File, error) {
+// Open opens a parquet file. It checks the footer first, so that the decoder
+// does not allocate what a damaged one claims.
+func Open(path string, file io.ReaderAt, size int64) (*parquet.File, error) {
 	if size < 12 {
 		return nil, fmt.Errorf("%s is a truncated parquet file: expected at least 12 bytes, found %d; copy or write it again", path, size)
 	}
@@ -103,9 +105,9 @@ func openParquet(path string, file io.ReaderAt, size int64) (*parquet.File, erro
 	return archive, nil
 }
 
-// recoverDamage turns a panic of the decoder, which some damaged pages cause,
-// into an error.
-func recoverDamage(path string, err *error) {
+// Recover, when deferred, turns a panic of the decoder, which some damaged
+// pages cause, into an error.
+func Recover(path string, err *error) {
 	if problem := recover(); problem != nil {
 		*err = fmt.Errorf("%s is a damaged parquet file (%v); copy or write it again", path, problem)
 	}
@@ -115,18 +117,20 @@ func stopped(ctx context.Context, path string) error {
 	return fmt.Errorf("reading %s was stopped: %w", path, ctx.Err())
 }
 
-// forEachValue calls visit with every value of a column, in order.
-func forEachValue(ctx context.Context, path string, archive *parquet.File, leaf *parquet.Column, visit func(parquet.Value) error) error {
+// EachValue calls visit with every value of a column, in order.
+func EachValue(
+	ctx context.Context, path string, archive *parquet.File, leaf *parquet.Column, visit func(parquet.Value) error,
+) error {
 	for _, group := range archive.RowGroups() {
-		if err := forEachValueOf(ctx, path, newColumnReader(group, leaf), visit); err != nil {
+		if err := eachValueOf(ctx, path, newColumnReader(group, leaf), visit); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// forEachValueOf visits the values of one row group and closes the reader.
-func forEachValueOf(ctx context.Context, path string, r *columnReader, visit func(parquet.Value) error) error {
+// eachValueOf visits the values of one row group and closes the reader.
+func eachValueOf(ctx context.Context, path string, r *columnReader, visit func(parquet.Value) error) error {
 	defer r.close()
 	for {
 		err := r.fill(ctx)

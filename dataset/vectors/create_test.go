@@ -1,0 +1,28 @@
+package vectors
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+func TestCreateRefuses(t *testing.T) {
+	dir := t.TempDir()
+	_, err := Create(filepath.Join(dir, "v.csv"), 3, 1)
+	wantError(t, err, "v.csv", ".npy, .parquet, .fvecs")
+	_, err = Create(filepath.Join(dir, "v.npy"), 0, 1)
+	wantError(t, err, "impossible")
+	_, err = Create(filepath.Join(dir, "no", "v.npy"), 3, 1)
+	wantError(t, err, "v.npy")
+	wantEmptyDir(t, dir)
+}
+
+func TestVectorsRoundTrip(t *testing.T) {
+	want := offsetValues(2000, 9)
+	for _, name := range []string{"v.npy", "v.fvecs", "v.parquet"} {
+		v := mustOpen(t, writeVectors(t, name, 9, want), Options{})
+		if v.Dim() != 9 || !slices.Equal(allRows(t, v), want) {
+			t.Errorf("%s: vectors differ", name)
+		}
+	}
+}

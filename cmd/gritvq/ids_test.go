@@ -15,18 +15,6 @@ import (
 	"github.com/gritvq/gritvq/task/recommend"
 )
 
-func TestNamesOfCatalogueFiles(t *testing.T) {
-	for _, c := range []struct{ inputs, want string }{
-		{"beauty.npy toys.npy", "beauty toys"},
-		{"data/beauty/emb.npy data/toys/emb.npy", "beauty toys"},
-		{"x/beauty.npy x/toys.items.jsonl", "beauty toys.items"},
-	} {
-		if got := catalogueNames(strings.Fields(c.inputs)); strings.Join(got, " ") != c.want {
-			t.Errorf("%s are called %v, want %s", c.inputs, got, c.want)
-		}
-	}
-}
-
 // movieLens writes a small catalogue and log in the layout of MovieLens-1M:
 // numbers with gaps, titles in Latin-1, movies that nobody saw, and embeddings
 // in the order of the file.
@@ -75,7 +63,7 @@ func TestIDsOfMovieLens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	items, err := interactions.ReadItems(t.Context(), filepath.Join(ids, idsItems))
+	items, err := interactions.ReadItems(t.Context(), filepath.Join(ids, catalogue.ItemsFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,13 +115,6 @@ func TestUnionRoundTrip(t *testing.T) {
 		tables = append(tables, table)
 	}
 	// The catalogues are equal, so their items share all codes, pair by pair.
-	whole, err := joinTables([]*itemSource{{name: "a"}, {name: "b"}}, tables)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if whole.Len() != 80 || whole.Stats().Before.Distinct != tables[0].Stats().Before.Distinct {
-		t.Errorf("%+v", whole.Stats().Before)
-	}
 	for row := range 40 {
 		if !slices.Equal(tables[0].ID(row), tables[1].ID(row)) {
 			t.Errorf("one tokenizer gives item %d two IDs: %v and %v", row, tables[0].ID(row), tables[1].ID(row))
@@ -141,44 +122,4 @@ func TestUnionRoundTrip(t *testing.T) {
 	}
 	run(t, "recommend", "train", filepath.Join(ids, "b"), in("b", "sequences.txt"), "-o", in("rec"), "--steps", "2", "--batch", "4",
 		"--set", "model.layers=1", "--set", "model.width=8", "--set", "model.feed_forward=8", "--set", "model.heads=1", "--set", "model.head_dim=8", "--set", "model.history=3")
-}
-
-// The last code of an item is the nearest of those that --resolve reassign
-// chooses from, whether codes are levels or slices.
-func TestRankedCodesBeginWithTheItemsOwn(t *testing.T) {
-	dir := t.TempDir()
-	movieLens(t, dir)
-	for _, method := range []string{"grit", "kmeans-ste", "vqvae"} {
-		t.Run(method, func(t *testing.T) {
-			ids := filepath.Join(dir, method)
-			run(t, "ids", filepath.Join(dir, "emb.npy"), "-o", ids, "--method", method, "--codes", "4", "--levels", "3", "--hidden", "none", "--steps", "5")
-			table, err := catalogue.Load(ids)
-			if err != nil {
-				t.Fatal(err)
-			}
-			k, err := coderOf(ids, table, "go")
-			if err != nil {
-				t.Fatal(err)
-			}
-			c := &itemSource{input: filepath.Join(dir, "emb.npy"), dir: ids}
-			s, _, _ := silent()
-			if err := c.read(t.Context(), s); err != nil {
-				t.Fatal(err)
-			}
-			ranked, err := k.ranked(t.Context(), c)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for row := range table.Len() {
-				own := table.Codes(row)
-				order := ranked(row, own[:2])
-				if order[0] != own[2] {
-					t.Errorf("item %d has codes %v, the nearest last ones are %v", row, own, order)
-				}
-				if !slices.Equal(slices.Sorted(slices.Values(order)), []uint32{0, 1, 2, 3}) {
-					t.Errorf("item %d can choose from %v", row, order)
-				}
-			}
-		})
-	}
 }

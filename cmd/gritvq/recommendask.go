@@ -136,7 +136,7 @@ func (a *answers) add(row int32, score float64) {
 
 // show prints the answers with the titles that are kept in dir.
 func (a *answers) show(ctx context.Context, s *cli.Streams, dir string, asJSON bool) error {
-	titles, err := interactions.ReadItems(ctx, filepath.Join(dir, idsItems))
+	titles, err := interactions.ReadItems(ctx, filepath.Join(dir, catalogue.ItemsFile))
 	if err != nil {
 		return err
 	}

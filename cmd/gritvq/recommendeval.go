@@ -70,7 +70,7 @@ func (f searchFlags) catalogue(s *cli.Streams, dir string, trained *catalogue.Ta
 	}
 	if left := table.Len() - fitting.Len(); left > 0 {
 		s.Remark("note: %s of %s cannot be found: so many have the same codes, and %s has numbers for %d; train again, with IDs that gritvq ids --spare leaves room in",
-			report.Counted(left, "item"), f.ids, dir, lastVocab(trained))
+			report.Counted(left, "item"), f.ids, dir, trained.LastVocab())
 	}
 	return fitting, f.ids, nil
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/internal/atomicfile"
+	"github.com/gritvq/gritvq/task/catalogue"
 	"github.com/gritvq/gritvq/task/recommend/modeldir"
 	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/weights"
@@ -103,7 +104,7 @@ func (o modelTraining) warnOfLongRun(s *cli.Streams, backend compute.Backend, co
 }
 
 // modelFiles are the files of a directory that holds a model.
-var modelFiles = []string{modeldir.ManifestFile, modeldir.ModelFile, modeldir.ConfigFile, train.LogFile, idsItems}
+var modelFiles = []string{modeldir.ManifestFile, modeldir.ModelFile, modeldir.ConfigFile, train.LogFile, catalogue.ItemsFile}
 
 // check refuses a directory that holds something which nobody asked to replace,
 // be it the IDs or one of the other inputs.
@@ -159,11 +160,11 @@ func removeIfPresent(path string) error {
 
 // copyItems keeps titles beside a model.
 func copyItems(ids, to string) error {
-	content, err := os.ReadFile(filepath.Join(ids, idsItems))
+	content, err := os.ReadFile(filepath.Join(ids, catalogue.ItemsFile))
 	if err != nil {
 		return fmt.Errorf("reading the titles: %w", err)
 	}
-	return atomicfile.Write(filepath.Join(to, idsItems), func(w io.Writer) error {
+	return atomicfile.Write(filepath.Join(to, catalogue.ItemsFile), func(w io.Writer) error {
 		_, err := w.Write(content)
 		return err
 	})

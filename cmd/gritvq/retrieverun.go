@@ -24,7 +24,7 @@ import (
 // openSearches reads searches over the catalogue of a directory, finds their
 // answers in the table and says what there is.
 func openSearches(ctx context.Context, s *cli.Streams, source retrieval.Source, dir string, table *catalogue.Table) (*retrieval.Dataset, error) {
-	catalogue, err := interactions.ReadItems(ctx, filepath.Join(dir, idsItems))
+	catalogue, err := interactions.ReadItems(ctx, filepath.Join(dir, catalogue.ItemsFile))
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ func Build(codes []uint32, vocab []int, keys []string, opt BuildOptions) (*Table
 	if opt.Resolve == "" {
 		opt.Resolve = Token
 	}
-	t := &Table{method: opt.Resolve, tokenizer: opt.Tokenizer, levels: len(vocab), vocab: slices.Clone(vocab), rows: map[string]int32{}}
+	t := &Table{resolution: opt.Resolve, tokenizer: opt.Tokenizer, levels: len(vocab), vocab: slices.Clone(vocab), rows: map[string]int32{}}
 	if len(vocab) == 0 {
 		return nil, fmt.Errorf("an ID needs at least one level of codes")
 	}
@@ -77,10 +77,10 @@ func (t *Table) Add(codes []uint32, keys []string, ranked Ranked) error {
 	if err := t.check(codes, keys, ranked); err != nil {
 		return err
 	}
-	added := &Table{method: t.method, tokenizer: t.tokenizer, levels: t.levels, vocab: slices.Clone(t.vocab),
+	added := &Table{resolution: t.resolution, tokenizer: t.tokenizer, levels: t.levels, vocab: slices.Clone(t.vocab),
 		keys: append(slices.Clone(t.keys), keys...), ids: slices.Clone(t.ids), original: slices.Clone(t.original)}
 	moved := 0
-	if t.method == Token {
+	if t.resolution == Token {
 		if err := added.appendNumbered(t, codes); err != nil {
 			return err
 		}
@@ -107,7 +107,7 @@ func (t *Table) check(codes []uint32, keys []string, ranked Ranked) error {
 		return fmt.Errorf("%d items of %d levels cannot have %d codes", len(keys), t.levels, len(codes))
 	case len(keys) > math.MaxInt32-t.Len():
 		return fmt.Errorf("a table holds at most %d items", math.MaxInt32)
-	case t.method == Reassign && ranked == nil:
+	case t.resolution == Reassign && ranked == nil:
 		return fmt.Errorf("moving codes needs to know which are near: give the ranked codes of an item, or use the method %q", Token)
 	}
 	for i, code := range codes {

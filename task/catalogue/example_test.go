@@ -30,7 +30,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	if err := table.Save(dir, catalogue.JSONLFile); err != nil {
+	if err := table.Save(dir); err != nil {
 		log.Fatal(err)
 	}
 	loaded, err := catalogue.Load(dir)

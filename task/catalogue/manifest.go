@@ -1,74 +1,72 @@
 package catalogue
 
 import (
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
+	"path/filepath"
+
+	"github.com/gritvq/gritvq/artifact"
 )
 
-// Schema is the version of the manifest this package writes, and the newest it
-// reads.
-const Schema = 1
-
-// The files of a stored table: the manifest and one of the others.
+// Files of a directory of IDs. The manifest and the IDs are the table itself.
 const (
-	ManifestFile = "manifest.json"
-	ParquetFile  = "ids.parquet"
-	JSONLFile    = "ids.jsonl"
+	ParquetFile  = "ids.parquet" // the IDs
+	UnionFile    = "union.json"  // names the catalogues of a union
+	ReportFile   = "report.html"
+	TokenizerDir = "tokenizer" // a bundle, unless IDs are dense
+
+	textEncoderFile = "titles.safetensors" // embeds titles, if no embeddings were given
+	titleVectors    = "titles.npy"         // embedded titles
+	shopVectors     = "shop.npy"           // embeddings of the built-in shop
+	unionVectors    = "union.npy"          // of several catalogues, during training
 )
+
+// kind describes tables to package artifact.
+var kind = artifact.Register(artifact.Kind{
+	Names: []string{"ids"}, Title: "table of IDs", Command: "gritvq ids", Usage: "embeddings.npy -o",
+	Schema: 1, Oldest: 1, Files: []string{ParquetFile}, Extra: []string{UnionFile}, OldKey: "versions",
+})
 
 // manifest describes a stored table.
 type manifest struct {
-	Schema     int        `json:"schema"`
-	Version    int        `json:"version"`
-	Resolution Resolution `json:"method"`
-	Levels     int        `json:"levels"`
-	Vocab      []int      `json:"vocab"`
-	Items      int        `json:"items"`
-	Tokenizer  string     `json:"tokenizer,omitempty"`
-	Versions   []Version  `json:"versions"`
-	File       fileEntry  `json:"file"`
-	// Previous is the manifest of the file that this one replaces. It counts as
-	// long as that file is in place: a table that is being replaced is, at every
-	// moment, the old one or the new one.
+	artifact.Head
+	Version   int        `json:"version"`
+	Method    Resolution `json:"method"`
+	Levels    int        `json:"levels"`
+	Vocab     []int      `json:"vocab"`
+	Items     int        `json:"items"`
+	Tokenizer string     `json:"tokenizer,omitempty"`
+	Versions  []Version  `json:"versions"`
+	// Previous is the manifest of the table that this one replaces. It is valid
+	// while the file of that table is in place: at every moment of a replacement
+	// the directory holds the old table or the new one.
 	Previous *manifest `json:"previous,omitempty"`
+	// OldFile stands for Files in manifests that do not state their kind.
+	OldFile *artifact.File `json:"file,omitempty"`
 }
 
-// fileEntry identifies the file of IDs.
-type fileEntry struct {
-	Name   string `json:"name"`
-	SHA256 string `json:"sha256"` // hexadecimal
-	Size   int64  `json:"size"`
+// Upgrade moves OldFile to Files.
+func (m *manifest) Upgrade() {
+	if m.OldFile != nil && m.Files == nil {
+		m.Files, m.OldFile = []artifact.File{*m.OldFile}, nil
+	}
+	if m.Previous != nil {
+		m.Previous.Upgrade()
+	}
 }
 
-// parseManifest reads a manifest and checks what can be checked without the
-// other file.
-func parseManifest(content []byte) (*manifest, error) {
-	var version struct {
-		Schema *int `json:"schema"`
-	}
-	if err := json.Unmarshal(content, &version); err != nil {
-		return nil, fmt.Errorf("it is no JSON object: %w", err)
-	}
-	switch {
-	case version.Schema == nil || *version.Schema < 1:
-		return nil, errors.New("it states no schema version")
-	case *version.Schema > Schema:
-		return nil, fmt.Errorf("it has schema %d and this gritvq reads up to %d: upgrade gritvq", *version.Schema, Schema)
-	}
+// readManifest reads the manifest in dir and checks it without the IDs.
+func readManifest(dir string) (*manifest, error) {
 	m := &manifest{}
-	if err := json.Unmarshal(content, m); err != nil {
-		return nil, err
+	if err := kind.ReadManifest(dir, m); err != nil {
+		return nil, inUnion(dir, err)
 	}
-	if err := m.check(); err != nil {
-		return nil, err
+	err := m.check()
+	if p := m.Previous; p != nil && (p.Previous != nil || p.check() != nil) {
+		err = errors.New("its entry for the previous table makes no sense")
 	}
-	if p := m.Previous; p != nil {
-		if p.Previous != nil || p.check() != nil {
-			return nil, errors.New("its entry for the previous table makes no sense")
-		}
+	if err != nil {
+		return nil, kind.Damaged(filepath.Join(dir, artifact.ManifestFile), err)
 	}
 	return m, nil
 }
@@ -76,15 +74,15 @@ func parseManifest(content []byte) (*manifest, error) {
 // check refuses a manifest that contradicts itself.
 func (m *manifest) check() error {
 	width := m.Levels
-	switch m.Resolution {
+	switch m.Method {
 	case Token:
 		width++
 	case Reassign:
 	default:
-		return fmt.Errorf("its method %q is unknown", m.Resolution)
+		return fmt.Errorf("its method %q is unknown", m.Method)
 	}
 	if m.Levels < 1 || len(m.Vocab) != width {
-		return fmt.Errorf("%d levels and the method %q do not go with %d vocabularies", m.Levels, m.Resolution, len(m.Vocab))
+		return fmt.Errorf("%d levels and the method %q do not go with %d vocabularies", m.Levels, m.Method, len(m.Vocab))
 	}
 	for position, size := range m.Vocab {
 		if size < 1 || size > maxVocab {
@@ -101,17 +99,18 @@ func (m *manifest) check() error {
 	if m.Version != len(m.Versions) || m.Items != items || items < 1 || last != m.Vocab[width-1] {
 		return errors.New("its log of versions does not lead to its version, items and vocabulary")
 	}
-	sum, err := hex.DecodeString(m.File.SHA256)
-	if err != nil || len(sum) != 32 || m.File.Size < 0 || !slices.Contains([]string{ParquetFile, JSONLFile}, m.File.Name) {
-		return fmt.Errorf("its entry for file %q makes no sense", m.File.Name)
+	if len(m.Files) != 1 || m.Files[0].Name != ParquetFile {
+		return fmt.Errorf("it lists other files than %s", ParquetFile)
 	}
 	return nil
 }
 
-// manifestOf describes a table.
-func manifestOf(t *Table, file fileEntry) *manifest {
-	return &manifest{
-		Schema: Schema, Version: t.Version(), Resolution: t.method, Levels: t.levels, Vocab: t.vocab,
-		Items: t.Len(), Tokenizer: t.tokenizer, Versions: t.versions, File: file,
+// manifestOf describes a table whose IDs are stored as content.
+func manifestOf(t *Table, content []byte) *manifest {
+	m := &manifest{
+		Head: t.provenance, Version: t.Version(), Method: t.resolution, Levels: t.levels, Vocab: t.vocab,
+		Items: t.Len(), Tokenizer: t.tokenizer, Versions: t.versions,
 	}
+	m.Files = []artifact.File{artifact.DescribeBytes(ParquetFile, content)}
+	return m
 }

@@ -20,6 +20,7 @@ type Catalogue struct {
 	*Table
 	// Items are those of the table, row by row.
 	Items *interactions.Catalogue
+	dir   string // for messages
 }
 
 // Open reads the table in dir, as Load does, and its items.
@@ -46,7 +47,7 @@ func (t *Table) WithItems(ctx context.Context, dir string) (*Catalogue, error) {
 	if items.Len() > t.Len() {
 		items, err = interactions.NewCatalogue(items.Items[:t.Len()])
 	}
-	return &Catalogue{t, items}, err
+	return &Catalogue{t, items, dir}, err
 }
 
 // Title returns the title of an item, or "" if it has none or is not in the catalogue.

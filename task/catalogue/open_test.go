@@ -22,7 +22,7 @@ func TestOpenReturnsTheItemsOfTheTable(t *testing.T) {
 	for count := 2; count <= 4; count++ { // an Add that was killed leaves a fourth
 		t.Run(fmt.Sprint(count), func(t *testing.T) {
 			dir := t.TempDir()
-			if err := table.Save(dir, ""); err != nil {
+			if err := table.Save(dir); err != nil {
 				t.Fatal(err)
 			}
 			if err := WriteItems(dir, items[:count]); err != nil {
@@ -46,7 +46,7 @@ func TestOpenReturnsTheItemsOfTheTable(t *testing.T) {
 		})
 	}
 	dir := t.TempDir()
-	if err := table.Save(dir, ""); err != nil {
+	if err := table.Save(dir); err != nil {
 		t.Fatal(err)
 	}
 	_, err = Open(t.Context(), dir)

@@ -66,7 +66,7 @@ func (t *Table) Stats() Stats {
 // modify it.
 func (t *Table) Codes(row int) []uint32 {
 	own := t.ID(row)[:t.levels:t.levels]
-	if t.method == Reassign {
+	if t.resolution == Reassign {
 		own = slices.Clone(own)
 		own[t.levels-1] = t.original[row]
 	}

@@ -8,6 +8,7 @@ import (
 	"sort"
 	"unicode/utf8"
 
+	"github.com/gritvq/gritvq/artifact"
 	"github.com/gritvq/gritvq/internal/fingerprint"
 )
 
@@ -27,14 +28,15 @@ const (
 // Table holds the IDs of a catalogue. Rows are items in order of arrival. Any
 // number of goroutines may read it while none adds to it.
 type Table struct {
-	method    Resolution
-	tokenizer string
-	levels    int      // codes that the tokenizer gives an item
-	vocab     []int    // of every position of an ID
-	keys      []string // of rows
-	ids       []uint32 // [rows, width]
-	original  []uint32 // [rows] last codes before they moved; Reassign only
-	versions  []Version
+	resolution Resolution
+	provenance artifact.Head
+	tokenizer  string
+	levels     int      // codes that the tokenizer gives an item
+	vocab      []int    // of every position of an ID
+	keys       []string // of rows
+	ids        []uint32 // [rows, width]
+	original   []uint32 // [rows] last codes before they moved; Reassign only
+	versions   []Version
 
 	rows  map[string]int32
 	order []int32 // rows by ID, then by number
@@ -66,10 +68,13 @@ func (t *Table) Levels() int { return t.levels }
 func (t *Table) Vocab() []int { return slices.Clone(t.vocab) }
 
 // Resolution is how items that share codes are told apart.
-func (t *Table) Resolution() Resolution { return t.method }
+func (t *Table) Resolution() Resolution { return t.resolution }
 
 // Tokenizer identifies the tokenizer that made the codes, or is a Numbering.
 func (t *Table) Tokenizer() string { return t.tokenizer }
+
+// LastVocab is the number of values of the last position.
+func (t *Table) LastVocab() int { return t.vocab[t.Width()-1] }
 
 // Version is the number of the last change, from 1.
 func (t *Table) Version() int { return len(t.versions) }
@@ -80,7 +85,7 @@ func (t *Table) Versions() []Version { return slices.Clone(t.versions) }
 // Extends reports why t is not a later version of an older table, or that table
 // itself, whose rows and IDs it then has, in their order.
 func (t *Table) Extends(older *Table) error {
-	if t.tokenizer != older.tokenizer || t.method != older.method || t.levels != older.levels {
+	if t.tokenizer != older.tokenizer || t.resolution != older.resolution || t.levels != older.levels {
 		return errors.New("its IDs come from another tokenizer")
 	}
 	n := older.Len()
@@ -93,7 +98,7 @@ func (t *Table) Extends(older *Table) error {
 // Fitting returns the items whose IDs a model of older knows, with the vocabulary
 // of older, of which t is a later version: all but those whose token is beyond it.
 func (t *Table) Fitting(older *Table) (*Table, error) {
-	part := &Table{method: t.method, tokenizer: t.tokenizer, levels: t.levels, vocab: slices.Clone(older.vocab), versions: t.Versions()}
+	part := &Table{resolution: t.resolution, tokenizer: t.tokenizer, levels: t.levels, vocab: slices.Clone(older.vocab), versions: t.Versions()}
 	for row, key := range t.keys {
 		id := t.ID(row)
 		if !within(id, older.vocab) {

@@ -15,7 +15,7 @@ func TestUnionRoundTrip(t *testing.T) {
 	if _, err := LoadUnion(dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("an empty directory: %v", err)
 	}
-	want := Union{Schema: Schema, Tokenizer: "ab", Catalogues: []string{"beauty", "toys"}}
+	want := Union{Schema: kind.Schema, Tokenizer: "ab", Catalogues: []string{"beauty", "toys"}}
 	if err := want.Save(dir); err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func TestUnionRoundTrip(t *testing.T) {
 	if !errors.Is(err, fs.ErrNotExist) || !strings.HasSuffix(err.Error(), "beauty") {
 		t.Errorf("%v: want an absent table, and nothing after the advice", err)
 	}
-	if err := Clear(dir); err != nil {
+	if err := kind.Clear(dir); err != nil {
 		t.Fatal(err)
 	}
 	_, err = Load(dir)
@@ -57,12 +57,12 @@ func TestDamagedUnions(t *testing.T) {
 }
 
 func TestNamesOfCatalogues(t *testing.T) {
-	if err := CheckNames([]string{"a", "b.c"}); err != nil {
+	if err := checkNames([]string{"a", "b.c"}); err != nil {
 		t.Error(err)
 	}
-	fails(t, CheckNames([]string{"Toys", "toys"}), "two catalogues")
+	fails(t, checkNames([]string{"Toys", "toys"}), "two catalogues")
 	for _, name := range []string{"", "..", "a/b", `a\b`} {
-		fails(t, CheckNames([]string{name}), "directory")
+		fails(t, checkNames([]string{name}), "directory")
 	}
 }
 

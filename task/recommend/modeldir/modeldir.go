@@ -75,7 +75,7 @@ func Save(dir string, m *Manifest, c Content) error {
 	if err := os.Remove(filepath.Join(dir, ManifestFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("cannot replace what is in %s: %w", dir, err)
 	}
-	if err := c.Table.Save(filepath.Join(dir, IDsDir), ""); err != nil {
+	if err := c.Table.Save(filepath.Join(dir, IDsDir)); err != nil {
 		return err
 	}
 	var list []safetensors.Tensor

@@ -79,7 +79,7 @@ func TestLoadRefuses(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return table.Save(filepath.Join(dir, IDsDir), "")
+			return table.Save(filepath.Join(dir, IDsDir))
 		}, "its IDs are not those it was trained on"},
 		"no IDs": {func(dir string) error { return os.RemoveAll(filepath.Join(dir, IDsDir)) }, IDsDir},
 	} {

@@ -1,10 +1,8 @@
 package catalogue
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,12 +10,12 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// idRecord is a row of the file of IDs. Original is the last code before it
-// moved, which Reassign keeps.
+// idRecord is a row of the file of IDs. Original is the last code from the
+// tokenizer, which Reassign keeps.
 type idRecord struct {
-	Item     string  `json:"item" parquet:"item"`
-	Codes    []int32 `json:"codes" parquet:"codes,list"`
-	Original *int32  `json:"original,omitempty" parquet:"original,optional"`
+	Item     string  `parquet:"item"`
+	Codes    []int32 `parquet:"codes,list"`
+	Original *int32  `parquet:"original,optional"`
 }
 
 // record returns a row for the file.
@@ -26,7 +24,7 @@ func (t *Table) record(row int) idRecord {
 	for i, code := range t.ID(row) {
 		r.Codes[i] = int32(code)
 	}
-	if t.method == Reassign {
+	if t.resolution == Reassign {
 		original := int32(t.original[row])
 		r.Original = &original
 	}
@@ -38,8 +36,8 @@ func (t *Table) append(r idRecord) error {
 	if len(r.Codes) != t.Width() {
 		return fmt.Errorf("row %d has %d codes, the manifest %d", t.Len(), len(r.Codes), t.Width())
 	}
-	if (r.Original != nil) != (t.method == Reassign) {
-		return fmt.Errorf("row %d does not go with the method %q", t.Len(), t.method)
+	if (r.Original != nil) != (t.resolution == Reassign) {
+		return fmt.Errorf("row %d does not go with the method %q", t.Len(), t.resolution)
 	}
 	t.keys = append(t.keys, r.Item)
 	for _, code := range r.Codes {
@@ -51,36 +49,7 @@ func (t *Table) append(r idRecord) error {
 	return nil
 }
 
-func encodeJSONL(w io.Writer, t *Table) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	for row := range t.Len() {
-		if err := encoder.Encode(t.record(row)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// maxLine bounds a line of a .jsonl file.
-const maxLine = 16 << 20
-
-func decodeJSONL(content []byte, t *Table) error {
-	lines := bufio.NewScanner(bytes.NewReader(content))
-	lines.Buffer(make([]byte, 0, 64<<10), maxLine)
-	for lines.Scan() {
-		var r idRecord
-		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-			return fmt.Errorf(`row %d is no line like {"item":"a","codes":[1,2]}`, t.Len())
-		}
-		if err := t.append(r); err != nil {
-			return err
-		}
-	}
-	return lines.Err()
-}
-
-// parquetRows are encoded at a time.
+// parquetRows is the number of rows that are encoded at a time.
 const parquetRows = 4096
 
 func encodeParquet(w io.Writer, t *Table) error {
@@ -115,7 +84,7 @@ func decodeParquet(content []byte, t *Table) (err error) {
 	defer reader.Close()
 	records := make([]idRecord, 1024)
 	for {
-		clear(records) // or the lists of earlier rows would be written over
+		clear(records) // else the reader reuses the lists of earlier rows
 		n, err := reader.Read(records)
 		for _, r := range records[:n] {
 			if err := t.append(r); err != nil {

@@ -1,0 +1,214 @@
+package catalogue
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/gritvq/gritvq/artifact"
+	"github.com/gritvq/gritvq/artifact/bundle"
+	"github.com/gritvq/gritvq/dataset/interactions"
+	"github.com/gritvq/gritvq/internal/version"
+	"github.com/gritvq/gritvq/task"
+	"github.com/gritvq/gritvq/train/vqtrain"
+)
+
+// Options of Make. The codes come from the first that is set: Dense, Tokenizer,
+// or a tokenizer that is trained with Config.
+type Options struct {
+	Sources []Source
+	Output  string // directory; of several catalogues each has one below it
+	Resolve Resolution
+	// Spare is the smallest vocabulary of the token, so that a trained recommender
+	// can name items that are added later.
+	Spare     int
+	Dense     *Dense
+	Tokenizer string // directory of a trained bundle
+	Config    vqtrain.Config
+	Each      bool // train a tokenizer for each catalogue instead of one for all
+	Backend   string
+	Resume    bool // continue an interrupted training
+	Force     bool // overwrite a table in Output
+	Command   string
+	// Train trains a tokenizer on a file, into a directory.
+	Train func(ctx context.Context, input, output string) error
+}
+
+// Dense describes IDs that say nothing about their items, see Numbering.
+type Dense struct {
+	Seed          uint64
+	Levels, Codes int
+}
+
+// maker is a run of Make.
+type maker struct {
+	Options
+	watch task.Watcher
+	list  []*source
+}
+
+// Make gives the items of catalogues IDs. It writes for each its table, items and
+// report, and the tokenizer by which Add encodes further items.
+func Make(ctx context.Context, o Options, watch task.Watcher) (result *Result, err error) {
+	m := &maker{Options: o, watch: watch}
+	if err := m.plan(); err != nil {
+		return nil, err
+	}
+	discard, err := m.makeDirectories()
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			discard()
+		}
+	}()
+	for _, s := range m.list {
+		if err := s.read(ctx, watch); err != nil {
+			return nil, err
+		}
+	}
+	if m.Dense == nil {
+		if err := embedTitles(m.list, watch); err != nil {
+			return nil, err
+		}
+	}
+	return m.run(ctx)
+}
+
+// run encodes the items of all sources and stores their tables.
+func (m *maker) run(ctx context.Context) (*Result, error) {
+	shared, err := m.sharedTokenizer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{Output: m.Output, Report: filepath.Join(m.Output, ReportFile)}
+	several := len(m.list) > 1
+	if several && m.Force {
+		if err := kind.Clear(m.Output); err != nil {
+			return nil, err
+		}
+	}
+	for i, s := range m.list {
+		encoder := shared
+		switch {
+		case m.Dense != nil:
+			encoder = m.Dense.encoder(i, len(m.list))
+		case shared == nil:
+			if several {
+				m.watch.Remark("%s:", s.Name)
+			}
+			if encoder, err = m.train(ctx, s.dir, s.vectors); err != nil {
+				return nil, err
+			}
+		}
+		summary, err := m.tabulate(ctx, s, encoder)
+		if err != nil {
+			return nil, err
+		}
+		s.values = nil
+		r.Catalogues = append(r.Catalogues, *summary)
+	}
+	if several {
+		err = m.finishUnion(r, shared)
+	}
+	return r, err
+}
+
+// sharedTokenizer returns the tokenizer of all catalogues, or nil if each has its own.
+func (m *maker) sharedTokenizer(ctx context.Context) (itemEncoder, error) {
+	switch {
+	case m.Dense != nil:
+		return nil, nil
+	case m.Tokenizer != "":
+		return openTokenizer(m.Tokenizer, m.Backend)
+	case m.Each || len(m.list) == 1:
+		return nil, nil
+	}
+	joined := filepath.Join(m.Output, unionVectors)
+	if err := joinVectors(ctx, m.list, joined); err != nil {
+		return nil, err
+	}
+	defer os.Remove(joined)
+	return m.train(ctx, m.Output, joined)
+}
+
+// train trains a tokenizer on embeddings, in the table's directory dir.
+func (m *maker) train(ctx context.Context, dir, vectors string) (itemEncoder, error) {
+	own := filepath.Join(dir, TokenizerDir)
+	state, err := bundle.Kind.State(own)
+	if err != nil {
+		return nil, err
+	}
+	if state != artifact.Absent && !m.Resume && !m.Force {
+		return nil, fmt.Errorf("%s holds an unfinished run; --resume continues it, --force starts over", dir)
+	}
+	if m.Force && !m.Resume {
+		// A table without its tokenizer could not be added to, so it goes first.
+		if err := kind.Clear(dir); err != nil {
+			return nil, err
+		}
+		if state != artifact.Absent {
+			if err := bundle.Clear(own); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := m.Train(ctx, vectors, own); err != nil {
+		return nil, err
+	}
+	return openTokenizer(own, m.Backend)
+}
+
+// encoder numbers the items of one of several catalogues.
+func (d Dense) encoder(stream, streams int) itemEncoder {
+	return denseEncoder{Numbering{Seed: d.Seed, Stream: stream, Streams: streams}, slices.Repeat([]int{d.Codes}, d.Levels)}
+}
+
+// tabulate gives a catalogue its IDs and stores them. The table is written last.
+func (m *maker) tabulate(ctx context.Context, s *source, encoder itemEncoder) (*Summary, error) {
+	codes, err := encoder.encode(ctx, s, 0)
+	if err != nil {
+		return nil, err
+	}
+	from := encoder.origin()
+	options := BuildOptions{Resolve: m.Resolve, TokenVocab: m.Spare, Tokenizer: from.identity}
+	if options.Resolve == Reassign {
+		if options.Ranked, err = encoder.rank(ctx, s); err != nil {
+			return nil, err
+		}
+	}
+	table, err := Build(codes, from.vocab, s.keys(), options)
+	if err != nil {
+		return nil, err
+	}
+	if m.Force {
+		if err := kind.Clear(s.dir); err != nil {
+			return nil, err
+		}
+	}
+	if err := encoder.store(s.dir); err != nil {
+		return nil, err
+	}
+	return save(s.dir, table, s.items, from, m.Command)
+}
+
+// save stores a table with its items and report, the table last: items without
+// IDs do no harm, IDs without items would.
+func save(dir string, table *Table, items []interactions.Item, from origin, command string) (*Summary, error) {
+	list, err := interactions.NewCatalogue(items)
+	if err != nil {
+		return nil, err
+	}
+	if err := WriteItems(dir, items); err != nil {
+		return nil, err
+	}
+	c := &Catalogue{table, list, dir}
+	if err := c.writeReport(dir, from, command); err != nil {
+		return nil, err
+	}
+	table.SetProvenance(artifact.Provenance(version.CreatedBy(), command))
+	return summarize(dir, c, from), table.Save(dir)
+}

@@ -1,0 +1,159 @@
+package catalogue
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/gritvq/gritvq/artifact"
+	"github.com/gritvq/gritvq/dataset"
+	"github.com/gritvq/gritvq/internal/output"
+	"github.com/gritvq/gritvq/internal/usage"
+)
+
+// Files of a directory of IDs.
+var (
+	outputFiles = []string{artifact.ManifestFile, UnionFile, ParquetFile, ItemsFile, ReportFile}
+	// intermediateFiles are written first; a run that was killed early leaves only these.
+	intermediateFiles = []string{textEncoderFile, titleVectors, shopVectors, unionVectors}
+)
+
+// plan checks the options and the output directories, and lists the sources.
+func (m *maker) plan() error {
+	if m.Resolve == "" {
+		m.Resolve = Token
+	}
+	if m.Resolve != Token && m.Resolve != Reassign {
+		return usage.Errorf("--resolve %s: use token or reassign", m.Resolve)
+	}
+	if m.Spare < 0 || m.Spare > 0 && m.Resolve != Token {
+		return usage.Errorf("--spare %d: use 0 or more, and only with --resolve token", m.Spare)
+	}
+	if d := m.Dense; d != nil && (d.Levels < 1 || d.Codes < 2) {
+		return usage.Errorf("--levels %d --codes %d: use at least 1 and 2", d.Levels, d.Codes)
+	}
+	if err := m.nameSources(); err != nil {
+		return err
+	}
+	return m.checkOutput()
+}
+
+// nameSources lists the sources with the directories of their tables.
+func (m *maker) nameSources() error {
+	inputs, names := make([]string, len(m.Sources)), make([]string, len(m.Sources))
+	for i, s := range m.Sources {
+		m.list = append(m.list, &source{Source: s, dir: m.Output})
+		inputs[i], names[i] = s.Input, s.Name
+	}
+	switch {
+	case len(names) == 0:
+		return usage.Errorf("IDs need at least one catalogue")
+	case len(names) == 1:
+		return nil
+	case strings.Join(names, "") == "":
+		names = namesOf(inputs)
+	}
+	if err := checkNames(append(slices.Clone(names), TokenizerDir)); err != nil {
+		return usage.Errorf("%w; use --name, once a catalogue", err)
+	}
+	for i, s := range m.list {
+		s.Name, s.dir = names[i], filepath.Join(m.Output, names[i])
+	}
+	return nil
+}
+
+// namesOf calls catalogues after their files or, if file names are equal, after
+// their directories.
+func namesOf(inputs []string) []string {
+	stems, parents := make([]string, len(inputs)), make([]string, len(inputs))
+	for i, input := range inputs {
+		if dataset.KindOf(input) == dataset.Shop {
+			stems[i], parents[i] = "shop", "shop"
+			continue
+		}
+		base := filepath.Base(input)
+		stems[i] = strings.TrimSuffix(base, filepath.Ext(base))
+		if absolute, err := filepath.Abs(input); err == nil {
+			parents[i] = filepath.Base(filepath.Dir(absolute))
+		}
+	}
+	if checkNames(stems) != nil {
+		return parents
+	}
+	return stems
+}
+
+// directories lists the output and the directories of the tables, each once.
+func (m *maker) directories() []string {
+	dirs := []string{m.Output}
+	for _, s := range m.list {
+		if s.dir != m.Output {
+			dirs = append(dirs, s.dir)
+		}
+	}
+	return dirs
+}
+
+// checkOutput refuses to overwrite inputs, files of other origin and, without
+// Force, a finished table.
+func (m *maker) checkOutput() error {
+	for _, marker := range []string{artifact.ManifestFile, UnionFile} {
+		if output.Present(filepath.Join(m.Output, marker)) && !m.Force {
+			return fmt.Errorf("%s holds a finished table; choose another directory, --force to replace it, "+
+				"or gritvq ids add for new items", m.Output)
+		}
+	}
+	var inputs []string
+	for _, s := range m.list {
+		inputs = append(inputs, s.Input, s.Items)
+	}
+	dirs, begun := m.directories(), m.Force
+	for _, dir := range dirs {
+		if err := output.RefuseInput(output.Inside(dir, slices.Concat(outputFiles, intermediateFiles)...), inputs...); err != nil {
+			return err
+		}
+		begun = begun || output.Present(filepath.Join(dir, TokenizerDir)) || output.Present(filepath.Join(dir, artifact.ManifestFile))
+	}
+	if begun {
+		return nil
+	}
+	for _, dir := range dirs {
+		if err := output.RefuseForeign(dir, "table of IDs", outputFiles...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeDirectories creates the output directories. The returned function undoes
+// that after a failure: it removes intermediate files that are new, and
+// directories that are new and empty.
+func (m *maker) makeDirectories() (discard func(), err error) {
+	var dirs, files []string // new ones
+	discard = func() {
+		for _, path := range files {
+			os.Remove(path)
+		}
+		for _, dir := range slices.Backward(dirs) {
+			os.Remove(dir) // only if empty
+		}
+	}
+	for _, dir := range m.directories() {
+		for _, path := range output.Inside(dir, intermediateFiles...) {
+			if !output.Present(path) {
+				files = append(files, path)
+			}
+		}
+		missing := !output.Present(dir)
+		if err := output.MakeDir(dir); err != nil {
+			discard()
+			return nil, err
+		}
+		if missing {
+			dirs = append(dirs, dir)
+		}
+	}
+	return discard, nil
+}

@@ -51,4 +51,4 @@ bench-peers: ## compare speed with PyTorch and FAISS, in one table
 	    apt-get update -q && apt-get install -y --no-install-recommends python3-torch python3-faiss libopenblas0-pthread; \
 	  else echo "install PyTorch and FAISS first, on Debian: apt-get install python3-torch python3-faiss libopenblas0-pthread"; exit 1; fi; fi
 	@{ command -v cwebp && command -v cjpeg; } >/dev/null || if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get install -y --no-install-recommends webp libjpeg-turbo-progs; fi
-	$(GO) run ./bench -python $(PYTHON)
+	$(GO) run ./bench speed -python $(PYTHON)

@@ -1,0 +1,131 @@
+package speed
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/gomlx/compute"
+	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+
+	"github.com/gritvq/gritvq/config"
+	"github.com/gritvq/gritvq/dataset"
+	"github.com/gritvq/gritvq/dataset/images"
+	"github.com/gritvq/gritvq/engine"
+	"github.com/gritvq/gritvq/train/vqtrain"
+	"github.com/gritvq/gritvq/vq"
+	"github.com/gritvq/gritvq/weights"
+)
+
+// pictureScenarios are steps of the paper's network at 256 px, meant for a GPU
+// beside torch_pictures.py; see results/gpu.md.
+var pictureScenarios = map[string][]string{
+	"pictures-ste":            {"ste"},
+	"pictures-ema":            {"ema"},
+	"pictures-grit-linear":    {"grit"},
+	"pictures-grit-attention": {"grit", "quantizer.transform.kind=attention-topk"},
+	"pictures-ste-nearest":    {"ste", "model.image.up=nearest"},
+}
+
+// nearestScenario times the nearest code on a GPU.
+const nearestScenario = "nearest-gpu"
+
+// OnDevice says whether a scenario is one of [Device].
+func OnDevice(name string) bool { return pictureScenarios[name] != nil || name == nearestScenario }
+
+// Device runs a scenario on an engine and returns its cost; steps and settings are
+// those of picture scenarios.
+func Device(ctx context.Context, name, backendName string, steps int, set []string) (map[string]any, error) {
+	backend, err := engine.Open(backendName)
+	if err != nil {
+		return nil, err
+	}
+	if name == nearestScenario {
+		return nearestOnDevice(backend)
+	}
+	scenario := pictureScenarios[name]
+	c, err := vqtrain.Pictures("default", scenario[0])
+	if err != nil {
+		return nil, err
+	}
+	c.Model.Image.Precision = "bf16"
+	quiet(&c, steps)
+	c.Train.Average = 0
+	c.Quantizer.Start = vq.Start{From: "data"}
+	c.Quantizer.Resets.Every = 0
+	for _, s := range append(scenario[1:], set...) {
+		if err := config.Set(&c, s); err != nil {
+			return nil, err
+		}
+	}
+	size := c.Model.Image.Size
+	data := fmt.Sprintf("synthetic:scenes?images=%d&size=%d", max(256, c.Train.Batch), size)
+	pictures, err := images.Open(ctx, data, images.Options{Size: size})
+	if err != nil {
+		return nil, err
+	}
+	defer pictures.Close()
+	dir, err := os.MkdirTemp("", "gritvq-bench")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	var stamps []time.Time
+	begun := time.Now()
+	source := vqtrain.Source{Images: pictures, HeldImages: pictures, Train: dataset.All(pictures.Len())}
+	trainer, err := vqtrain.New(backend, c, source, "scenes", dir, false,
+		vqtrain.Observer{Step: func(vqtrain.Record) { stamps = append(stamps, time.Now()) }})
+	if err != nil {
+		return nil, err
+	}
+	defer trainer.Close()
+	if _, err := trainer.Run(ctx); err != nil {
+		return nil, err
+	}
+	var times []float64
+	total := 0.0
+	for i := len(stamps) / 3; i+1 < len(stamps); i++ { // the first third is warm-up
+		times = append(times, stamps[i+1].Sub(stamps[i]).Seconds())
+		total += times[len(times)-1]
+	}
+	slices.Sort(times)
+	return map[string]any{"scenario": name, "set": set, "step_seconds": times[len(times)/2], "best_seconds": times[len(times)/10],
+		"mean_seconds": total / float64(len(times)), "first_step_seconds": stamps[0].Sub(begun).Seconds()}, nil
+}
+
+// nearestOnDevice times the nearest of 65,536 codes for 16,384 latents of 256
+// dimensions.
+func nearestOnDevice(backend compute.Backend) (map[string]any, error) {
+	const n, k, d = 16384, 65536, 256
+	exec, err := graph.NewExec(backend, func(z, codes *graph.Node) *graph.Node { return graph.ReduceAllSum(vq.Nearest(z, codes)) })
+	if err != nil {
+		return nil, err
+	}
+	rng := weights.Rand(1, "nearest")
+	var inputs []any
+	for _, rows := range []int{n, k} {
+		a := weights.Normal(rng, 1, rows, d)
+		t := tensors.FromFlatDataAndDimensions(a.Data, a.Shape...)
+		if err := t.MaterializeOnDevice(backend, false, 0); err != nil {
+			return nil, err
+		}
+		inputs = append(inputs, t)
+	}
+	var times []float64
+	for range 30 {
+		begun := time.Now()
+		out, err := exec.Call(inputs...)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := tensors.CopyFlatData[int32](out[0]); err != nil {
+			return nil, err
+		}
+		times = append(times, time.Since(begun).Seconds())
+	}
+	slices.Sort(times)
+	return map[string]any{"scenario": "nearest", "seconds": times[len(times)/2], "best": times[0]}, nil
+}

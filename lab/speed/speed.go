@@ -1,0 +1,164 @@
+// Package speed measures gritvq against PyTorch and FAISS and against itself.
+// Absolute times depend on the machine; the project's claims are about the ratios
+// of one session.
+package speed
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/gritvq/gritvq/index"
+	"github.com/gritvq/gritvq/lab/table"
+	"github.com/gritvq/gritvq/report"
+	"github.com/gritvq/gritvq/task"
+)
+
+// Row is a ratio and the claim about it.
+type Row struct {
+	Group  string  `json:"group"`
+	Name   string  `json:"name"`
+	Ours   string  `json:"ours"`
+	Peer   string  `json:"peer"`
+	Ratio  float64 `json:"ratio"`
+	Claim  string  `json:"claim"`
+	Holds  bool    `json:"holds"`
+	Reason string  `json:"reason,omitempty"` // why there is no ratio
+}
+
+// Options say what is measured.
+type Options struct {
+	Only   string // one group; empty: all
+	Rounds int    // of every measurement; the best counts on both sides
+	Python string // interpreter with torch and faiss
+	// Scenario is the command that runs [Vectors] in a process of its own, which
+	// then prints the peak memory.
+	Scenario []string
+}
+
+// Results is a table of ratios and the machine they were measured on.
+type Results struct {
+	Date  string `json:"date"`
+	CPU   string `json:"cpu"`
+	Cores int    `json:"cores"`
+	Go    string `json:"go"`
+	Index string `json:"index"` // kernel of the nearest code
+	Rows  []Row  `json:"rows"`
+}
+
+// bench is a session of measurements.
+type bench struct {
+	Options
+	peers map[string]map[string]any // results by script
+}
+
+var groups = []struct {
+	name string
+	run  func(*bench, context.Context) ([]Row, error)
+}{
+	{"step", (*bench).step}, {"overhead", (*bench).overhead}, {"nearest", (*bench).nearest},
+	{"encode", (*bench).encode}, {"fit", (*bench).fit}, {"conv", (*bench).convolution},
+}
+
+// Run measures all groups, or one. Peers that are not installed are left out.
+func Run(ctx context.Context, o Options, watch task.Watcher) (*Results, error) {
+	b := &bench{o, map[string]map[string]any{}}
+	results := &Results{Date: time.Now().UTC().Format(time.DateOnly), CPU: cpuName(), Cores: runtime.NumCPU(), Go: runtime.Version(), Index: index.Level()}
+	for _, g := range groups {
+		if o.Only != "" && o.Only != g.name {
+			continue
+		}
+		watch.Remark("measuring %s …", g.name)
+		rows, err := g.run(b, ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			r.Group = g.name
+			results.Rows = append(results.Rows, r)
+		}
+	}
+	return results, nil
+}
+
+// Table shows the ratios.
+func (r *Results) Table() report.Table {
+	t := report.Table{Columns: []report.Column{{Name: "what"}, {Name: "gritvq", Align: report.Right}, {Name: "peer", Align: report.Right},
+		{Name: "ratio", Align: report.Right}, {Name: "claim"}, {Name: "holds"}}}
+	for _, row := range r.Rows {
+		ratio, holds := report.Number(row.Ratio, 3), "yes"
+		if !row.Holds {
+			holds = "NO"
+		}
+		if row.Reason != "" {
+			ratio, holds = "-", row.Reason
+		}
+		t.Rows = append(t.Rows, report.Cells(row.Name, row.Ours, row.Peer, ratio, row.Claim, holds))
+	}
+	return t
+}
+
+// cpuName is the processor's name, where the system tells.
+func cpuName() string {
+	content, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return runtime.GOARCH
+	}
+	for line := range strings.Lines(string(content)) {
+		if name, ok := strings.CutPrefix(line, "model name"); ok {
+			return strings.TrimSpace(strings.TrimLeft(name, "\t :"))
+		}
+	}
+	return runtime.GOARCH
+}
+
+//go:embed *.py
+var scripts embed.FS
+
+// peer returns the JSON object that a peer's script prints, or why there is none.
+// A script runs once unless again is called.
+func (b *bench) peer(ctx context.Context, script string, args ...string) (map[string]any, error) {
+	if result, ok := b.peers[script]; ok {
+		return result, nil
+	}
+	program, err := scripts.ReadFile(script)
+	if err != nil {
+		return nil, err
+	}
+	command := exec.CommandContext(ctx, b.Python, append([]string{"-"}, args...)...)
+	command.Stdin = bytes.NewReader(program)
+	command.Env = append(os.Environ(), "OMP_NUM_THREADS=2", "OPENBLAS_NUM_THREADS=2")
+	out, err := command.Output()
+	if err != nil {
+		return nil, errors.New("peer not installed (make bench-peers)")
+	}
+	var result map[string]any
+	if err := json.Unmarshal(out, &result); err != nil {
+		return nil, fmt.Errorf("%s: %w", script, err)
+	}
+	b.peers[script] = result
+	return result, nil
+}
+
+// again makes the next call of peer run the script anew.
+func (b *bench) again(script string) { delete(b.peers, script) }
+
+// atMost is a row whose ratio of times must not exceed limit.
+func atMost(name string, ours, peer, limit float64) Row {
+	return Row{Name: name, Ours: table.Seconds(ours), Peer: table.Seconds(peer), Ratio: ours / peer,
+		Claim: fmt.Sprintf("<= %.3gx the time", limit), Holds: ours/peer <= limit}
+}
+
+// atLeast is a row whose ratio of rates must reach limit.
+func atLeast(name string, ours, peer, limit float64) Row {
+	return Row{Name: name, Ours: report.Short(ours, 3) + "/s", Peer: report.Short(peer, 3) + "/s", Ratio: ours / peer,
+		Claim: fmt.Sprintf(">= %.3gx the rate", limit), Holds: ours/peer >= limit}
+}

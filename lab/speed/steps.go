@@ -1,0 +1,141 @@
+package speed
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gritvq/gritvq/lab/table"
+)
+
+// step compares one step of the 4 x 256 residual tokenizer with PyTorch.
+func (b *bench) step(ctx context.Context) ([]Row, error) {
+	const script = "torch_step.py"
+	best, peer := math.Inf(1), math.Inf(1)
+	for range b.Rounds { // alternating, so that both see the same machine
+		ours, err := stepTime(ctx, "synthetic:manifold?rows=16384&dim=768", 40, []string{"ste", "train.optimizer.name=adagrad",
+			"model.hidden=[512,256,128]", "model.dim=32", "quantizer.levels=4", "quantizer.codes=256", "train.batch=1024"})
+		if err != nil {
+			return nil, err
+		}
+		best = min(best, ours)
+		b.again(script)
+		result, err := b.peer(ctx, script)
+		if err != nil {
+			return []Row{{Name: "training step, RQ-VAE 4 x 256", Ours: table.Seconds(best), Reason: err.Error()}}, nil
+		}
+		peer = min(peer, result["step_seconds"].(float64))
+	}
+	return []Row{atMost("training step, RQ-VAE 4 x 256, MLP 768-512-256-128-32, batch 1024, against PyTorch", best, peer, 0.7)}, nil
+}
+
+// scenarios are trained in turns, and in processes of their own for their peak
+// memory.
+var scenarios = map[string][]string{
+	"ste":           {"ste"},
+	"grit-linear":   {"grit"},
+	"grit-linear-8": {"grit", "quantizer.cache.period=" + strconv.Itoa(refreshPeriod), "quantizer.cache.gradient=accumulate"},
+	"grit-topk":     {"grit", "quantizer.transform.kind=attention-topk"},
+}
+
+// refreshPeriod is the number of steps that are averaged before they are compared:
+// one of them rebuilds the cache of grit-linear-8.
+const refreshPeriod = 8
+
+const (
+	scenarioSource = "synthetic:manifold?rows=32768&dim=512"
+	turns          = 160 // steps a round
+)
+
+// configuration is a scenario's method and settings.
+func configuration(name string) []string {
+	own := scenarios[name]
+	return append([]string{own[0], "quantizer.levels=1", "quantizer.codes=1024", "model.dim=64", "model.hidden=[512,256,128]", "train.batch=1024"}, own[1:]...)
+}
+
+// Cost is the cost of a training scenario.
+type Cost struct {
+	Step   float64 `json:"step"`   // median seconds a step
+	Memory int64   `json:"memory"` // peak resident bytes of the process; 0: unknown
+}
+
+// Vectors runs a training scenario on vectors.
+func Vectors(ctx context.Context, name string) (Cost, error) {
+	if scenarios[name] == nil {
+		known := append(slices.Sorted(maps.Keys(scenarios)), slices.Sorted(maps.Keys(pictureScenarios))...)
+		return Cost{}, fmt.Errorf("unknown scenario %q, use %s or %s", name, strings.Join(known, ", "), nearestScenario)
+	}
+	step, err := stepTime(ctx, scenarioSource, turns, configuration(name))
+	return Cost{step, peakMemory()}, err
+}
+
+// peakMemory is the process's high-water mark, in bytes (0 where unknown).
+func peakMemory() int64 {
+	content, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(content)) {
+		var kib int64
+		if _, err := fmt.Sscanf(line, "VmHWM: %d kB", &kib); err == nil {
+			return kib << 10
+		}
+	}
+	return 0
+}
+
+// overhead compares GRIT with STE: same network, same batch.
+func (b *bench) overhead(ctx context.Context) ([]Row, error) {
+	names := slices.Sorted(maps.Keys(scenarios))
+	memory, configurations := map[string]int64{}, make([][]string, len(names))
+	for i, name := range names {
+		out, err := exec.CommandContext(ctx, b.Scenario[0], append(b.Scenario[1:], name)...).Output()
+		if err != nil {
+			return nil, fmt.Errorf("scenario %s: %w", name, err)
+		}
+		var c Cost
+		if err := json.Unmarshal(out, &c); err != nil {
+			return nil, err
+		}
+		memory[name], configurations[i] = c.Memory, configuration(name)
+	}
+	all, err := inTurns(ctx, scenarioSource, turns*b.Rounds, configurations...)
+	if err != nil {
+		return nil, err
+	}
+	times := map[string][]float64{}
+	for i, name := range names { // the first fifth is warm-up, the last steps overlap with the end of other runs
+		times[name] = periodMeans(all[i][len(all[i])/5:len(all[i])-refreshPeriod], refreshPeriod)
+	}
+	const linear, limit = "grit-linear", 1.04
+	ratio := float64(memory[linear]) / float64(memory["ste"])
+	return []Row{
+		paired("step, GRIT linear against STE (K 1024, d 64, batch 1024)", times[linear], times["ste"], 1.06),
+		paired("step, GRIT top-k attention against STE", times["grit-topk"], times["ste"], 1.12),
+		paired("step, GRIT linear with T = 8 against T = 1", times["grit-linear-8"], times[linear], 1),
+		{Name: "peak memory, " + linear + " against ste", Ours: mebibytes(memory[linear]), Peer: mebibytes(memory["ste"]),
+			Ratio: ratio, Claim: fmt.Sprintf("<= %gx", limit), Holds: ratio <= limit},
+	}, nil
+}
+
+// periodMeans averages over whole refresh periods and drops the rest.
+func periodMeans(times []float64, period int) []float64 {
+	var out []float64
+	for chunk := range slices.Chunk(times, period) {
+		if len(chunk) == period {
+			sum := 0.0
+			for _, t := range chunk {
+				sum += t
+			}
+			out = append(out, sum/float64(period))
+		}
+	}
+	return out
+}

@@ -1,0 +1,87 @@
+package table
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Stale makes the page dir/name.md and its figures again, from its records in a
+// temporary directory, and returns the files in dir that differ. write makes the
+// page in a directory.
+func Stale(dir, name string, write func(dir string) error) (files []string, err error) {
+	published, err := filepath.Glob(filepath.Join(dir, name+"*"))
+	if err != nil {
+		return nil, err
+	}
+	again, err := os.MkdirTemp("", "gritvq-page-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(again)
+	before := map[string][]byte{}
+	for _, path := range published {
+		base := filepath.Base(path)
+		if before[base], err = os.ReadFile(path); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(filepath.Join(again, base), before[base], 0o644); err != nil {
+			return nil, err
+		}
+	}
+	if err := write(again); err != nil {
+		return nil, err
+	}
+	made, err := os.ReadDir(again)
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range made {
+		content, err := os.ReadFile(filepath.Join(again, file.Name()))
+		if err != nil {
+			return nil, err
+		}
+		if want, known := before[file.Name()]; !known || !bytes.Equal(content, want) {
+			files = append(files, file.Name())
+		}
+	}
+	return files, nil
+}
+
+// FindRow returns a row of a Markdown page by the names of its columns: the first
+// row below the heading that begins with the given cells.
+func FindRow(page, heading string, begins ...string) (map[string]string, error) {
+	_, section, found := strings.Cut(page, heading+"\n")
+	if !found {
+		return nil, fmt.Errorf("the page has no heading %q", heading)
+	}
+	var names []string
+	for line := range strings.Lines(section) {
+		if !strings.HasPrefix(line, "|") {
+			continue
+		}
+		cells := strings.Split(strings.Trim(line, "|\n"), "|")
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+		}
+		if names == nil {
+			names = cells
+		}
+		if len(cells) < len(begins) || !slices.Equal(cells[:len(begins)], begins) {
+			continue
+		}
+		if len(cells) != len(names) {
+			return nil, errors.New("a row has more or fewer cells than its head: " + line)
+		}
+		row := map[string]string{}
+		for i, name := range names {
+			row[name] = cells[i]
+		}
+		return row, nil
+	}
+	return nil, fmt.Errorf("%s has no row of %q", heading, begins)
+}

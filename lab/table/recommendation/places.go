@@ -1,0 +1,208 @@
+package recommendation
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/gritvq/gritvq/lab/table"
+)
+
+// Methods of IDs that the tables treat apart.
+const (
+	denseMethod = "dense"
+	ourMethod   = "grit"
+)
+
+// titles are the names of the rows, in their order. RQ-VAE has a warm-up and resets
+// dead codes as the others do.
+var titles = []struct{ method, title string }{
+	{denseMethod, "Dense IDs"}, {"lsh", "LSH"}, {"kmeans-ste", "k-means + STE"}, {"vqvae", "VQ-VAE"}, {"ste", "RQ-VAE"},
+	{"rqvae", "RQ-VAE, as published"}, {"simvq", "SimVQ"}, {"nsvq", "NSVQ"}, {"diveq", "DiVeQ"}, {"no-radius", "without radius"},
+	{"no-transform", "without transform"}, {ourMethod, "GRIT-VQ"},
+}
+
+func order(method string) int {
+	for i, t := range titles {
+		if t.method == method {
+			return i
+		}
+	}
+	return len(titles)
+}
+
+func title(method string) string {
+	if i := order(method); i < len(titles) {
+		return titles[i].title
+	}
+	return method
+}
+
+// partTitle is the title in tables of GRIT-VQ's parts, where RQ-VAE is the
+// straight-through estimator.
+func partTitle(method string) string {
+	if method == "ste" {
+		return "STE"
+	}
+	return title(method)
+}
+
+// layout has the planned rows and those of other groups, in the order of titles.
+func layout(planned []table.Row, groups []table.Group, name func(string) string) table.Layout {
+	l := table.Layout{Rows: planned, Name: name}.With(groups)
+	slices.SortStableFunc(l.Rows, func(a, b table.Row) int { return order(a.Method) - order(b.Method) })
+	return l
+}
+
+// place is where methods are compared: data and a kind of model.
+type place struct{ data, kind string }
+
+var dataTitles = map[string]string{"beauty": "Beauty", "sports": "Sports and Outdoors", "toys": "Toys and Games", "ml-1m": "MovieLens-1M"}
+
+func (p place) title() string { return cmp.Or(dataTitles[p.data], p.data) }
+
+// file names a figure of the place.
+func (p place) file(what string) string {
+	plain := strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' {
+			return c
+		}
+		return '-'
+	}, strings.ToLower(p.data))
+	return Name + "-" + what + "-" + plain + "-" + p.kind + ".svg"
+}
+
+// The planned rows of the tables.
+var (
+	variants    = table.Plan(denseMethod, "lsh", "kmeans-ste", "vqvae", "ste x 3", "simvq x 3", "diveq x 3", ourMethod+" x 3")
+	allVariants = table.Plan(denseMethod, "lsh", "kmeans-ste", "vqvae", "ste", "simvq", "diveq", ourMethod)
+	sweepRows   = table.Plan("ste", "simvq", "diveq", ourMethod)
+	partRows    = table.Plan("ste", "no-radius", "no-transform", ourMethod)
+)
+
+// mainCodes is the number of codes of a level in all tables but those of sizes.
+const mainCodes = 256
+
+// sweepCodes are the sizes that are compared, beside others that runs have.
+var sweepCodes = []int{64, 128, mainCodes, 512}
+
+// Letters of the tables beside those of sections.
+const (
+	sweepLetter  = "k"
+	partLetter   = "a"
+	courseLetter = "u"
+	letters      = "gdq" + sweepLetter + partLetter + courseLetter
+)
+
+// contest is a table of methods at one place.
+type contest struct {
+	place
+	letter, heading string
+	planned         []table.Row
+	runs            []Run
+}
+
+// section is a group of such tables: the planned ones, and those of other places
+// that runs with its letter add.
+type section struct {
+	letter, kind, heading string
+	planned               map[string][]table.Row // by data
+	data                  []string               // its order
+}
+
+var sections = []section{
+	{"g", generativeKind, "Generative", map[string][]table.Row{"beauty": variants}, []string{"beauty", "sports", "toys"}},
+	{"d", dualKind, "Dual encoder", nil, []string{"beauty", "sports", "toys", "ml-1m"}},
+	{"q", searchKind, "Query to product, made-up queries", nil, []string{"beauty"}},
+}
+
+// contests lists the tables of methods.
+func contests(runs *table.Runs[Run]) []contest {
+	var list []contest
+	for _, s := range sections {
+		add := func(p place, planned []table.Row) {
+			chosen := atPlace(runs, s.letter, p, Run.usual)
+			if planned != nil || len(chosen) > 0 {
+				list = append(list, contest{p, s.letter, s.heading, planned, chosen})
+			}
+		}
+		for _, data := range s.data {
+			rows := allVariants
+			if own := s.planned[data]; own != nil {
+				rows = own
+			}
+			add(place{data, s.kind}, rows)
+		}
+		for _, p := range places(runs, s.letter) {
+			if p.kind == s.kind && !slices.Contains(s.data, p.data) {
+				add(p, nil)
+			}
+		}
+	}
+	return list
+}
+
+// partContests lists the tables of GRIT-VQ's parts; runs of other tables fill the
+// cells they have.
+func partContests(runs *table.Runs[Run]) []contest {
+	var list []contest
+	for _, p := range places(runs, partLetter, place{"ml-1m", generativeKind}) {
+		chosen := atPlace(runs, partLetter+"gd", p, func(r Run) bool { return (planned(partRows, r) || r.About().Made(partLetter)) && r.usual() })
+		list = append(list, contest{p, partLetter, "Parts of GRIT-VQ", partRows, chosen})
+	}
+	return list
+}
+
+func planned(rows []table.Row, r Run) bool {
+	return slices.ContainsFunc(rows, func(row table.Row) bool { return row.Method == r.method() })
+}
+
+// atPlace selects the runs of a place that were made for some tables.
+func atPlace(runs *table.Runs[Run], letters string, p place, keep func(Run) bool) []Run {
+	return runs.Select(letters, func(r Run) bool { return r.place() == p && keep(r) })
+}
+
+// places lists those of the runs with a letter, by name, or the planned ones if
+// there is none.
+func places(runs *table.Runs[Run], letter string, planned ...place) []place {
+	var list []place
+	for _, r := range runs.All {
+		if r.About().Made(letter) && !slices.Contains(list, r.place()) {
+			list = append(list, r.place())
+		}
+	}
+	slices.SortFunc(list, func(a, b place) int { return cmp.Or(cmp.Compare(a.data, b.data), cmp.Compare(a.kind, b.kind)) })
+	if len(list) == 0 {
+		return planned
+	}
+	return list
+}
+
+// sweepRuns fills the table of sizes at a place; runs of other tables fill the
+// sizes they have.
+func sweepRuns(runs *table.Runs[Run], p place) []Run {
+	known := func(r Run) bool { return r.codes() > 0 }
+	own := layout(sweepRows, table.Groups(atPlace(runs, sweepLetter, p, known), nil), title)
+	return atPlace(runs, sweepLetter+"gdq", p, func(r Run) bool { return known(r) && planned(own.Rows, r) })
+}
+
+// sweepSizes are the planned numbers of codes and those of runs.
+func sweepSizes(runs []Run) []int {
+	sizes := slices.Clone(sweepCodes)
+	for _, r := range runs {
+		sizes = append(sizes, r.codes())
+	}
+	slices.Sort(sizes)
+	return slices.Compact(sizes)
+}
+
+// firstSeeds keeps the run of every method with the least seed, in the order of
+// titles.
+func firstSeeds(runs []Run) []Run {
+	var list []Run
+	for _, row := range layout(nil, table.Groups(runs, nil), title).Rows {
+		own := slices.DeleteFunc(slices.Clone(runs), func(r Run) bool { return r.method() != row.Method })
+		list = append(list, slices.MinFunc(own, func(a, b Run) int { return cmp.Compare(a.Seed, b.Seed) }))
+	}
+	return list
+}

@@ -1,0 +1,147 @@
+package recommendation
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/gritvq/gritvq/eval"
+	"github.com/gritvq/gritvq/lab/table"
+)
+
+// Run is one line of a file of recommendation runs: semantic IDs, or a recommender
+// or search engine that was trained on IDs and scored.
+type Run struct {
+	ID        string       `json:"id"` // its first letter names the table it was made for
+	Data      string       `json:"data,omitempty"`
+	IDs       string       `json:"ids,omitempty"`  // method of the IDs, and after an @ what else tells them apart
+	Kind      string       `json:"kind,omitempty"` // one of the kinds below
+	Seed      uint64       `json:"seed,omitempty"`
+	Flags     string       `json:"flags,omitempty"` // of the command that trained, beside those above
+	Seconds   float64      `json:"seconds"`
+	IDsScores IDsScores    `json:"ids_scores,omitzero"` // what ids --json printed
+	Scores    RankScores   `json:"scores,omitzero"`     // what eval --json printed
+	Searches  []RankScores `json:"searches,omitempty"`  // the same with other searches
+	Course    [][]*float64 `json:"course,omitempty"`
+	Failed    string       `json:"failed,omitempty"`
+}
+
+// Kinds of runs.
+const (
+	generativeKind = "generative"
+	dualKind       = "dual"
+	searchKind     = "search"
+	idsKind        = "ids"
+)
+
+// kindCommands are the commands that train.
+var kindCommands = map[string]string{
+	generativeKind: "gritvq recommend train IDS LOG -o DIR",
+	dualKind:       "gritvq recommend train IDS LOG -o DIR --model dual",
+	searchKind:     "gritvq retrieve train IDS derived -o DIR",
+	idsKind:        "gritvq ids EMBEDDINGS --items ITEMS -o IDS",
+}
+
+// The columns of a course; the fourth is perplexity.
+const (
+	courseStep = 0
+	courseUse  = 1
+	courseDead = 2
+
+	courseColumns = 4
+)
+
+// IDsScores is the part of ids --json that the tables need.
+type IDsScores struct {
+	Items       int               `json:"items"`
+	Vocab       []int             `json:"vocab,omitempty"`
+	Utilization *float64          `json:"utilization,omitempty"` // mean over levels
+	Before      Collisions        `json:"before"`
+	After       Collisions        `json:"after"`
+	Positions   []eval.UsageStats `json:"positions,omitempty"`
+}
+
+// Collisions count items that share their codes.
+type Collisions struct {
+	Rate    float64 `json:"rate"`
+	Largest int     `json:"largest"` // group
+}
+
+// RankScores is the part of eval --json that the tables need, of a recommender or a
+// search engine.
+type RankScores struct {
+	Users     int                  `json:"users,omitempty"`
+	Queries   int                  `json:"queries,omitempty"`
+	Items     int                  `json:"items,omitempty"`
+	Search    string               `json:"search,omitempty"` // empty: exact
+	Effort    int                  `json:"effort,omitempty"`
+	Scores    []eval.RankingScores `json:"scores,omitempty"`
+	Cold      []eval.RankingScores `json:"cold,omitempty"`
+	ColdAt    int                  `json:"cold_at_most"`
+	PerSecond float64              `json:"answers_per_second,omitempty"`
+	Alone     float64              `json:"ms_per_answer,omitempty"`
+	Lookup    float64              `json:"ms_per_lookup,omitempty"` // of it in the index
+}
+
+func (s RankScores) search() string { return cmp.Or(s.Search, exact) }
+
+const exact = "exact"
+
+// at returns the scores at a cutoff, NaN where there are none.
+func at(list []eval.RankingScores, k int) eval.RankingScores {
+	if i := slices.IndexFunc(list, func(s eval.RankingScores) bool { return s.K == k }); i >= 0 {
+		return list[i]
+	}
+	return eval.RankingScores{K: k, Recall: math.NaN(), HitRate: math.NaN(), NDCG: math.NaN(), MRR: math.NaN()}
+}
+
+// method is that of the IDs.
+func (r Run) method() string {
+	name, _, _ := strings.Cut(r.IDs, "@")
+	return name
+}
+
+// place is the data and the kind of model.
+func (r Run) place() place { return place{r.Data, r.Kind} }
+
+// codes is the number of codes of a level, 0 where it is not known.
+func (r Run) codes() int {
+	if len(r.IDsScores.Vocab) == 0 {
+		return 0
+	}
+	return r.IDsScores.Vocab[0]
+}
+
+// usual says that the IDs have the size of most tables, as far as is known.
+func (r Run) usual() bool { return r.codes() == 0 || r.codes() == mainCodes }
+
+// Check implements table.Run.
+func (r Run) Check() error {
+	switch {
+	case r.ID == "" || r.Failed == "" && (r.Data == "" || r.method() == ""):
+		return errors.New("a run needs an id, and data and ids unless it failed")
+	case r.Failed == "" && kindCommands[r.Kind] == "":
+		return fmt.Errorf("kind %q: use %s, %s, %s or %s", r.Kind, generativeKind, dualKind, searchKind, idsKind)
+	}
+	for _, moment := range r.Course {
+		if len(moment) != courseColumns || moment[courseStep] == nil {
+			return fmt.Errorf("a moment of the course needs a step and %d values", courseColumns-1)
+		}
+	}
+	return nil
+}
+
+// About implements table.Run. IDs of other seeds are told apart by their names, and
+// the size of IDs varies with the table.
+func (r Run) About() table.About {
+	flags := r.Flags
+	if r.Kind == idsKind {
+		flags = table.WithoutFlags(flags, "--codes")
+	}
+	return table.About{ID: r.ID, Method: r.method(), Seconds: r.Seconds, Failed: r.Failed,
+		Cell:    fmt.Sprint(r.Data, " ", r.Kind, " ", r.IDs, " ", r.codes(), " ", r.Seed),
+		Command: strings.TrimSpace(kindCommands[r.Kind] + " " + flags)}
+}

@@ -1,0 +1,220 @@
+package recommendation
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/gritvq/gritvq/eval"
+	"github.com/gritvq/gritvq/lab/table"
+)
+
+// Test compares GRIT-VQ with another method user by user. If both have several
+// seeds, a user's score is the mean over the common ones.
+type Test struct {
+	Table  string          `json:"table"` // its letter
+	Data   string          `json:"data"`
+	Kind   string          `json:"kind"`
+	Other  string          `json:"other"`
+	Metric eval.RankMetric `json:"metric"`
+	K      int             `json:"k"`
+	Seeds  []uint64        `json:"seeds"`
+	Users  int             `json:"users"`
+	Ours   float64         `json:"ours"` // means over users
+	Theirs float64         `json:"theirs"`
+	// Paired and Wilcoxon are p values; Low and High bound the mean difference by
+	// the bootstrap.
+	Paired   float64 `json:"paired_p"`
+	Wilcoxon float64 `json:"wilcoxon_p"`
+	Low      float64 `json:"low"`
+	High     float64 `json:"high"`
+}
+
+// Check reports a damaged line.
+func (t Test) Check() error {
+	if t.Table == "" || t.Other == "" {
+		return errors.New("a test needs a table and another method; remove the file and give -users again")
+	}
+	return nil
+}
+
+// testedMetrics are those of the paper's table.
+var testedMetrics = []eval.RankMetric{eval.Recall, eval.NDCG}
+
+// Settings of the bootstrap, as in gritvq recommend significance.
+const (
+	bootstrapResamples = 1000
+	bootstrapSeed      = 1
+)
+
+// sameScore is the tolerance for scores of the same ranks.
+const sameScore = 1e-9
+
+// significance makes the tests that the ranks in users allow, and keeps those in
+// the store that still agree with the runs.
+func significance(store string, runs *table.Runs[Run], users string) ([]Test, error) {
+	before, err := table.ReadLines[Test](store)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var tests []Test
+	for _, c := range append(contests(runs), partContests(runs)...) {
+		for _, row := range layout(c.planned, table.Groups(c.runs, nil), title).Rows {
+			if row.Method == ourMethod {
+				continue
+			}
+			pairs := seedPairs(c.runs, row.Method)
+			made, err := testUsers(users, c, row.Method, pairs)
+			if err != nil {
+				return nil, err
+			}
+			for _, t := range before {
+				if len(made) == 0 && t.Table == c.letter && t.place() == c.place && t.Other == row.Method && t.holds(pairs) {
+					tests = append(tests, t)
+				}
+			}
+			tests = append(tests, made...)
+		}
+	}
+	return tests, nil
+}
+
+func (t Test) place() place { return place{t.Data, t.Kind} }
+
+// seedPair is a run of ours and one of another method with the same seed.
+type seedPair struct{ ours, theirs Run }
+
+// seedPairs pairs the runs of a table by their seeds, in ascending order.
+func seedPairs(runs []Run, other string) []seedPair {
+	var pairs []seedPair
+	for _, a := range runs {
+		for _, b := range runs {
+			if a.method() == ourMethod && b.method() == other && a.Seed == b.Seed &&
+				!slices.ContainsFunc(pairs, func(p seedPair) bool { return p.ours.Seed == a.Seed }) {
+				pairs = append(pairs, seedPair{a, b})
+			}
+		}
+	}
+	slices.SortFunc(pairs, func(a, b seedPair) int { return cmp.Compare(a.ours.Seed, b.ours.Seed) })
+	return pairs
+}
+
+// holds says whether a test agrees with the scores of runs.
+func (t Test) holds(pairs []seedPair) bool {
+	score := func(r Run) float64 {
+		if t.Metric == eval.NDCG {
+			return at(r.Scores.Scores, t.K).NDCG
+		}
+		return at(r.Scores.Scores, t.K).Recall
+	}
+	ours, theirs, n := 0.0, 0.0, 0
+	for _, p := range pairs {
+		if slices.Contains(t.Seeds, p.ours.Seed) {
+			ours, theirs, n = ours+score(p.ours), theirs+score(p.theirs), n+1
+		}
+	}
+	return n > 0 && n == len(t.Seeds) && math.Abs(ours/float64(n)-t.Ours) <= sameScore && math.Abs(theirs/float64(n)-t.Theirs) <= sameScore
+}
+
+// testUsers tests the pairs whose ranks are in a directory, if there are any.
+func testUsers(dir string, c contest, other string, pairs []seedPair) ([]Test, error) {
+	var ours, theirs []*eval.Ranking
+	var seeds []uint64
+	for _, p := range pairs {
+		a, err := readRanks(dir, p.ours)
+		if err != nil {
+			return nil, err
+		}
+		b, err := readRanks(dir, p.theirs)
+		if err != nil {
+			return nil, err
+		}
+		if a != nil && b != nil {
+			ours, theirs, seeds = append(ours, a), append(theirs, b), append(seeds, p.ours.Seed)
+		}
+	}
+	if len(seeds) == 0 {
+		return nil, nil
+	}
+	var tests []Test
+	for _, metric := range testedMetrics {
+		t := Test{Table: c.letter, Data: c.data, Kind: c.kind, Other: other, Metric: metric, K: mainCutoff(c.kind), Seeds: seeds}
+		if err := t.compute(ours, theirs); err != nil {
+			return nil, fmt.Errorf("%s and GRIT-VQ on %s: %w", other, c.data, err)
+		}
+		tests = append(tests, t)
+	}
+	return tests, nil
+}
+
+// readRanks reads the ranks of a run, nil if there is no file of them.
+func readRanks(dir string, r Run) (*eval.Ranking, error) {
+	path := filepath.Join(dir, r.ID+".parquet")
+	if dir == "" {
+		return nil, nil
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	ranking, err := eval.ReadRanking(path)
+	if err != nil {
+		return nil, err
+	}
+	k := mainCutoff(r.Kind)
+	if got, want := ranking.Mean(k).Recall, at(r.Scores.Scores, k).Recall; !(math.Abs(got-want) <= sameScore) {
+		return nil, fmt.Errorf("%s has recall@%d %.6f, the line of %s has %.6f: they are not of the same run", path, k, got, r.ID, want)
+	}
+	return ranking, nil
+}
+
+// compute tests the metric between rankings of several seeds, a user a pair.
+func (t *Test) compute(ours, theirs []*eval.Ranking) error {
+	users := map[string]int{}
+	for i := range ours[0].Len() {
+		users[ours[0].User(i)] = i
+	}
+	a, err := t.userMeans(users, ours)
+	if err != nil {
+		return err
+	}
+	b, err := t.userMeans(users, theirs)
+	if err != nil {
+		return err
+	}
+	paired, err := eval.Paired(a, b)
+	if err != nil {
+		return err
+	}
+	wilcoxon, err := eval.Wilcoxon(a, b)
+	if err != nil {
+		return err
+	}
+	t.Users, t.Paired, t.Wilcoxon = paired.N, paired.P, wilcoxon.P
+	t.Ours, _ = eval.MeanStd(a)
+	t.Theirs, _ = eval.MeanStd(b)
+	t.Low, t.High, err = eval.Bootstrap(a, b, bootstrapResamples, bootstrapSeed)
+	return err
+}
+
+// userMeans are the scores [user] averaged over rankings.
+func (t *Test) userMeans(users map[string]int, rankings []*eval.Ranking) ([]float64, error) {
+	sums := make([]float64, len(users))
+	for _, r := range rankings {
+		if r.Len() != len(users) {
+			return nil, fmt.Errorf("rankings of %d and of %d users cannot be paired", len(users), r.Len())
+		}
+		for i, value := range r.Values(t.Metric, t.K) {
+			j, known := users[r.User(i)]
+			if !known {
+				return nil, fmt.Errorf("user %q is in one ranking only", r.User(i))
+			}
+			sums[j] += value / float64(len(rankings))
+		}
+	}
+	return sums, nil
+}

@@ -255,7 +255,7 @@ func (r *Runtime) Assign(ctx context.Context, z []float32, n int, o Options) ([]
 		levels = layout.Levels
 	}
 	codes := make([]uint32, n*layout.Parts*levels)
-	if r.tokenizer.Quantizer.Searchable() {
+	if vq.Searchable(r.tokenizer.Quantizer) {
 		beam := o.Beam
 		if beam == 0 {
 			beam = r.tokenizer.beam

@@ -78,7 +78,7 @@ func TestDecodeIsTheHardReconstruction(t *testing.T) {
 				out := onGraph(t, set, x, BlockRows, dim, func(v weights.Vars, x *graph.Node) []*graph.Node {
 					out := tok.Pass(&vq.Context{Vars: v}, x).Quantized
 					ctx := &vq.Context{Vars: v.In("quantizer")}
-					return []*graph.Node{graph.ConvertDType(out.Index, x.DType()), tok.Decode(v, out.Hard), tok.Decode(v, tok.Quantizer.Lookup(ctx, out.Index))}
+					return []*graph.Node{graph.ConvertDType(out.Index, x.DType()), tok.Decode(v, out.Hard), tok.Decode(v, vq.Lookup(tok.Quantizer, ctx, out.Index))}
 				})
 				differ := 0
 				for i, code := range codes {

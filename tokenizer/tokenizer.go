@@ -79,7 +79,7 @@ func (t *Tokenizer) InitNetwork(seed uint64, mean, variance []float64) weights.S
 
 // Encode maps items to latents [N,d], ready for nearest-code search.
 func (t *Tokenizer) Encode(v weights.Vars, x *graph.Node) *graph.Node {
-	return t.Quantizer.Prepare(t.latents(v, t.network.standardize(v, x)))
+	return vq.Prepare(t.Quantizer, t.latents(v, t.network.standardize(v, x)))
 }
 
 func (t *Tokenizer) latents(v weights.Vars, standard *graph.Node) *graph.Node {

@@ -36,7 +36,7 @@ func newTokenizer(t testing.TB, c Config, q vq.Config, input int) (*Tokenizer, w
 	if err != nil {
 		t.Fatal(err)
 	}
-	codes, err := tok.Quantizer.Init(vq.Sample{Rows: z, N: 300, Dim: tok.Dim()}, weights.Rand(1, "codes"))
+	codes, err := tok.Quantizer.Init(vq.Latents{Rows: z, N: 300, Dim: tok.Dim()}, weights.Rand(1, "codes"))
 	if err != nil {
 		t.Fatal(err)
 	}

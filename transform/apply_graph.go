@@ -2,6 +2,7 @@ package transform
 
 import (
 	"fmt"
+
 	"github.com/gritvq/gritvq/nn"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -39,6 +40,23 @@ func (c Config) Rows(v weights.Vars, codes, index *Node) *Node {
 	}
 	codes = c.trainable(codes)
 	return c.finish(v, c.mixer().graphRows(c, v, codes, at))
+}
+
+// Attends says whether codes are mixed by attention.
+func (c Config) Attends() bool {
+	_, ok := c.mixer().(attending)
+	return ok
+}
+
+// Entropy returns the mean entropy of the mixing rows, a scalar in nats to be
+// regularised, or nil for kinds without attention. For attention-lowrank, whose
+// rows are never formed, it is the entropy of a code's choice between itself and
+// the prototypes.
+func (c Config) Entropy(v weights.Vars, codes *Node) *Node {
+	if m, ok := c.mixer().(attending); ok {
+		return m.entropy(c, v, c.trainable(codes))
+	}
+	return nil
 }
 
 // trainable checks the raw codes and cuts their gradient when they are frozen.

@@ -5,7 +5,10 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/gritvq/gritvq/nn"
 	"github.com/gritvq/gritvq/weights"
+
+	. "github.com/gomlx/gomlx/core/graph"
 )
 
 // attentionMixer is softmax over all codes: M = softmax(S) by rows with
@@ -20,8 +23,6 @@ func (c Config) checkScores() error {
 	}
 	return c.checkAttention()
 }
-
-func (attentionMixer) parameters(c Config, _, d int) int { return 2*d*c.ScoreDim + 1 }
 
 func (attentionMixer) start(c Config, set weights.Set, codes *weights.Array, rng *rand.Rand) error {
 	return c.startScores(set, codes, rng)
@@ -103,8 +104,8 @@ func newAttentionRows(c Config, p variables) *attentionRows {
 	a := &attentionRows{c: c, p: p, width: p.k}
 	a.queries = multiply(p.get("codes"), p.get("mixer/query"), p.k, p.d, c.ScoreDim)
 	a.keys = multiply(p.get("codes"), p.get("mixer/key"), p.k, p.d, c.ScoreDim)
-	if c.Kind == KindAttentionTopK {
-		a.neighbours, a.width = p.get("state/neighbours"), c.TopK
+	if neighbours, ok := p.values["state/neighbours"]; ok {
+		a.neighbours, a.width = neighbours, c.TopK
 	}
 	return a
 }
@@ -198,4 +199,41 @@ func (a *attentionRows) threshold(i int) float64 {
 		sum += math.Exp(l - top)
 	}
 	return top + math.Log(sum) - own
+}
+
+// graph holds scores and weights [K,K], and as much again for their gradients.
+func (m attentionMixer) graph(c Config, v weights.Vars, codes *Node) *Node {
+	return nn.Product(Softmax(m.scores(c, v, codes, nil)), codes)
+}
+
+func (m attentionMixer) graphRows(c Config, v weights.Vars, codes, at *Node) *Node {
+	return nn.Product(Softmax(m.scores(c, v, codes, at)), codes)
+}
+
+// scores returns S, [K,K] or, with at [N,1], its rows [N,K].
+func (attentionMixer) scores(c Config, v weights.Vars, codes, at *Node) *Node {
+	k := codes.Shape().Dimensions[0]
+	queries := nn.Product(codes, v.Get("mixer/query"))
+	keys := nn.Product(codes, v.Get("mixer/key"))
+	var self *Node // one-hot rows: where a code meets itself
+	if at == nil {
+		self = ConvertDType(Diagonal(codes.Graph(), k), codes.DType())
+	} else {
+		queries = Gather(queries, at)
+		self = OneHot(Squeeze(at, -1), k, codes.DType())
+	}
+	// The temperature divides the small factor instead of [K,K].
+	queries = DivScalar(queries, c.Temperature)
+	scores := Dot(queries, keys).General([]int{1}, nil, []int{1}, nil)
+	return Add(scores, Mul(self, InsertAxes(v.Get("mixer/bias"), 0)))
+}
+
+func (m attentionMixer) entropy(c Config, v weights.Vars, codes *Node) *Node {
+	return meanEntropy(m.scores(c, v, codes, nil))
+}
+
+// meanEntropy is the mean over rows of the entropy of their softmax.
+func meanEntropy(logits *Node) *Node {
+	logs := LogSoftmax(logits)
+	return Neg(ReduceAllMean(ReduceSum(Mul(Exp(logs), logs), -1)))
 }

@@ -2,6 +2,7 @@ package transform
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -133,5 +134,13 @@ func checkGradients(t *testing.T, c Config, in gradtest.Inputs, g []float64, wan
 	for path, closed := range want {
 		gradtest.Close(t, path+" in float64", double[path], closed.RawMatrix().Data, 1e-10)
 		gradtest.Close(t, path+" in float32", single[path], closed.RawMatrix().Data, 1e-4)
+	}
+}
+
+// unit scales x to length 1.
+func unit(x []float64) {
+	length := math.Sqrt(dot(x, x))
+	for i := range x {
+		x[i] /= length
 	}
 }

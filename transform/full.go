@@ -3,14 +3,16 @@ package transform
 import (
 	"math/rand/v2"
 
+	"github.com/gritvq/gritvq/nn"
 	"github.com/gritvq/gritvq/weights"
+
+	. "github.com/gomlx/gomlx/core/graph"
 )
 
 // fullMixer learns every entry of M [K,K]; for small K.
 type fullMixer struct{}
 
-func (fullMixer) check(Config, int, int) error      { return nil }
-func (fullMixer) parameters(_ Config, k, _ int) int { return k * k }
+func (fullMixer) check(Config, int, int) error { return nil }
 func (fullMixer) mix(_ Config, p variables) []float64 {
 	return multiply(p.get("mixer/m"), p.get("codes"), p.k, p.k, p.d)
 }
@@ -75,3 +77,12 @@ func (b blockRows) row(i int, x []float64) float64 {
 }
 
 func (b blockRows) moved(int, []float64) {}
+
+// graph multiplies by M [K,K]; the gradient of M is another [K,K].
+func (fullMixer) graph(_ Config, v weights.Vars, codes *Node) *Node {
+	return nn.Product(v.Get("mixer/m"), codes)
+}
+
+func (fullMixer) graphRows(_ Config, v weights.Vars, codes, at *Node) *Node {
+	return nn.Product(Gather(v.Get("mixer/m"), at), codes)
+}

@@ -4,7 +4,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/gomlx/compute/shapes"
+
 	"github.com/gritvq/gritvq/weights"
+
+	. "github.com/gomlx/gomlx/core/graph"
 )
 
 // groupedMixer learns a block-diagonal M: consecutive codes form groups of
@@ -23,11 +27,6 @@ func (groupedMixer) check(c Config, k, _ int) error {
 		return fmt.Errorf("groups is %d: use 1 to the number of codes, %d", c.Groups, k)
 	}
 	return nil
-}
-
-func (m groupedMixer) parameters(c Config, k, _ int) int {
-	size, blocks := m.shape(c, k)
-	return blocks * size * size
 }
 
 func (m groupedMixer) start(c Config, set weights.Set, codes *weights.Array, _ *rand.Rand) error {
@@ -53,4 +52,27 @@ func (m groupedMixer) mix(c Config, p variables) []float64 {
 func (m groupedMixer) place(c Config, set weights.Set, codes *weights.Array, rows []int, y []float64, _ PlaceMode) ([]Touched, error) {
 	size, _ := m.shape(c, codes.Shape[0])
 	return placeBlocks(c, set, codes, rows, y, size)
+}
+
+// graph multiplies every group by its block: [blocks,size,size] x [blocks,size,d].
+func (m groupedMixer) graph(c Config, v weights.Vars, codes *Node) *Node {
+	k, d := codes.Shape().Dimensions[0], codes.Shape().Dimensions[1]
+	size, blocks := m.shape(c, k)
+	padded := codes
+	if padding := blocks*size - k; padding > 0 {
+		padded = Concatenate([]*Node{codes, Zeros(codes.Graph(), shapes.Make(codes.DType(), padding, d))}, 0)
+	}
+	mixing := Reshape(v.Get("mixer/m"), blocks, size, size)
+	x := Dot(mixing, Reshape(padded, blocks, size, d)).General([]int{2}, []int{0}, []int{1}, []int{0})
+	x = Reshape(x, blocks*size, d)
+	if blocks*size > k {
+		x = Slice(x, AxisRange(0, k))
+	}
+	return x
+}
+
+// graphRows computes all codes: gathering the group of every selected row would
+// move size times as much data as one row of the product needs.
+func (m groupedMixer) graphRows(c Config, v weights.Vars, codes, at *Node) *Node {
+	return Gather(m.graph(c, v, codes), at)
 }

@@ -42,17 +42,18 @@ func (c Config) Init(codes *weights.Array, gain float64, rng *rand.Rand) (weight
 	return set, nil
 }
 
+// Refreshes says whether the transform has state that follows the raw codes.
+func (c Config) Refreshes() bool {
+	_, ok := c.mixer().(refresher)
+	return ok
+}
+
 // Refresh brings state that follows the raw codes up to date: the neighbours of
 // attention-topk. It does nothing for the other kinds. Call it where the cached
 // C' is rebuilt; between calls a row keeps its neighbours.
 func (c Config) Refresh(set weights.Set, codes *weights.Array) error {
-	if c.Kind != KindAttentionTopK {
-		return nil
+	if r, ok := c.mixer().(refresher); ok {
+		return r.refresh(c, set, codes)
 	}
-	neighbours, err := Neighbours(codes, c.TopK)
-	if err != nil {
-		return err
-	}
-	set["state/neighbours"] = neighbours
 	return nil
 }

@@ -5,7 +5,10 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/gritvq/gritvq/nn"
 	"github.com/gritvq/gritvq/weights"
+
+	. "github.com/gomlx/gomlx/core/graph"
 )
 
 // linearMixer is identity plus low rank, M = I + A Bᵀ. With Joint it mixes a
@@ -13,8 +16,7 @@ import (
 // moves one usable code.
 type linearMixer struct{}
 
-func (linearMixer) check(c Config, k, _ int) error    { return c.checkRank(k) }
-func (linearMixer) parameters(c Config, k, _ int) int { return 2 * k * c.Rank }
+func (linearMixer) check(c Config, k, _ int) error { return c.checkRank(k) }
 
 func (linearMixer) start(c Config, set weights.Set, codes *weights.Array, rng *rand.Rand) error {
 	k := codes.Shape[0]
@@ -64,4 +66,25 @@ func (m linearMixer) place(c Config, set weights.Set, codes *weights.Array, rows
 	}
 	touched := store("mixer/a", set["mixer/a"], rows, make([]float64, len(rows)*c.Rank))
 	return append(touched, store("codes", codes, rows, y)...), nil
+}
+
+// graph computes E + A (Bᵀ E0); W follows in one product. Against the order
+// E W + A((Bᵀ E0) W) that saves two products backward, a fifth of the time at
+// K = 1024, d = 64, r = 32.
+func (m linearMixer) graph(c Config, v weights.Vars, codes *Node) *Node {
+	return Add(codes, nn.Product(v.Get("mixer/a"), m.graphBasis(c, v, codes)))
+}
+
+func (m linearMixer) graphRows(c Config, v weights.Vars, codes, at *Node) *Node {
+	return Add(Gather(codes, at), nn.Product(Gather(v.Get("mixer/a"), at), m.graphBasis(c, v, codes)))
+}
+
+// graphBasis returns Bᵀ E0 [r,d], with E0 = E when the codes are frozen: never
+// trained, so that the derived gradient (of B alone) is the cheap one.
+func (linearMixer) graphBasis(c Config, v weights.Vars, codes *Node) *Node {
+	source := codes
+	if c.Joint {
+		source = StopGradient(v.Get("state/source"))
+	}
+	return Dot(v.Get("mixer/b"), source).Product()
 }

@@ -7,15 +7,17 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/gritvq/gritvq/nn"
 	"github.com/gritvq/gritvq/weights"
+
+	. "github.com/gomlx/gomlx/core/graph"
 )
 
 // lowRankMixer is the paper's letter, M = A Bᵀ: all usable codes lie in the span
 // of the r rows of Bᵀ E, and A is a table with a row a code.
 type lowRankMixer struct{}
 
-func (lowRankMixer) check(c Config, k, _ int) error    { return c.checkRank(k) }
-func (lowRankMixer) parameters(c Config, k, _ int) int { return 2 * k * c.Rank }
+func (lowRankMixer) check(c Config, k, _ int) error { return c.checkRank(k) }
 
 func (lowRankMixer) start(c Config, set weights.Set, codes *weights.Array, rng *rand.Rand) error {
 	k, d := codes.Shape[0], codes.Shape[1]
@@ -83,4 +85,12 @@ func (lowRankMixer) place(c Config, set weights.Set, codes *weights.Array, rows 
 		return nil, err
 	}
 	return store("mixer/a", set["mixer/a"], rows, a), nil
+}
+
+func (lowRankMixer) graph(_ Config, v weights.Vars, codes *Node) *Node {
+	return nn.Product(v.Get("mixer/a"), nn.Product(v.Get("mixer/b"), codes))
+}
+
+func (lowRankMixer) graphRows(_ Config, v weights.Vars, codes, at *Node) *Node {
+	return nn.Product(Gather(v.Get("mixer/a"), at), nn.Product(v.Get("mixer/b"), codes))
 }

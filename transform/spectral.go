@@ -1,55 +1,36 @@
 package transform
 
 import (
-	"math"
+	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// ClipFeature rescales w [d,d], in place, so that its spectral norm is at most
-// limit, and returns the norm it had. The norm is found by power iteration from
-// u [d], which is updated: keep it from step to step (it tracks a slowly moving
-// W with one or two iterations) and start it random. Power iteration approaches
-// the norm from below; a fresh u needs some tens of iterations. A w within the
-// limit is not touched. limit 0 or less only measures.
-func ClipFeature(w []float32, d int, limit float64, u []float32, iterations int) (norm float64) {
-	right, left := toFloat64(u), make([]float64, d)
-	if unit(right) == 0 {
-		for j := range right {
-			right[j] = 1 + float64(j)/float64(d) // any direction will do
-		}
-		unit(right)
-	}
-	matrix := toFloat64(w)
-	for range max(1, iterations) {
-		for i := range d {
-			left[i] = dot(matrix[i*d:(i+1)*d], right)
-		}
-		if unit(left) == 0 {
-			break
-		}
-		clear(right)
-		for i := range d {
-			addScaled(right, left[i], matrix[i*d:(i+1)*d])
-		}
-		norm = unit(right)
-	}
-	for j, x := range right {
-		u[j] = float32(x)
-	}
-	if limit > 0 && norm > limit {
-		for i := range w {
-			w[i] = float32(matrix[i] * limit / norm)
-		}
-	}
-	return norm
-}
+// clipIterations is how many power iterations a training step spends: 4 d²
+// multiplications each.
+const clipIterations = 2
 
-// unit scales x to length 1 and returns the length it had; zero stays zero.
-func unit(x []float64) float64 {
-	length := math.Sqrt(dot(x, x))
-	if length > 0 {
-		for i := range x {
-			x[i] /= length
-		}
+// ClippedFeature bounds the spectral norm of w [d,d] inside a training step: it
+// returns w rescaled to SpectralClip where its norm is larger, and the next
+// power-iteration vector of u [d] ("state/feature_u"). The vector tracks a slowly
+// moving W from step to step; power iteration approaches the norm from below. It
+// is meant for the update after an optimizer step and carries no gradient. With
+// SpectralClip 0 it returns w itself.
+func (c Config) ClippedFeature(w, u *Node) (clipped, nextU *Node) {
+	if c.SpectralClip <= 0 {
+		return w, u
 	}
-	return length
+	w, u = StopGradient(w), StopGradient(u)
+	tiny := Scalar(w.Graph(), w.DType(), 1e-30)
+	length := func(x *Node) *Node { return Max(Sqrt(ReduceAllSum(Square(x))), tiny) }
+	start := Div(u, length(u))
+	right := start
+	var norm *Node
+	for range clipIterations {
+		left := Dot(w, right).Product()
+		left = Div(left, length(left))
+		right = Dot(left, w).Product()
+		norm = length(right)
+		right = Div(right, norm)
+	}
+	right = Where(GreaterThan(norm, tiny), right, start) // a zero w has no direction
+	return Mul(w, MinScalar(Div(Scalar(w.Graph(), w.DType(), c.SpectralClip), norm), 1.0)), right
 }

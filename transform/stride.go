@@ -14,9 +14,7 @@ const strideCodes = 256
 // over, as for any layer whose inputs grow in number. p ends in the variable's
 // path ("mixer/b"), shape is its shape; the last axis is the one summed over.
 func (c Config) Stride(p string, shape []int) float64 {
-	switch c.Kind {
-	case KindLinear, KindLowRank, KindFull, KindGrouped:
-	default:
+	if c.Attends() {
 		return 1 // attention weights sum to one whatever the number of codes
 	}
 	switch path.Base(p) {

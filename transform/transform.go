@@ -5,8 +5,8 @@
 // A [Config] names the transform. [Config.Init] gives its variables, [Config.Apply]
 // and [Config.Rows] are the graph code, [Config.Usable] is the same map in plain
 // float64 on the host, and [Config.Place] moves chosen usable codes to given
-// places (dead-code resets and running averages). [ClipFeature] and
-// [Config.ClippedFeature] bound the spectral norm of W.
+// places (dead-code resets and running averages). [Config.ClippedFeature] bounds
+// the spectral norm of W.
 //
 // # Variables
 //
@@ -34,6 +34,7 @@ package transform
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 
 	"github.com/gomlx/gomlx/core/graph"
 
@@ -64,17 +65,28 @@ const (
 
 // Config describes an integrated transform.
 type Config struct {
-	Kind         Kind    `yaml:"kind" doc:"how codes are mixed" enum:"identity|linear|lowrank|full|grouped|attention|attention-topk|attention-lowrank"`
+	Kind         Kind    `yaml:"kind" doc:"how codes are mixed"`
 	Rank         int     `yaml:"rank" doc:"columns of A and B (linear, lowrank), prototypes (attention-lowrank)"`
 	Groups       int     `yaml:"groups" doc:"diagonal blocks of the grouped mixer; the last one is smaller when they do not divide the codes"`
 	TopK         int     `yaml:"topk" doc:"codes a row of attention-topk keeps, itself included"`
 	ScoreDim     int     `yaml:"score_dim" doc:"width of the attention's queries and keys"`
 	Temperature  float64 `yaml:"temperature" doc:"divides the attention's scores: lower is sharper"`
 	Diagonal     float64 `yaml:"diagonal" doc:"mean weight a code gives itself at the start (attention)"`
-	RowNorm      string  `yaml:"row_norm" doc:"normalisation of the usable codes: none, unit rows with normalised latents, or unit rows with a learned gain" enum:"none|latent|gain"`
+	RowNorm      string  `yaml:"row_norm" enum:"none|latent|gain"`
 	SpectralClip float64 `yaml:"spectral_clip" doc:"bound on the spectral norm of W, 0 for none"`
 	FeatureMap   bool    `yaml:"feature_map" doc:"whether there is a W"`
 	Joint        bool    `yaml:"-"` // the raw codes are trained too (protocol B); follows from how codes learn
+}
+
+// Enums implements config.Enumerated.
+func (Config) Enums() map[string][]string { return map[string][]string{"kind": Kinds()} }
+
+// Docs implements config.Documented.
+func (Config) Docs() map[string]string {
+	return map[string]string{
+		"row_norm": "normalisation of the usable codes: none, unit rows with normalised latents, or unit rows with a " +
+			"learned gain",
+	}
 }
 
 // Default is the transform that does best on real data: identity plus low rank,
@@ -97,7 +109,7 @@ func (c Config) Validate(k, d int) error {
 	}
 	m := c.mixer()
 	if m == nil {
-		return fmt.Errorf("kind %q is unknown: use identity, linear, lowrank, full, grouped, attention, attention-topk or attention-lowrank", c.Kind)
+		return fmt.Errorf("kind %q is unknown: use one of %s", c.Kind, strings.Join(Kinds(), ", "))
 	}
 	switch c.RowNorm {
 	case RowNormNone, RowNormLatent, RowNormGain:
@@ -110,19 +122,6 @@ func (c Config) Validate(k, d int) error {
 	return m.check(c, k, d)
 }
 
-// Parameters counts what the transform adds to the K*d numbers of the raw
-// codes; frozen copies and other state are not parameters.
-func (c Config) Parameters(k, d int) int {
-	n := c.mixer().parameters(c, k, d)
-	if c.hasFeature() {
-		n += d * d
-	}
-	if c.RowNorm == RowNormGain {
-		n++
-	}
-	return n
-}
-
 // hasFeature says whether there is a W: never for the identity, which is the
 // codebook without a transform.
 func (c Config) hasFeature() bool { return c.FeatureMap && c.Kind != KindIdentity }
@@ -131,8 +130,6 @@ func (c Config) hasFeature() bool { return c.FeatureMap && c.Kind != KindIdentit
 type mixer interface {
 	// check reports the first field that does not fit.
 	check(c Config, k, d int) error
-	// parameters counts the trained scalars below "mixer".
-	parameters(c Config, k, d int) int
 	// start adds the initial variables of these codes to set.
 	start(c Config, set weights.Set, codes *weights.Array, rng *rand.Rand) error
 	// mix returns M E [K,d] on the host.
@@ -145,24 +142,42 @@ type mixer interface {
 	graphRows(c Config, v weights.Vars, codes, index *graph.Node) *graph.Node
 }
 
+// attending is a mixer whose rows are softmax weights.
+type attending interface {
+	// entropy is the mean entropy of the rows, a scalar.
+	entropy(c Config, v weights.Vars, codes *graph.Node) *graph.Node
+}
+
+// refresher is a mixer with state that follows the raw codes.
+type refresher interface {
+	refresh(c Config, set weights.Set, codes *weights.Array) error
+}
+
+// kinds lists every kind, in the order configuration files show them.
+var kinds = []struct {
+	Kind
+	mixer
+}{
+	{KindIdentity, identityMixer{}}, {KindLinear, linearMixer{}}, {KindLowRank, lowRankMixer{}}, {KindFull, fullMixer{}},
+	{KindGrouped, groupedMixer{}}, {KindAttention, attentionMixer{}}, {KindAttentionTopK, topKMixer{}},
+	{KindAttentionLowRank, prototypeMixer{}},
+}
+
+// Kinds lists the names of every kind.
+func Kinds() []string {
+	var names []string
+	for _, k := range kinds {
+		names = append(names, string(k.Kind))
+	}
+	return names
+}
+
+// mixer returns the kind's mixer, nil for an unknown kind.
 func (c Config) mixer() mixer {
-	switch c.Kind {
-	case KindIdentity:
-		return identityMixer{}
-	case KindLinear:
-		return linearMixer{}
-	case KindLowRank:
-		return lowRankMixer{}
-	case KindFull:
-		return fullMixer{}
-	case KindGrouped:
-		return groupedMixer{}
-	case KindAttention:
-		return attentionMixer{}
-	case KindAttentionTopK:
-		return topKMixer{}
-	case KindAttentionLowRank:
-		return prototypeMixer{}
+	for _, k := range kinds {
+		if k.Kind == c.Kind {
+			return k.mixer
+		}
 	}
 	return nil
 }
@@ -182,4 +197,16 @@ func (c Config) checkAttention() error {
 		return fmt.Errorf("diagonal is %g: use a weight between 0 and 1, such as 0.9", c.Diagonal)
 	}
 	return nil
+}
+
+// None is the transform that leaves codes as they are stored.
+func None() Config {
+	c := Default()
+	c.Kind, c.FeatureMap, c.RowNorm = KindIdentity, false, RowNormNone
+	return c
+}
+
+// IsNone says whether codes are used as they are stored.
+func (c Config) IsNone() bool {
+	return c.Kind == KindIdentity && !c.FeatureMap && c.RowNorm == RowNormNone
 }

@@ -89,7 +89,7 @@ func TestAccumulatedGradientReachesTheParameters(t *testing.T) {
 		for _, f := range []*fixture{&with, &without} {
 			q := f.q.(*Residual)
 			q.config.Loss.Usage, q.config.Loss.UsageThreshold = 0.5, 0.9
-			q.book = codebook{config: q.config, dim: q.dim}
+			q.levels[0] = codebook{config: q.config, dim: q.layout.Dim}
 		}
 		weight := random(newRand(8), 4, 3)
 		first, want := gradients(t, with, weight, 1), gradients(t, without, weight, 1)
@@ -106,7 +106,7 @@ func TestAccumulatedGradientReachesTheParameters(t *testing.T) {
 		}
 		values := gradtest.Eval[float64](t, collected, func(in map[string]*graph.Node) []*graph.Node {
 			var loss *graph.Node
-			for path, book := range with.q.Refresh(training(in)) {
+			for path, book := range Refresh(with.q, training(in)) {
 				term := graph.ReduceAllSum(graph.Mul(book, in[path+"/g"]))
 				if loss == nil {
 					loss = term
@@ -139,7 +139,7 @@ func TestResetForgetsCollectedGradients(t *testing.T) {
 	for i := range collected.Data {
 		collected.Data[i] = 1
 	}
-	if _, err := with.q.Place(with.set, 1, []int{2}, []float32{1, 2, 3}, transform.Reset); err != nil {
+	if _, err := Place(with.q, with.set, 1, []int{2}, []float32{1, 2, 3}, transform.Reset); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 6 {

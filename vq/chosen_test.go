@@ -263,7 +263,7 @@ func TestPlacedCodesAreChosen(t *testing.T) {
 		}
 		before := look()
 		row := (int(before[1][0]) + 1) % c.Codes
-		touched, err := f.q.Place(f.set, 0, []int{row}, []float32{float32(f.z.Data[0]), float32(f.z.Data[1]), float32(f.z.Data[2])}, transform.Reset)
+		touched, err := Place(f.q, f.set, 0, []int{row}, []float32{float32(f.z.Data[0]), float32(f.z.Data[1]), float32(f.z.Data[2])}, transform.Reset)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -301,15 +301,15 @@ func TestChosenCodesRefuseWhatDoesNotFit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if q.Searchable() {
+		if Searchable(q) {
 			t.Errorf("%s: codes are said to be the nearest ones", method)
 		}
 	}
 	for field, c := range map[string]Config{
-		"quantizer.gumbel":     func() Config { c := STGumbel(); c.Gumbel.End = 0; return c }(),
-		"quantizer.entropy":    func() Config { c := IBQ(); c.Entropy.Temperature = 0; return c }(),
-		"quantizer.curvature":  func() Config { c := HyperVQ(); c.Curvature = 0; return c }(),
-		"quantizer.loss.usage": func() Config { c := HyperVQ(); c.Loss.Usage = 1; return c }(),
+		"quantizer.gumbel":     func() Config { c := STGumbel.Config(); c.Gumbel.End = 0; return c }(),
+		"quantizer.entropy":    func() Config { c := IBQ.Config(); c.Entropy.Temperature = 0; return c }(),
+		"quantizer.curvature":  func() Config { c := HyperVQ.Config(); c.Curvature = 0; return c }(),
+		"quantizer.loss.usage": func() Config { c := HyperVQ.Config(); c.Loss.Usage = 1; return c }(),
 	} {
 		mentions(t, c.Validate(8), field)
 	}

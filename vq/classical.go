@@ -19,10 +19,11 @@ const classicalIterations = 25
 // rows: choosing them far apart would take longer than the clustering.
 const sampledStart = 4096
 
-// fitter fits the codes of one stack to a sample of what it will code.
-type fitter func(f *fitting, c Config, sample Sample, rng *rand.Rand) (weights.Set, error)
+// ClassicalFitter fits the codes of one stack to a sample of the vectors it will
+// code. It returns variables as [Quantizer] Init names them.
+type ClassicalFitter func(f *Fitting, c Config, sample Latents, rng *rand.Rand) (weights.Set, error)
 
-// FitOptions tunes [Fit]. The zero value is a sensible choice.
+// FitOptions tunes [FitClassical]. The zero value is a sensible choice.
 type FitOptions struct {
 	Seed       uint64
 	Iterations int // updates of each k-means, rounds of the rotation; 0 means 25
@@ -34,59 +35,37 @@ type FitOptions struct {
 // Fitted is a classical quantizer learned from a sample.
 type Fitted struct {
 	Variables weights.Set // as [Quantizer] Init names them
-	// Rotation [d,d] is orthogonal: the codes are for z·Rotation, and what they
-	// decode to is turned back by its transpose. Nil unless [Config.Rotated].
+	// Rotation [d,d] is orthogonal: the codes are for z·Rotation, and decoded
+	// vectors are turned back by its transpose. Nil unless [Config.Rotated].
 	Rotation *weights.Array
 }
 
-// Classical says whether a method is fitted by [Fit] instead of trained.
-func Classical(method string) bool { return methods[method].classical != nil }
+// Classical says whether a method is fitted by [FitClassical] instead of trained.
+func Classical(method string) bool { return methods[method].Classical != nil }
 
-// Rotated says whether the method's codes are for vectors in a learned rotation,
-// which the model around the quantizer applies.
-func (c Config) Rotated() bool { return methods[c.Method].rotated }
-
-// Beam is the number of partial encodings the method keeps from level to level
-// when nothing else is asked for; 1 is greedy.
-func (c Config) Beam() int { return max(1, methods[c.Method].beam) }
-
-// Arrange gives the quantizer levels times parts codes a vector, in the way that
-// is natural to the method: side by side for product quantizers, as they are for
-// all others. The bits of a vector stay the same.
-func (c *Config) Arrange(levels, parts int) {
-	c.Levels, c.Parts = levels, parts
-	if methods[c.Method].product {
-		c.Levels, c.Parts = 1, levels*parts
-	}
-}
-
-// Placed says whether codes start on data, so that there must be at least as
-// many latents as codes; those of a fixed grid do not.
-func (c Config) Placed() bool { return !methods[c.Method].grid }
-
-// Fit learns a classical quantizer from a sample of vectors [N,d], which it does
+// FitClassical learns a classical quantizer from a sample of vectors [N,d], which it does
 // not change. Equal samples, settings and seeds give equal codes. It fails for
 // methods that are trained, settings that do not validate, an empty sample or
 // numbers that are not finite, and when ctx ends.
-func Fit(ctx context.Context, c Config, sample Sample, o FitOptions) (Fitted, error) {
+func FitClassical(ctx context.Context, c Config, sample Latents, o FitOptions) (Fitted, error) {
 	m := methods[c.Method]
 	if err := c.Validate(sample.Dim); err != nil {
 		return Fitted{}, err
 	}
-	if m.classical == nil {
+	if m.Classical == nil {
 		return Fitted{}, fmt.Errorf("method %s learns by training steps and cannot be fitted at once", c.Method)
 	}
 	if sample.N < 1 {
 		return Fitted{}, fmt.Errorf("no vectors to fit %s to", c.Method)
 	}
-	f := &fitting{ctx: ctx, iterations: o.Iterations, watch: o.Watch, elements: float64(sample.N) * float64(sample.Dim)}
+	f := &Fitting{ctx: ctx, iterations: o.Iterations, watch: o.Watch, elements: float64(sample.N) * float64(sample.Dim)}
 	if f.iterations <= 0 {
 		f.iterations = classicalIterations
 	}
 	f.total = c.Parts * c.Levels * f.iterations
 	rng := weights.Rand(o.Seed, "classical codes")
 	out := Fitted{}
-	if m.rotated {
+	if m.Rotated {
 		f.total += f.iterations
 		rotation, first, err := f.learnRotation(c, sample, rng)
 		if err != nil {
@@ -100,8 +79,8 @@ func Fit(ctx context.Context, c Config, sample Sample, o FitOptions) (Fitted, er
 	return out, err
 }
 
-// fitting is one run of [Fit]: what it may cost and how far it is.
-type fitting struct {
+// Fitting is one run of [FitClassical]: its limits and its progress.
+type Fitting struct {
 	ctx        context.Context
 	iterations int
 	watch      func(done, total int, meanSquare float64)
@@ -113,10 +92,13 @@ type fitting struct {
 	first      [][]float32 // first codes [K,d'] of every part's first level, if known
 }
 
+// Context ends when the fit is to stop.
+func (f *Fitting) Context() context.Context { return f.ctx }
+
 // parts fits the slices of the vector one after the other.
-func (f *fitting) parts(c Config, sample Sample, rng *rand.Rand) (weights.Set, error) {
+func (f *Fitting) parts(c Config, sample Latents, rng *rand.Rand) (weights.Set, error) {
 	layout := Layout{Dim: sample.Dim, Parts: c.Parts}
-	fit, set := methods[c.Method].classical, weights.Set{}
+	fit, set := methods[c.Method].Classical, weights.Set{}
 	energy := sample.energies(layout)
 	for _, e := range energy {
 		f.outside += e
@@ -141,12 +123,12 @@ func (f *fitting) parts(c Config, sample Sample, rng *rand.Rand) (weights.Set, e
 }
 
 // energies is the sum of squares of every part of the sample.
-func (s Sample) energies(layout Layout) []float64 {
+func (s Latents) energies(layout Layout) []float64 {
 	sums := make([]float64, layout.Parts)
 	for part := range sums {
 		start, end := layout.Bounds(part)
 		for i := range s.N {
-			for _, x := range s.Rows[i*s.Dim+start : i*s.Dim+end] {
+			for _, x := range s.Row(i)[start:end] {
 				sums[part] += float64(x) * float64(x)
 			}
 		}
@@ -156,7 +138,7 @@ func (s Sample) energies(layout Layout) []float64 {
 
 // kmeans clusters rows [n,d] around k centres, from the given ones unless start
 // is nil.
-func (f *fitting) kmeans(rest Sample, k int, start []float32, seed uint64) ([]float32, error) {
+func (f *Fitting) kmeans(rest Latents, k int, start []float32, seed uint64) ([]float32, error) {
 	o := index.KMeansOptions{Seed: seed, Iterations: f.iterations, Start: start}
 	if k > sampledStart {
 		o.Init = index.InitSample
@@ -171,9 +153,9 @@ func (f *fitting) kmeans(rest Sample, k int, start []float32, seed uint64) ([]fl
 	return centers, err
 }
 
-// report tells the watcher where the fit stands, given the squared error of the
+// report tells the watcher the state of the fit, given the squared error of the
 // part being fitted.
-func (f *fitting) report(inside float64) {
+func (f *Fitting) report(inside float64) {
 	f.inside = inside
 	if f.watch != nil && f.elements > 0 {
 		f.watch(f.done, f.total, (f.outside+inside)/f.elements)
@@ -181,13 +163,13 @@ func (f *fitting) report(inside float64) {
 }
 
 // classicalDefaults are shared by methods that take no training steps.
-func classicalDefaults(c *Config) {
+func classicalDefaults(c *Config, _ *Rates) {
 	c.Learn = "frozen"
 	c.Start.Warmup = 0
 	c.Resets.Every = 0
 }
 
-// checkClassical refuses what host-fitted methods do not do.
+// checkClassical refuses settings that host-fitted methods do not have.
 func checkClassical(c Config, _ int) error {
 	switch {
 	case c.Shared && c.Levels > 1:

@@ -8,15 +8,15 @@ import (
 )
 
 // corners are the four corners of a square and the points beside them.
-var corners = vq.Sample{Rows: []float32{
+var corners = vq.Latents{Rows: []float32{
 	0, 0, 10, 0, 0, 10, 10, 10,
 	1, 0, 11, 0, 1, 10, 11, 10,
 }, N: 8, Dim: 2}
 
 func ExampleKMeans() {
-	c := vq.KMeans()
+	c := vq.KMeans.Config()
 	c.Codes, c.Levels = 4, 1
-	fitted, err := vq.Fit(context.Background(), c, corners, vq.FitOptions{
+	fitted, err := vq.FitClassical(context.Background(), c, corners, vq.FitOptions{
 		Watch: func(done, total int, meanSquare float64) {
 			if meanSquare < 0.2 {
 				fmt.Printf("error %.3f\n", meanSquare)
@@ -35,10 +35,10 @@ func ExampleKMeans() {
 }
 
 func ExamplePQ() {
-	c := vq.PQ()
+	c := vq.PQ.Config()
 	c.Codes = 2
 	c.Arrange(2, 1) // two codes a vector: one for each coordinate
-	fitted, err := vq.Fit(context.Background(), c, corners, vq.FitOptions{})
+	fitted, err := vq.FitClassical(context.Background(), c, corners, vq.FitOptions{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -53,10 +53,10 @@ func ExamplePQ() {
 }
 
 func ExampleOPQ() {
-	c := vq.OPQ()
+	c := vq.OPQ.Config()
 	c.Codes = 2
 	c.Arrange(2, 1)
-	fitted, err := vq.Fit(context.Background(), c, corners, vq.FitOptions{})
+	fitted, err := vq.FitClassical(context.Background(), c, corners, vq.FitOptions{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -66,9 +66,9 @@ func ExampleOPQ() {
 }
 
 func ExampleRQ() {
-	c := vq.RQ()
+	c := vq.RQ.Config()
 	c.Codes, c.Levels = 2, 3
-	fitted, err := vq.Fit(context.Background(), c, corners, vq.FitOptions{})
+	fitted, err := vq.FitClassical(context.Background(), c, corners, vq.FitOptions{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -78,9 +78,9 @@ func ExampleRQ() {
 }
 
 func ExampleLSH() {
-	c := vq.LSH()
+	c := vq.LSH.Config()
 	c.Codes, c.Levels = 4, 1
-	fitted, err := vq.Fit(context.Background(), c, corners, vq.FitOptions{})
+	fitted, err := vq.FitClassical(context.Background(), c, corners, vq.FitOptions{})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -18,9 +18,9 @@ import (
 var classicalMethods = slices.DeleteFunc(MethodNames(), func(method string) bool { return !Classical(method) })
 
 // gaussianSample draws rows whose coordinates differ in scale.
-func gaussianSample(seed uint64, n, dim int) Sample {
+func gaussianSample(seed uint64, n, dim int) Latents {
 	rng := newRand(seed)
-	s := Sample{Rows: weights.Normal(rng, 1, n, dim).Data, N: n, Dim: dim}
+	s := Latents{Rows: weights.Normal(rng, 1, n, dim).Data, N: n, Dim: dim}
 	for i := range s.Rows {
 		s.Rows[i] *= 1 / float32(1+i%dim)
 	}
@@ -38,9 +38,9 @@ func classical(t testing.TB, method string, levels, parts int) Config {
 	return c
 }
 
-func fitted(t testing.TB, c Config, sample Sample, o FitOptions) Fitted {
+func fitted(t testing.TB, c Config, sample Latents, o FitOptions) Fitted {
 	t.Helper()
-	f, err := Fit(t.Context(), c, sample, o)
+	f, err := FitClassical(t.Context(), c, sample, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func fitted(t testing.TB, c Config, sample Sample, o FitOptions) Fitted {
 
 // reconstructionError encodes a sample greedily, in the graph, and returns the
 // mean squared error over all elements.
-func reconstructionError(t testing.TB, c Config, f Fitted, sample Sample) float64 {
+func reconstructionError(t testing.TB, c Config, f Fitted, sample Latents) float64 {
 	t.Helper()
 	if f.Rotation != nil {
 		sample = sample.rotate(f.Rotation)
@@ -144,14 +144,14 @@ func TestClassicalInitIsTheFit(t *testing.T) {
 
 func TestFitErrors(t *testing.T) {
 	sample := gaussianSample(4, 100, 6)
-	_, err := Fit(t.Context(), small(t, "ste", 1), sample, FitOptions{})
+	_, err := FitClassical(t.Context(), small(t, "ste", 1), sample, FitOptions{})
 	mentions(t, err, "ste", "training steps")
 	for _, method := range classicalMethods {
-		_, err := Fit(t.Context(), classical(t, method, 1, 1), Sample{Dim: 6}, FitOptions{})
+		_, err := FitClassical(t.Context(), classical(t, method, 1, 1), Latents{Dim: 6}, FitOptions{})
 		mentions(t, err, "no vectors", method)
 		stopped, stop := context.WithCancel(t.Context())
 		stop()
-		if _, err := Fit(stopped, classical(t, method, 2, 2), sample, FitOptions{}); !errors.Is(err, context.Canceled) {
+		if _, err := FitClassical(stopped, classical(t, method, 2, 2), sample, FitOptions{}); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s with an ended context: %v", method, err)
 		}
 		for field, change := range map[string]func(*Config){
@@ -163,7 +163,7 @@ func TestFitErrors(t *testing.T) {
 		} {
 			c := classical(t, method, 2, 1)
 			change(&c)
-			_, err := Fit(t.Context(), c, sample, FitOptions{})
+			_, err := FitClassical(t.Context(), c, sample, FitOptions{})
 			mentions(t, err, field)
 		}
 		if !Classical(method) {

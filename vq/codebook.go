@@ -11,16 +11,16 @@ import (
 )
 
 // codebook is one code position: raw codes E "codes" [K,d], the transform's
-// variables beside them, running averages "state/counts", "state/sums" when
-// codes are averaged (counts alone when they are pulled), and "state/cache" when
-// C' is reused between steps.
+// variables beside them, running averages "state/counts" and
+// "state/sums" when codes are averaged (counts alone when they are pulled), and
+// "state/cache" when C' is reused between steps.
 type codebook struct {
 	config Config
 	dim    int
 }
 
-// start implements [level].
-func (b codebook) start(rest Sample, rng *rand.Rand) (weights.Set, *weights.Array, error) {
+// Start implements [Level].
+func (b codebook) Start(rest Latents, rng *rand.Rand) (weights.Set, *weights.Array, error) {
 	codes, counts, err := b.config.startCodes(rest, rng)
 	if err != nil {
 		return nil, nil, err
@@ -37,7 +37,7 @@ func (b codebook) start(rest Sample, rng *rand.Rand) (weights.Set, *weights.Arra
 	return vars, usable, nil
 }
 
-func (b codebook) vocab() int { return b.config.Codes }
+func (b codebook) Vocab() int { return b.config.Codes }
 
 // init returns the variables for codes [K,d] that drew counts latents each.
 func (b codebook) init(codes *weights.Array, counts []int, gain float64, rng *rand.Rand) (weights.Set, error) {
@@ -45,17 +45,17 @@ func (b codebook) init(codes *weights.Array, counts []int, gain float64, rng *ra
 	if err != nil {
 		return nil, err
 	}
-	set["codes"] = codes
+	set[CodesPath] = codes
 	switch {
 	case b.config.Learn == "ema":
 		set.Merge("", averageInit(codes, counts))
 	case b.config.Average.Pull > 0:
-		set["state/counts"] = averageInit(codes, counts)["state/counts"]
+		set[countsPath] = averageInit(codes, counts)[countsPath]
 	}
 	if b.config.Cache.Period > 1 {
-		set["state/cache"] = codes.Clone()
+		set[cachePath] = codes.Clone()
 		if b.accumulates() {
-			set["state/cache_gradient"] = weights.New(codes.Shape...)
+			set[cacheGradientPath] = weights.New(codes.Shape...)
 		}
 	}
 	return set, nil
@@ -65,32 +65,32 @@ func (b codebook) caches() bool      { return b.config.Cache.Period > 1 }
 func (b codebook) accumulates() bool { return b.caches() && b.config.Cache.Gradient == "accumulate" }
 
 // usable is C' [K,d] from live parameters.
-func (b codebook) usable(ctx *Context) *Node {
+func (b codebook) Usable(ctx *Context) *Node {
 	return b.config.Transform.Apply(ctx.Vars, ctx.Vars.Get("codes"))
 }
 
-// assign implements [level]: the nearest usable code of each residual, gathered
+// Assign implements [Level]: the nearest usable code of each residual, gathered
 // so that gradients reach the codebook's parameters.
-func (b codebook) assign(ctx *Context, residual *Node) assigned {
+func (b codebook) Assign(ctx *Context, residual *Node) Assigned {
 	index, hard := b.nearest(ctx, residual)
-	a := assigned{index: index, hard: hard, loss: b.losses(ctx, residual, hard, index)}
+	a := Assigned{Index: index, Hard: hard, Loss: b.losses(ctx, residual, hard, index)}
 	switch {
 	case !ctx.Training:
 	case b.config.Learn == "ema":
-		a.updates = b.average(ctx, residual, index)
+		a.Updates = b.average(ctx, residual, index)
 	case b.config.Average.Pull > 0:
-		a.updates = b.pull(ctx, residual, hard, index)
+		a.Updates = b.pull(ctx, residual, hard, index)
 	}
 	return a
 }
 
 func (b codebook) nearest(ctx *Context, residual *Node) (index, hard *Node) {
 	if !ctx.Training || !b.caches() {
-		codes := b.usable(ctx)
+		codes := b.Usable(ctx)
 		index = Nearest(residual, codes)
 		return index, Take(codes, index)
 	}
-	cache := ctx.Vars.Get("state/cache")
+	cache := ctx.Vars.Get(cachePath)
 	index = Nearest(residual, cache)
 	if b.accumulates() {
 		return index, Take(cache, index)
@@ -122,19 +122,19 @@ func (b codebook) losses(ctx *Context, residual, hard, index *Node) *Node {
 
 // refresh returns the new cache of C', with gradients to the parameters behind
 // it: collected gradients reach them this way.
-func (b codebook) refresh(ctx *Context) map[string]*Node {
+func (b codebook) Refresh(ctx *Context) map[string]*Node {
 	if !b.caches() {
 		return nil
 	}
-	return map[string]*Node{ctx.Vars.Path("state/cache"): b.usable(ctx)}
+	return map[string]*Node{ctx.Vars.Path(cachePath): b.Usable(ctx)}
 }
 
 // project keeps |W|₂ within the configured bound.
-func (b codebook) project(ctx *Context, values map[string]*Node) {
+func (b codebook) Project(ctx *Context, values map[string]*Node) {
 	if b.config.Transform.SpectralClip <= 0 {
 		return
 	}
-	path := ctx.Vars.Path("feature/w")
+	path := ctx.Vars.Path(FeatureMapPath)
 	u := ctx.Vars.Find("state/feature_u")
 	if w, ok := values[path]; ok && u != nil {
 		clipped, next := b.config.Transform.ClippedFeature(w, u)
@@ -143,13 +143,13 @@ func (b codebook) project(ctx *Context, values map[string]*Node) {
 	}
 }
 
-// rewire implements [level].
-func (b codebook) rewire(vars weights.Set) error {
+// Rewire implements [Rewirer].
+func (b codebook) Rewire(vars weights.Set) error {
 	return b.config.Transform.Refresh(vars, vars["codes"])
 }
 
 // place moves codes onto targets; see [transform.Config.Place].
-func (b codebook) place(set weights.Set, rows []int, targets []float32, mode transform.PlaceMode) ([]Touched, error) {
+func (b codebook) Place(set weights.Set, rows []int, targets []float32, mode transform.PlaceMode) ([]Touched, error) {
 	codes, ok := set["codes"]
 	if !ok {
 		return nil, fmt.Errorf("the codebook has no variable %q", "codes")
@@ -166,7 +166,7 @@ func (b codebook) place(set weights.Set, rows []int, targets []float32, mode tra
 		return out, nil
 	}
 	restartAverages(set, rows, targets)
-	if collected, ok := set["state/cache_gradient"]; ok {
+	if collected, ok := set[cacheGradientPath]; ok {
 		for _, row := range rows {
 			clear(collected.Row(row)) // it belonged to the code that was there
 		}

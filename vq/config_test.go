@@ -63,7 +63,9 @@ func TestDefaultsOfEveryMethodAreValid(t *testing.T) {
 			t.Errorf("the defaults of %s are for %s", method, c.Method)
 		}
 	}
-	if err := mustDefaults(t, "grit").Paper().Validate(32); err != nil {
+	paper, rates := GRIT.Settings()
+	GRIT.Paper(&paper, &rates)
+	if err := paper.Validate(32); err != nil {
 		t.Errorf("the paper's letter: %v", err)
 	}
 	_, err := Defaults("vae")
@@ -90,7 +92,7 @@ func TestFrozenGroups(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, g := range weights.Groups {
-				if got := q.Frozen(g); got != (frozen && g == weights.Codes) {
+				if got := Frozen(q, g); got != (frozen && g == weights.Codes) {
 					t.Errorf("learn %s, %d parts: group %s frozen: %v", learn, parts, g, got)
 				}
 			}

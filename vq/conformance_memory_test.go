@@ -33,7 +33,7 @@ func TestConformanceOfMemory(t *testing.T) {
 			in := f.inputs()
 			trained := []string{"z"}
 			for _, path := range f.set.Paths() {
-				if group := weights.GroupOf(path); group != weights.State && !f.q.Frozen(group) {
+				if group := weights.GroupOf(path); group != weights.State && !Frozen(f.q, group) {
 					trained = append(trained, path)
 				}
 			}

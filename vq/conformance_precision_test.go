@@ -35,7 +35,7 @@ func TestConformanceUnderHalfPrecision(t *testing.T) {
 							t.Errorf("the %s of %s latents is %s", what, z.DType(), x.DType())
 						}
 					}
-					for what, x := range map[string]*graph.Node{"hard output": out.Hard, "loss": out.Loss, "residual": out.Residuals[0], "prepared latent": f.q.Prepare(z)} {
+					for what, x := range map[string]*graph.Node{"hard output": out.Hard, "loss": out.Loss, "residual": out.Residuals[0], "prepared latent": Prepare(f.q, z)} {
 						if x.DType() != dtypes.Float32 {
 							t.Errorf("the %s of %s latents is %s", what, z.DType(), x.DType())
 						}

@@ -97,8 +97,8 @@ func TestConformanceOfForwardValues(t *testing.T) {
 				if len(fixed.Updates) != 0 {
 					t.Errorf("inference updates %d variables", len(fixed.Updates))
 				}
-				results := []*graph.Node{out.Hard, f.q.Lookup(ctx, out.Index), out.Soft, out.Index,
-					fixed.Hard, f.q.Lookup(noisy, fixed.Index), fixed.Soft, fixed.Index, plain.Hard, plain.Index}
+				results := []*graph.Node{out.Hard, Lookup(f.q, ctx, out.Index), out.Soft, out.Index,
+					fixed.Hard, Lookup(f.q, noisy, fixed.Index), fixed.Soft, fixed.Index, plain.Hard, plain.Index}
 				return append(results, f.q.Codebooks(ctx)...)
 			})
 		}
@@ -134,7 +134,7 @@ func TestConformanceOfForwardValues(t *testing.T) {
 				t.Errorf("%d latents use %d codes", n, len(seen))
 			}
 		}
-		if f.q.Searchable() {
+		if Searchable(f.q) {
 			nearestEverywhere(t, f, got[7], got[10:])
 		}
 	})
@@ -272,7 +272,7 @@ func TestConformanceOfGradients(t *testing.T) {
 			if group != weights.State {
 				parameters++
 			}
-			if name != "z" && (group == weights.State || f.q.Frozen(group)) {
+			if name != "z" && (group == weights.State || Frozen(f.q, group)) {
 				continue
 			}
 			trained++

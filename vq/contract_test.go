@@ -31,9 +31,9 @@ func TestComputedCodesRefuseSettingsOfStoredOnes(t *testing.T) {
 		c.Shared = true
 		mentions(t, c.Validate(8), "quantizer.shared", method)
 		f := newFixture(t, func() Config { c.Shared = false; return c }(), 4, 2)
-		_, err := f.q.Place(f.set, 0, []int{0}, make([]float32, 4), transform.Reset)
+		_, err := Place(f.q, f.set, 0, []int{0}, make([]float32, 4), transform.Reset)
 		mentions(t, err, "cannot be moved")
-		if f.q.Searchable() {
+		if Searchable(f.q) {
 			t.Errorf("%s: codes are said to be the nearest ones", method)
 		}
 	}
@@ -54,7 +54,7 @@ func TestLevelsStartWithLessAndLessLeft(t *testing.T) {
 		for i := range rows.Data {
 			rows.Data[i] += 3
 		}
-		set, err := q.Init(Sample{Rows: rows.Data, N: 600, Dim: 7}, rng)
+		set, err := q.Init(Latents{Rows: rows.Data, N: 600, Dim: 7}, rng)
 		if err != nil {
 			t.Fatal(err)
 		}

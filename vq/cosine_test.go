@@ -7,6 +7,7 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 
 	"github.com/gritvq/gritvq/internal/gradtest"
+	"github.com/gritvq/gritvq/transform"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -17,12 +18,12 @@ func TestCosineComparesDirections(t *testing.T) {
 		for distance, want := range map[string]float64{Euclidean: 1, Cosine: 0} {
 			c := small(t, method, 1)
 			c.Codes, c.Distance = 2, distance
-			c.Transform = untransformed()
+			c.Transform = transform.None()
 			q, err := New(c, 2)
 			if err != nil {
 				t.Fatal(err)
 			}
-			set, err := q.Init(Sample{Rows: []float32{1, 0, 0, 1, 1, 1}, N: 3, Dim: 2}, weights.Rand(1, "codes"))
+			set, err := q.Init(Latents{Rows: []float32{1, 0, 0, 1, 1, 1}, N: 3, Dim: 2}, weights.Rand(1, "codes"))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -5,12 +5,11 @@ import (
 	"math"
 
 	"github.com/gritvq/gritvq/radius"
-	"github.com/gritvq/gritvq/weights"
 
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// DiVeQ composes differentiable vector quantization by reparameterization:
+// DiVeQ is differentiable vector quantization by reparameterization:
 // training moves the latent by the length of its gap in the code's direction,
 // blurred a little,
 //
@@ -21,16 +20,12 @@ import (
 // levels there is one surrogate on their sum. Without noise (the detach variant)
 // the surrogate is GRIT's with the Euclidean radius. Inference uses the codes.
 // Dead codes restart beside used ones.
-func DiVeQ() Config {
-	c, _ := Defaults("diveq")
-	return c
-}
-
-var diveqMethod = method{
-	summary:   "latents moved by the gap's length towards the code, with a little noise (DiVeQ)",
-	defaults:  func(c *Config) { c.Resets.Donor = "used" },
-	estimator: func(c Config) estimator { return directed{noise: c.Noise} },
-	check:     checkNoise,
+var DiVeQ = Method{
+	Name: "diveq", Title: "DiVeQ",
+	Summary:   "latents moved by the gap's length towards the code, with a little noise (DiVeQ)",
+	Defaults:  func(c *Config, _ *Rates) { c.Resets.Donor = "used" },
+	Estimator: func(c Config) Estimator { return directed{noise: c.Noise} },
+	Check:     checkNoise,
 }
 
 // checkNoise refuses a noise that is no standard deviation.
@@ -44,14 +39,12 @@ func checkNoise(c Config, _ int) error {
 // directed is DiVeQ's surrogate.
 type directed struct{ noise float64 }
 
-func (directed) start(int) weights.Set { return weights.Set{} }
-
-func (d directed) connect(ctx *Context, latent, code, index *Node) *Node {
+func (d directed) Connect(ctx *Context, latent, code, index *Node) *Node {
 	switch {
 	case !ctx.Training:
-		return straightThrough{}.connect(ctx, latent, code, index)
+		return straightThrough{}.Connect(ctx, latent, code, index)
 	case d.noise == 0 || ctx.Random == nil:
-		return radial{config: radius.Default()}.connect(ctx, latent, code, index)
+		return radial{config: radius.Default()}.Connect(ctx, latent, code, index)
 	}
 	return Add(latent, Mul(gapLength(latent, code), d.towards(ctx, latent, code)))
 }
@@ -65,8 +58,4 @@ func (d directed) towards(ctx *Context, latent, code *Node) *Node {
 	}
 	unit, _, _ := direction(v)
 	return StopGradient(unit)
-}
-
-func (directed) observe(*Context, *Node, *Node, *Node) (updates, stats map[string]*Node) {
-	return nil, nil
 }

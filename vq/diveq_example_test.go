@@ -5,7 +5,7 @@ import "github.com/gritvq/gritvq/vq"
 // DiVeQ sends gradients to points and codes through the length of the gap;
 // without noise, its detach variant. Inference takes the nearest code.
 func ExampleDiVeQ() {
-	config := vq.DiVeQ()
+	config := vq.DiVeQ.Config()
 	config.Codes, config.Levels = 4, 1
 	config.Noise = 0
 	report(quantize(config))

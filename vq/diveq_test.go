@@ -8,6 +8,7 @@ import (
 
 	"github.com/gritvq/gritvq/internal/gradtest"
 	"github.com/gritvq/gritvq/radius"
+	"github.com/gritvq/gritvq/transform"
 )
 
 // z_q = z + |ẑ - z|·sg[v/|v|] with v = (ẑ - z) + σn, for one level and, with one
@@ -75,7 +76,7 @@ func TestDiVeQWithoutNoiseIsEuclideanGRIT(t *testing.T) {
 		bits(t, "forward", got[0], got[1])
 
 		grit := small(t, "grit", levels)
-		grit.Transform, grit.Radius = untransformed(), radius.Default()
+		grit.Transform, grit.Radius = transform.None(), radius.Default()
 		if grit.Radius.Kind != radius.Euclidean || grit.Radius.Mode != radius.Ratio {
 			t.Fatalf("the default radius is %+v", grit.Radius)
 		}

@@ -7,24 +7,20 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// EMA composes VQ-VAE's quantizer with codes as running averages of the latents
+// EMA is VQ-VAE's quantizer with codes as running averages of the latents
 // they were chosen by:
 //
 //	N ← γN + (1-γ)n,  m ← γm + (1-γ)Σz,  e = m / Ñ,
 //	Ñ = (N+ε)/(ΣN+Kε)·ΣN
 //
 // and the commitment loss on the encoder.
-func EMA() Config {
-	c, _ := Defaults("ema")
-	return c
+var EMA = Method{
+	Name: "ema", Title: "EMA-VQ",
+	Summary:  "VQ-VAE with codes as running averages of their latents",
+	Defaults: emaDefaults,
 }
 
-var emaMethod = method{
-	summary:  "VQ-VAE with codes as running averages of their latents",
-	defaults: emaDefaults,
-}
-
-func emaDefaults(c *Config) {
+func emaDefaults(c *Config, _ *Rates) {
 	c.Learn = "ema"
 	c.Loss.Commitment = 0.25
 }
@@ -43,12 +39,12 @@ func averageInit(codes *weights.Array, counts []int) weights.Set {
 			m.Row(i)[j] *= n.Data[i]
 		}
 	}
-	return weights.Set{"state/counts": n, "state/sums": m}
+	return weights.Set{countsPath: n, sumsPath: m}
 }
 
 // restartAverages makes reset rows forget their past: count one, sum = target.
 func restartAverages(set weights.Set, rows []int, targets []float32) {
-	n, m := set["state/counts"], set["state/sums"]
+	n, m := set[countsPath], set[sumsPath]
 	for i, row := range rows {
 		if n != nil {
 			n.Data[row] = 1
@@ -64,13 +60,13 @@ func restartAverages(set weights.Set, rows []int, targets []float32) {
 // solves for E every few steps instead (see [Config].Average.Every).
 func (b codebook) average(ctx *Context, residual, index *Node) map[string]*Node {
 	decay, epsilon, k := b.config.Average.Decay, b.config.Average.Epsilon, b.config.Codes
-	n, m := ctx.Vars.Get("state/counts"), ctx.Vars.Get("state/sums")
+	n, m := ctx.Vars.Get(countsPath), ctx.Vars.Get(sumsPath)
 	counts, sums := ctx.countsAndSums(index, StopGradient(residual), k)
 	n = Add(MulScalar(n, decay), MulScalar(counts, 1-decay))
 	m = Add(MulScalar(m, decay), MulScalar(sums, 1-decay))
 	updates := map[string]*Node{
-		ctx.Vars.Path("state/counts"): n,
-		ctx.Vars.Path("state/sums"):   m,
+		ctx.Vars.Path(countsPath): n,
+		ctx.Vars.Path(sumsPath):   m,
 	}
 	if !b.config.SolvesAverages() {
 		total := ReduceAllSum(n)
@@ -91,14 +87,14 @@ func (b codebook) average(ctx *Context, residual, index *Node) map[string]*Node 
 func (b codebook) pull(ctx *Context, residual, hard, index *Node) map[string]*Node {
 	decay, epsilon := b.config.Average.Decay, b.config.Average.Epsilon
 	counts, gaps := ctx.countsAndSums(index, StopGradient(Sub(residual, hard)), b.config.Codes)
-	n := Add(MulScalar(ctx.Vars.Get("state/counts"), decay), MulScalar(counts, 1-decay))
+	n := Add(MulScalar(ctx.Vars.Get(countsPath), decay), MulScalar(counts, 1-decay))
 	step := StopGradient(MulScalar(Div(gaps, ExpandAxes(AddScalar(n, epsilon), -1)), b.config.Average.Pull*(1-decay)))
 	codes := ctx.Vars.Get("codes")
-	back := Gradient(ReduceAllSum(Mul(b.usable(ctx), step)), codes)[0]
+	back := Gradient(ReduceAllSum(Mul(b.Usable(ctx), step)), codes)[0]
 	scale := Div(ReduceAllSum(Square(step)), MaxScalar(ReduceAllSum(Square(back)), 1e-30))
 	return map[string]*Node{
-		ctx.Vars.Path("state/counts"): n,
-		ctx.Vars.Path("codes"):        Add(codes, Mul(back, scale)),
+		ctx.Vars.Path(countsPath): n,
+		ctx.Vars.Path("codes"):    Add(codes, Mul(back, scale)),
 	}
 }
 
@@ -114,7 +110,7 @@ func (c Config) SolvesAverages() bool {
 // Averages returns Ñ-smoothed code averages [K,d] on the host, for the solve
 // under a transform.
 func (c Config) Averages(set weights.Set) []float32 {
-	n, m := set["state/counts"], set["state/sums"]
+	n, m := set[countsPath], set[sumsPath]
 	total := 0.0
 	for _, x := range n.Data {
 		total += float64(x)

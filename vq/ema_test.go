@@ -125,7 +125,7 @@ func TestPlacedAveragesReachTheMeans(t *testing.T) {
 				row[i] = float64(means[i])
 			}
 			want = append(want, row)
-			if _, err := f.q.Place(f.set, position, []int{0, 1, 2, 3, 4, 5}, means, transform.Average); err != nil {
+			if _, err := Place(f.q, f.set, position, []int{0, 1, 2, 3, 4, 5}, means, transform.Average); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -144,13 +144,13 @@ func TestResetRestartsAverages(t *testing.T) {
 	for i := range n.Data {
 		n.Data[i], m.Row(i)[0], m.Row(i)[1] = float32(10+i), float32(20+i), float32(30+i)
 	}
-	if _, err := f.q.Place(f.set, 0, []int{2}, []float32{8, 9}, transform.Average); err != nil {
+	if _, err := Place(f.q, f.set, 0, []int{2}, []float32{8, 9}, transform.Average); err != nil {
 		t.Fatal(err)
 	}
 	if n.Data[2] != 12 || m.Row(2)[0] != 22 {
 		t.Error("following an average restarted it")
 	}
-	if _, err := f.q.Place(f.set, 0, []int{3, 5}, []float32{1, 2, 3, 4}, transform.Reset); err != nil {
+	if _, err := Place(f.q, f.set, 0, []int{3, 5}, []float32{1, 2, 3, 4}, transform.Reset); err != nil {
 		t.Fatal(err)
 	}
 	for i := range n.Data {
@@ -212,7 +212,7 @@ func TestPullReachesUsableCodes(t *testing.T) {
 		copy(f.set["level0/feature/w"].Data, w)
 		var before, after, step [][]float64
 		before = f.eval32(t, func(ctx *Context, z *graph.Node) []*graph.Node {
-			return []*graph.Node{f.q.(*Residual).book.usable(ctx.in("level0"))}
+			return []*graph.Node{f.q.(*Residual).levels[0].Usable(ctx.in("level0"))}
 		})
 		moved := f.eval32(t, func(ctx *Context, z *graph.Node) []*graph.Node {
 			return []*graph.Node{f.q.Build(ctx, z).Updates["level0/codes"]}
@@ -232,7 +232,7 @@ func TestPullReachesUsableCodes(t *testing.T) {
 			f.set["level0/codes"].Data[i] = float32(x)
 		}
 		after = f.eval32(t, func(ctx *Context, z *graph.Node) []*graph.Node {
-			return []*graph.Node{f.q.(*Residual).book.usable(ctx.in("level0"))}
+			return []*graph.Node{f.q.(*Residual).levels[0].Usable(ctx.in("level0"))}
 		})
 		dot, square, off := 0.0, 0.0, 0.0
 		for i := range before[0] {

@@ -7,32 +7,35 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// estimator carries gradients from the decoder's input across the hard
-// assignment. latent and code are [N,d], index [N] names the first code of each
-// row; the result is [N,d].
-type estimator interface {
-	// start returns the estimator's own variables for latents of dimension dim.
-	start(dim int) weights.Set
-	connect(ctx *Context, latent, code, index *Node) *Node
-	// observe returns state updates and statistics of a batch.
-	observe(ctx *Context, latent, code, index *Node) (updates, stats map[string]*Node)
+// Estimator carries gradients from the decoder's input across the hard
+// assignment. It may also be an [EstimatorStarter] and an [EstimatorObserver].
+type Estimator interface {
+	// Connect returns the surrogate [N,d] of latent and code [N,d]; index [N] is
+	// the first code of each row.
+	Connect(ctx *Context, latent, code, index *Node) *Node
+}
+
+// EstimatorStarter is an [Estimator] with variables of its own.
+type EstimatorStarter interface {
+	// Start returns the variables for latents of dimension dim.
+	Start(dim int) weights.Set
+}
+
+// EstimatorObserver is an [Estimator] with state updates or statistics.
+type EstimatorObserver interface {
+	// Observe returns the updates by path and the statistics of a batch by name.
+	Observe(ctx *Context, latent, code, index *Node) (updates, stats map[string]*Node)
 }
 
 // straightThrough copies the gradient to the latent and gives the code none:
 // z + sg[ẑ - z], with the forward value ẑ to the bit.
 type straightThrough struct{}
 
-func (straightThrough) start(int) weights.Set { return weights.Set{} }
-
-func (straightThrough) connect(_ *Context, latent, code, _ *Node) *Node {
+func (straightThrough) Connect(_ *Context, latent, code, _ *Node) *Node {
 	var arriving *Node
 	z := IdentityWithCustomGradient(latent, func(_, _ *Node) *Node { return arriving })
 	value := Add(StopGradient(code), MulScalar(z, 0))
 	return IdentityWithCustomGradient(value, func(_, g *Node) *Node { arriving = g; return g })
-}
-
-func (straightThrough) observe(*Context, *Node, *Node, *Node) (updates, stats map[string]*Node) {
-	return nil, nil
 }
 
 // radial is GRIT's surrogate; see package radius.
@@ -41,17 +44,17 @@ type radial struct {
 	codes  int
 }
 
-func (r radial) start(dim int) weights.Set { return r.config.Init(dim, r.codes) }
+func (r radial) Start(dim int) weights.Set { return r.config.Init(dim, r.codes) }
 
 func (r radial) inputs(ctx *Context, index *Node) radius.Inputs {
 	return radius.Inputs{Vars: ctx.Vars, Progress: ctx.Progress, Index: index}
 }
 
-func (r radial) connect(ctx *Context, latent, code, index *Node) *Node {
+func (r radial) Connect(ctx *Context, latent, code, index *Node) *Node {
 	return r.config.Connect(r.inputs(ctx, index), latent, code)
 }
 
-func (r radial) observe(ctx *Context, latent, code, index *Node) (updates, stats map[string]*Node) {
+func (r radial) Observe(ctx *Context, latent, code, index *Node) (updates, stats map[string]*Node) {
 	in := r.inputs(ctx, index)
 	return r.config.Updates(in, latent, code), map[string]*Node{"k": r.config.MeanK(in, latent, code)}
 }

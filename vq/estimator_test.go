@@ -16,7 +16,7 @@ func TestStraightThroughForwardIsTheCodeToTheBit(t *testing.T) {
 		"code": {Shape: []int{2, 2}, Data: []float64{0.123456789, 1.7e-5, 0.2, 5}},
 	}
 	got := gradtest.Eval[float32](t, in, func(in map[string]*graph.Node) []*graph.Node {
-		return []*graph.Node{straightThrough{}.connect(nil, in["z"], in["code"], nil), in["code"]}
+		return []*graph.Node{straightThrough{}.Connect(nil, in["z"], in["code"], nil), in["code"]}
 	})
 	bits(t, "forward", got[0], got[1])
 }
@@ -25,7 +25,7 @@ func TestStraightThroughGradientGoesToTheLatentAlone(t *testing.T) {
 	rng := newRand(1)
 	in := gradtest.Inputs{"z": random(rng, 3, 2), "code": random(rng, 3, 2), "g": random(rng, 3, 2)}
 	got := gradtest.Autodiff[float64](t, in, func(in map[string]*graph.Node) *graph.Node {
-		zq := straightThrough{}.connect(nil, in["z"], in["code"], nil)
+		zq := straightThrough{}.Connect(nil, in["z"], in["code"], nil)
 		return graph.ReduceAllSum(graph.Mul(graph.Square(zq), in["g"]))
 	})
 	var want []float64

@@ -29,7 +29,7 @@ func quantize(config vq.Config) (codes [][]int32, vectors [][]float32) {
 	for _, p := range points {
 		rows = append(rows, p...)
 	}
-	variables, err := q.Init(vq.Sample{Rows: rows, N: len(points), Dim: 2}, weights.Rand(1, "example"))
+	variables, err := q.Init(vq.Latents{Rows: rows, N: len(points), Dim: 2}, weights.Rand(1, "example"))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func quantize(config vq.Config) (codes [][]int32, vectors [][]float32) {
 	out, err := model.CallOnceN(backend, store, func(_ *model.Scope, z *graph.Node) []*graph.Node {
 		ctx := &vq.Context{Vars: weights.FromStore(store, z.Graph())}
 		index := q.Build(ctx, z).Index // [N, levels]
-		return []*graph.Node{index, q.Lookup(ctx, index)}
+		return []*graph.Node{index, vq.Lookup(q, ctx, index)}
 	}, tensors.FromValue(points))
 	if err != nil {
 		log.Fatal(err)
@@ -70,7 +70,7 @@ func report(codes [][]int32, vectors [][]float32) {
 // STE is VQ-VAE's quantizer: every point is replaced by the nearest of four
 // codes, here the centres of the groups.
 func ExampleSTE() {
-	config := vq.STE()
+	config := vq.STE.Config()
 	config.Codes, config.Levels = 4, 1
 	report(quantize(config))
 	// Output:
@@ -84,7 +84,7 @@ func ExampleSTE() {
 // EMA differs from STE in how codes learn: as running averages of the points
 // that chose them, kept beside the codes.
 func ExampleEMA() {
-	config := vq.EMA()
+	config := vq.EMA.Config()
 	config.Codes, config.Levels = 4, 1
 	report(quantize(config))
 	// Output:
@@ -100,7 +100,8 @@ func ExampleEMA() {
 func ExampleGRIT() {
 	mixer := transform.Default()
 	mixer.Rank = 2
-	config := vq.GRIT(radius.Default(), mixer)
+	config := vq.GRIT.Config()
+	config.Radius, config.Transform = radius.Default(), mixer
 	config.Codes, config.Levels = 4, 1
 	report(quantize(config))
 	// Output:
@@ -114,7 +115,7 @@ func ExampleGRIT() {
 // Residual levels code what the levels before them left over: a second level of
 // four codes tells the points of a group apart.
 func ExampleResidual() {
-	config := vq.STE()
+	config := vq.STE.Config()
 	config.Codes, config.Levels = 4, 2
 	report(quantize(config))
 	// Output:
@@ -128,7 +129,7 @@ func ExampleResidual() {
 // Product quantizes slices of the vector side by side: two codes for each
 // coordinate are enough for the four groups.
 func ExampleProduct() {
-	config := vq.STE()
+	config := vq.STE.Config()
 	config.Codes, config.Levels, config.Parts = 2, 1, 2
 	codes, _ := quantize(config)
 	fmt.Println("codes a point:", len(codes[0]))

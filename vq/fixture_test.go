@@ -32,7 +32,7 @@ func newFixture(t testing.TB, c Config, dim, n int) fixture {
 	}
 	rng := rand.New(rand.NewPCG(7, 11))
 	sample := weights.Normal(rng, 1, 200, dim)
-	set, err := q.Init(Sample{Rows: sample.Data, N: 200, Dim: dim}, rng)
+	set, err := q.Init(Latents{Rows: sample.Data, N: 200, Dim: dim}, rng)
 	if err != nil {
 		t.Fatal(err)
 	}

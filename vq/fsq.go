@@ -10,7 +10,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// FSQ composes finite scalar quantization: no codebook, every coordinate is
+// FSQ is finite scalar quantization: no codebook, every coordinate is
 // bounded and rounded to one of a few values,
 //
 //	h = (L-1)(1+ε)/2,  b = tanh(y + atanh(o/h))·h - o,  q = round(b) / ⌊L/2⌋
@@ -25,25 +25,19 @@ import (
 // Where they are projected, every level has its own projections, started on the
 // principal components of what the levels before left: the same scale would
 // spend all levels on the first one's few directions.
-func FSQ() Config {
-	c, _ := Defaults("fsq")
-	return c
+var FSQ = Method{
+	Name: "fsq", Title: "FSQ",
+	Summary:  "finite scalar quantization: bounded coordinates rounded to a grid, no codebook",
+	Defaults: implicitDefaults,
+	Level:    func(c Config, dim int) Level { return newFSQ(c, dim) },
+	Check:    checkFSQ,
+	Chooses:  true,
+	Implicit: true,
 }
-
-var fsqMethod = method{
-	grid:     true,
-	summary:  "finite scalar quantization: bounded coordinates rounded to a grid, no codebook",
-	defaults: fsqDefaults,
-	level:    func(c Config, dim int) level { return newFSQ(c, dim) },
-	check:    checkFSQ,
-	chooses:  true,
-}
-
-func fsqDefaults(c *Config) { implicitDefaults(c) }
 
 // implicitDefaults suit codes that are computed, not stored: nothing to cluster
 // and nothing to reset.
-func implicitDefaults(c *Config) {
+func implicitDefaults(c *Config, _ *Rates) {
 	c.Start.From = "data"
 	c.Start.Sample = 16384 // two moments are estimated, not codes
 	c.Resets.Every = 0
@@ -105,7 +99,6 @@ const fsqSpread = 0.7
 
 // fsq is one level of finite scalar quantization.
 type fsq struct {
-	unchanging
 	projection
 	grid              radix
 	from              string
@@ -128,16 +121,16 @@ func newFSQ(c Config, dim int) fsq {
 	return f
 }
 
-// at implements [graded].
-func (f fsq) at(l int) level {
+// At implements [Graded].
+func (f fsq) At(l int) Level {
 	f.depth = l
 	return f
 }
 
-func (f fsq) vocab() int { return f.grid.size() }
+func (f fsq) Vocab() int { return f.grid.size() }
 
-// start implements [level].
-func (f fsq) start(rest Sample, rng *rand.Rand) (weights.Set, *weights.Array, error) {
+// Start implements [Level].
+func (f fsq) Start(rest Latents, rng *rand.Rand) (weights.Set, *weights.Array, error) {
 	c := coder{spread: fsqSpread, round: f.round}
 	for i, values := range f.grid {
 		c.center = append(c.center, -f.shift[i]) // the middle of an even number of values, too
@@ -147,8 +140,8 @@ func (f fsq) start(rest Sample, rng *rand.Rand) (weights.Set, *weights.Array, er
 	if err != nil {
 		return nil, nil, err
 	}
-	points := weights.New(f.vocab(), len(f.grid))
-	for code := range f.vocab() {
+	points := weights.New(f.Vocab(), len(f.grid))
+	for code := range f.Vocab() {
 		for i, digit := range f.grid.digits(code) {
 			points.Row(code)[i] = float32(float64(digit)/f.half[i] - 1)
 		}
@@ -163,24 +156,24 @@ func (f fsq) round(y []float64) {
 	}
 }
 
-// assign implements [level].
-func (f fsq) assign(ctx *Context, residual *Node) assigned {
+// Assign implements [Level].
+func (f fsq) Assign(ctx *Context, residual *Node) Assigned {
 	y := f.into(ctx, residual)
 	bounded := Sub(Mul(Tanh(Add(y, constantRow(y, f.shift))), constantRow(y, f.amplitude)), constantRow(y, f.offset))
 	rounded := Round(StopGradient(bounded))
 	half := constantRow(y, f.half)
 	index := f.grid.code(Add(rounded, half))
-	through := Div(straightThrough{}.connect(ctx, bounded, rounded, nil), half)
-	hard := Take(f.usable(ctx), index)
-	return assigned{
-		index: index, hard: StopGradient(hard), loss: ScalarZero(y.Graph(), y.DType()),
+	through := Div(straightThrough{}.Connect(ctx, bounded, rounded, nil), half)
+	hard := Take(f.Usable(ctx), index)
+	return Assigned{
+		Index: index, Hard: StopGradient(hard), Loss: ScalarZero(y.Graph(), y.DType()),
 		// The gradient of the computed point, the value of the tabled one.
-		soft: straightThrough{}.connect(ctx, f.back(ctx, through), hard, nil),
+		Soft: straightThrough{}.Connect(ctx, f.back(ctx, through), hard, nil),
 	}
 }
 
-// usable implements [level].
-func (f fsq) usable(ctx *Context) *Node {
+// Usable implements [Level].
+func (f fsq) Usable(ctx *Context) *Node {
 	anchor := f.anchor(ctx)
 	half := constantRow(anchor, f.half)
 	return f.back(ctx, Div(Sub(f.grid.table(anchor.Graph(), anchor.DType()), half), half))

@@ -9,7 +9,7 @@ import (
 // FSQ has no codebook: 256 codes are asked for, the published grid of 8 x 6 x 5
 // values has 240. Points of the plane are projected onto the grid and back.
 func ExampleFSQ() {
-	config := vq.FSQ()
+	config := vq.FSQ.Config()
 	config.Codes, config.Levels = 256, 1
 	q, err := vq.New(config, 2)
 	if err != nil {

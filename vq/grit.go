@@ -5,40 +5,44 @@ import (
 	"github.com/gritvq/gritvq/transform"
 )
 
-// GRIT composes GRIT-VQ for one codebook: codes pass through the integrated
-// transform, and the radius surrogate sends gradients to the encoder and to the
-// codes' shared parameters.
-func GRIT(r radius.Config, t transform.Config) Config {
-	c, _ := Defaults("grit")
-	c.Radius, c.Transform = r, t
-	return c
+// GRIT is GRIT-VQ: codes pass through the integrated transform, and the radius
+// surrogate sends gradients to the encoder and to the codes' shared parameters.
+var GRIT = Method{
+	Name: "grit", Title: "GRIT-VQ",
+	Summary:    "radius surrogate and integrated codebook transform (GRIT-VQ)",
+	Defaults:   func(c *Config, _ *Rates) { c.Transform = transform.Default() },
+	Pictures:   gritPictures,
+	Paper:      gritPaper,
+	Estimator:  func(c Config) Estimator { return radial{c.Radius, c.Codes} },
+	Transforms: true,
 }
 
-var gritMethod = method{
-	summary:   "radius surrogate and integrated codebook transform (GRIT-VQ)",
-	defaults:  gritDefaults,
-	estimator: func(c Config) estimator { return radial{c.Radius, c.Codes} },
+// gritPictures suits pictures (results/pictures-tuning.md). The learning rate of
+// pictures is low for codes that the loss alone moves, so theirs is three times
+// as high, and dead codes restart beside used ones. The radius moves codes early;
+// as k falls, small codebook and commitment losses settle them at the centroids
+// of the latents assigned to them.
+func gritPictures(c *Config, r *Rates) {
+	c.Radius.Kind, c.Radius.Mode = radius.Power, radius.Ratio
+	c.Radius.Scalar = radius.Setting{Value: 1, Use: radius.Scheduled, End: 0.1}
+	c.Loss.Codebook, c.Loss.Commitment = 0.5, 0.1
+	c.Resets.Donor = "used"
+	r.Codes, r.Mixer, r.Feature = 3, 3, 3
 }
 
-func gritDefaults(c *Config) {
-	c.Transform = transform.Default()
-	c.Transform.Joint = true
-}
-
-// Paper turns a configuration into the paper's letter: literal low-rank M, row
-// normalisation with a gain, spectral clip, frozen codes, C' refreshed every
-// eight steps, no auxiliary loss and no resets (protocol A).
-func (c Config) Paper() Config {
+// gritPaper follows the paper to the letter: low-rank M, row normalisation with a
+// gain, spectral clip, frozen codes, C' refreshed every eight steps, no auxiliary
+// loss and no resets (protocol A).
+func gritPaper(c *Config, _ *Rates) {
 	c.Learn = "frozen"
 	c.Radius = radius.Default()
 	c.Transform = transform.Default()
 	c.Transform.Kind = transform.KindLowRank
-	c.Transform.RowNorm = "gain"
+	c.Transform.RowNorm = transform.RowNormGain
 	c.Transform.SpectralClip = 2
 	c.Transform.Joint = false
 	c.Cache = Cache{Period: 8, Gradient: "live"}
 	c.Loss.Codebook, c.Loss.Commitment = 0, 0
 	c.Resets.Every = 0
 	c.Start.Warmup = 0
-	return c
 }

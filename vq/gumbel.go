@@ -11,7 +11,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// STGumbel composes the straight-through Gumbel-softmax: a learned projection
+// STGumbel is the straight-through Gumbel-softmax: a learned projection
 // gives K logits l, training draws y = softmax((l + G)/τ) with Gumbel noise G and
 // feeds yE forward as its one-hot and backward as itself, with τ falling
 // geometrically from Gumbel.Start to Gumbel.End. The loss is Gumbel.Prior times
@@ -21,20 +21,16 @@ import (
 // From k-means or data the projection starts at the Bayes rule of equal Gaussians
 // around the codes, so that the first argmax is the nearest code. VQ-VAE's
 // commitment loss is added, with weight Loss.Commitment; 0 is the method's letter.
-func STGumbel() Config {
-	c, _ := Defaults("gumbel")
-	return c
+var STGumbel = Method{
+	Name: "gumbel", Title: "Gumbel-softmax",
+	Summary:  "codes drawn from learned logits, straight-through Gumbel-softmax",
+	Defaults: gumbelDefaults,
+	Level:    func(c Config, dim int) Level { return gumbel{config: c, dim: dim} },
+	Check:    checkGumbel,
+	Chooses:  true,
 }
 
-var gumbelMethod = method{
-	summary:  "codes drawn from learned logits, straight-through Gumbel-softmax",
-	defaults: gumbelDefaults,
-	level:    func(c Config, dim int) level { return gumbel{config: c, dim: dim} },
-	check:    checkGumbel,
-	chooses:  true,
-}
-
-func gumbelDefaults(c *Config) {
+func gumbelDefaults(c *Config, _ *Rates) {
 	// Not in the method's letter: without it latents drift away from their codes,
 	// and residual levels have nothing left to code.
 	c.Loss.Commitment = 0.25
@@ -90,7 +86,6 @@ func (g Gumbel) divergence(ctx *Context, c choice) *Node {
 // gumbel is one code position: codes E "codes" [K,d] and the projection
 // "projection/weight" [K,d], "projection/bias" [K] of residuals to logits.
 type gumbel struct {
-	unchanging
 	config Config
 	dim    int
 }
@@ -99,8 +94,8 @@ type gumbel struct {
 // mean squared gap between a latent and its code.
 const startSharpness = 8
 
-// start implements [level].
-func (m gumbel) start(rest Sample, rng *rand.Rand) (weights.Set, *weights.Array, error) {
+// Start implements [Level].
+func (m gumbel) Start(rest Latents, rng *rand.Rand) (weights.Set, *weights.Array, error) {
 	codes, _, err := m.config.startCodes(rest, rng)
 	if err != nil {
 		return nil, nil, err
@@ -135,8 +130,8 @@ func (m gumbel) aim(vars weights.Set, i int, beta float64) {
 
 // meanSquaredGap is the mean squared distance between rows of the sample (a few
 // thousand of them) and their nearest code, and never quite zero.
-func (s Sample) meanSquaredGap(codes *weights.Array) (float64, error) {
-	some := Sample{N: min(s.N, 4096), Dim: s.Dim}
+func (s Latents) meanSquaredGap(codes *weights.Array) (float64, error) {
+	some := Latents{N: min(s.N, 4096), Dim: s.Dim}
 	some.Rows = append([]float32(nil), s.Rows[:some.N*s.Dim]...)
 	if err := some.subtractNearest(codes); err != nil {
 		return 0, err
@@ -155,33 +150,33 @@ func (m gumbel) logits(latents *Node, codes []*Node, _ *Random) *Node {
 	return Add(DotGeneral(latents, []int{1}, nil, codes[0], []int{1}, nil), ExpandAxes(codes[1], 0))
 }
 
-// assign implements [level].
-func (m gumbel) assign(ctx *Context, residual *Node) assigned {
+// Assign implements [Level].
+func (m gumbel) Assign(ctx *Context, residual *Node) Assigned {
 	codes := ctx.Vars.Get("codes")
 	parameters := []*Node{ctx.Vars.Get("projection/weight"), ctx.Vars.Get("projection/bias")}
 	plain := newChoice(m.logits, residual, parameters, nil)
-	var a assigned
+	var a Assigned
 	if ctx.Training {
 		drawn := newChoice(m.config.Gumbel.sampled(ctx, residual, m.logits), residual, parameters, ctx.Random).softmax(codes, nil)
-		a.index, a.hard = drawn.index, Take(codes, drawn.index)
-		a.soft = drawn.straightThrough(a.hard)
+		a.Index, a.Hard = drawn.index, Take(codes, drawn.index)
+		a.Soft = drawn.straightThrough(a.Hard)
 	} else {
-		a.index = plain.best()
-		a.hard = Take(codes, a.index)
+		a.Index = plain.best()
+		a.Hard = Take(codes, a.Index)
 	}
 	book := codebook{config: m.config, dim: m.dim}
-	a.loss = Add(book.losses(ctx, residual, a.hard, a.index), m.config.Gumbel.divergence(ctx, plain))
+	a.Loss = Add(book.losses(ctx, residual, a.Hard, a.Index), m.config.Gumbel.divergence(ctx, plain))
 	return a
 }
 
-// usable implements [level].
-func (m gumbel) usable(ctx *Context) *Node { return ctx.Vars.Get("codes") }
+// Usable implements [Level].
+func (m gumbel) Usable(ctx *Context) *Node { return ctx.Vars.Get("codes") }
 
-func (m gumbel) vocab() int { return m.config.Codes }
+func (m gumbel) Vocab() int { return m.config.Codes }
 
-// place implements [level]: the code moves and its logit follows, as sharp as
+// Place implements [LevelPlacer]: the code moves and its logit follows, as sharp as
 // those of all codes are by now.
-func (m gumbel) place(vars weights.Set, rows []int, targets []float32, _ transform.PlaceMode) ([]Touched, error) {
+func (m gumbel) Place(vars weights.Set, rows []int, targets []float32, _ transform.PlaceMode) ([]Touched, error) {
 	along, square := 0.0, 0.0
 	codes, weight := vars["codes"], vars["projection/weight"]
 	for i, x := range codes.Data {

@@ -5,7 +5,7 @@ import "github.com/gritvq/gritvq/vq"
 // Training draws codes from logits; evaluation takes the likeliest, which a start
 // on data makes the nearest.
 func ExampleSTGumbel() {
-	config := vq.STGumbel()
+	config := vq.STGumbel.Config()
 	config.Codes, config.Levels = 4, 1
 	report(quantize(config))
 	// Output:

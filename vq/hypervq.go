@@ -11,7 +11,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// HyperVQ composes a reimplementation of HyperVQ from its published description;
+// HyperVQ is a reimplementation of HyperVQ from its published description;
 // no public code of it is known. Latents are mapped into the Poincaré ball of
 // curvature c by x = exp0(clip z), codes are chosen by hyperbolic multinomial
 // regression,
@@ -26,17 +26,12 @@ import (
 // start sample. From k-means or data, normals start in the codes' directions and
 // all offsets at the mean length; from random, offsets start small and random (at
 // 0 every code would be the origin).
-func HyperVQ() Config {
-	c, _ := Defaults("hypervq")
-	return c
-}
-
-var hypervqMethod = method{
-	summary:  "codes in hyperbolic space, chosen by their hyperplanes (HyperVQ, reimplemented)",
-	defaults: func(*Config) {},
-	level:    func(c Config, dim int) level { return hypervq{config: c, dim: dim} },
-	check:    checkHyperVQ,
-	chooses:  true,
+var HyperVQ = Method{
+	Name: "hypervq", Title: "HyperVQ",
+	Summary: "codes in hyperbolic space, chosen by their hyperplanes (HyperVQ, reimplemented)",
+	Level:   func(c Config, dim int) Level { return hypervq{config: c, dim: dim} },
+	Check:   checkHyperVQ,
+	Chooses: true,
 }
 
 func checkHyperVQ(c Config, dim int) error {
@@ -56,13 +51,12 @@ const farthest = 4
 // hypervq is one code position: normals "codes" [K,d], offsets "feature/offset"
 // [K], and "state/scale" [1], the length of a latent that counts as 1.
 type hypervq struct {
-	unchanging
 	config Config
 	dim    int
 }
 
-// start implements [level].
-func (m hypervq) start(rest Sample, rng *rand.Rand) (weights.Set, *weights.Array, error) {
+// Start implements [Level].
+func (m hypervq) Start(rest Latents, rng *rand.Rand) (weights.Set, *weights.Array, error) {
 	scale := max(rest.meanNorm(), 1e-6)
 	vars := weights.Set{
 		"codes":          weights.Normal(rng, 1/math.Sqrt(float64(m.dim)), m.config.Codes, m.dim),
@@ -154,14 +148,14 @@ func (m hypervq) poles(ctx *Context) (direction, offset *Node) {
 	return Div(normal, length(normal)), ExpandAxes(ctx.Vars.Get("feature/offset"), -1)
 }
 
-// usable implements [level]: log0(exp0(r â)) = r â, in the latents' own lengths.
-func (m hypervq) usable(ctx *Context) *Node {
+// Usable implements [Level]: log0(exp0(r â)) = r â, in the latents' own lengths.
+func (m hypervq) Usable(ctx *Context) *Node {
 	direction, offset := m.poles(ctx)
 	return Mul(Mul(direction, offset), m.scale(ctx))
 }
 
-// assign implements [level].
-func (m hypervq) assign(ctx *Context, residual *Node) assigned {
+// Assign implements [Level].
+func (m hypervq) Assign(ctx *Context, residual *Node) Assigned {
 	root := math.Sqrt(m.config.Curvature)
 	direction, offset := m.poles(ctx)
 	rho := MulScalar(offset, 2*root)
@@ -170,21 +164,21 @@ func (m hypervq) assign(ctx *Context, residual *Node) assigned {
 		Concatenate([]*Node{Mul(direction, cosh(rho)), Neg(sinh(rho))}, -1),
 		Reshape(length(ctx.Vars.Get("codes")), -1),
 	}
-	codes := m.usable(ctx)
+	codes := m.Usable(ctx)
 	plain := newChoice(m.logits, latents, parameters, nil)
-	var a assigned
+	var a Assigned
 	if ctx.Training {
 		ball := MulScalar(Mul(direction, Tanh(MulScalar(offset, root))), 1/root) // exp0(r â)
 		drawn := newChoice(m.config.Gumbel.sampled(ctx, residual, m.logits), latents, parameters, ctx.Random).softmax(ball, nil)
-		a.index, a.hard = drawn.index, Take(codes, drawn.index)
+		a.Index, a.Hard = drawn.index, Take(codes, drawn.index)
 		change := Sub(drawn.mean, StopGradient(drawn.mean))
-		a.soft = Add(a.hard, Mul(m.log0(StopGradient(Take(direction, a.index)), StopGradient(Take(offset, a.index)), change), m.scale(ctx)))
+		a.Soft = Add(a.Hard, Mul(m.log0(StopGradient(Take(direction, a.Index)), StopGradient(Take(offset, a.Index)), change), m.scale(ctx)))
 	} else {
-		a.index = plain.best()
-		a.hard = Take(codes, a.index)
+		a.Index = plain.best()
+		a.Hard = Take(codes, a.Index)
 	}
 	book := codebook{config: m.config, dim: m.dim}
-	a.loss = Add(book.losses(ctx, residual, a.hard, a.index), m.config.Gumbel.divergence(ctx, plain))
+	a.Loss = Add(book.losses(ctx, residual, a.Hard, a.Index), m.config.Gumbel.divergence(ctx, plain))
 	return a
 }
 
@@ -197,21 +191,21 @@ func (m hypervq) log0(direction, offset, change *Node) *Node {
 	return Add(Mul(across, change), Mul(Mul(Sub(Square(cosh(rho)), across), along), direction))
 }
 
-func (m hypervq) vocab() int { return m.config.Codes }
+func (m hypervq) Vocab() int { return m.config.Codes }
 
-// project implements [level]: offsets stay within the limit.
-func (m hypervq) project(ctx *Context, values map[string]*Node) {
+// Project implements [Projector]: offsets stay within the limit.
+func (m hypervq) Project(ctx *Context, values map[string]*Node) {
 	path := ctx.Vars.Path("feature/offset")
 	if offset, ok := values[path]; ok {
 		values[path] = ClipScalar(offset, -m.limit(), m.limit())
 	}
 }
 
-// place implements [level]: the code turns towards its target, and its normal and
+// Place implements [LevelPlacer]: the code turns towards its target, and its normal and
 // offset take the mean lengths of all.
-func (m hypervq) place(vars weights.Set, rows []int, targets []float32, _ transform.PlaceMode) ([]Touched, error) {
-	normal := Sample{Rows: vars["codes"].Data, N: m.config.Codes, Dim: m.dim}.meanNorm()
-	offset := Sample{Rows: vars["feature/offset"].Data, N: m.config.Codes, Dim: 1}.meanNorm()
+func (m hypervq) Place(vars weights.Set, rows []int, targets []float32, _ transform.PlaceMode) ([]Touched, error) {
+	normal := rowsOf(vars["codes"]).meanNorm()
+	offset := rowsOf(vars["feature/offset"]).meanNorm()
 	var touched []Touched
 	for i, row := range rows {
 		m.aim(vars, row, targets[i*m.dim:(i+1)*m.dim], normal, offset)

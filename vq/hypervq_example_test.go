@@ -5,7 +5,7 @@ import "github.com/gritvq/gritvq/vq"
 // HyperVQ's codes start in the directions of k-means' centres at one distance
 // from the origin; training moves each to its own.
 func ExampleHyperVQ() {
-	config := vq.HyperVQ()
+	config := vq.HyperVQ.Config()
 	config.Codes, config.Levels = 4, 1
 	report(quantize(config))
 	// Output:

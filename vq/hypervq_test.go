@@ -78,7 +78,7 @@ func TestHyperVQOffsets(t *testing.T) {
 	in := gradtest.Inputs{"next": {Shape: []int{3}, Data: []float64{-9, 0.5, 9}}}
 	got := gradtest.Eval[float32](t, in, func(in map[string]*graph.Node) []*graph.Node {
 		values := map[string]*graph.Node{"level0/feature/offset": in["next"]}
-		q.Project(&Context{Vars: training(nil).Vars}, values)
+		Project(q, &Context{Vars: training(nil).Vars}, values)
 		return []*graph.Node{values["level0/feature/offset"]}
 	})[0]
 	gradtest.Close(t, "projected", got, []float64{-farthest, 0.5, farthest}, 1e-6)

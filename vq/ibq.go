@@ -10,7 +10,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// IBQ composes index back-propagation: codes are chosen by l = zEᵀ, and
+// IBQ is index back-propagation: codes are chosen by l = zEᵀ, and
 // y = onehot(argmax l) + p - sg p with p = softmax(l) carries gradients to every
 // code and to the encoder through z_q = yE. Its losses are
 //
@@ -19,20 +19,16 @@ import (
 // the first two weighted by Loss.Codebook, the last by Loss.Commitment, and
 // Entropy.Weight times mean H(p') - H(mean p') with p' = softmax(l/Entropy.Temperature):
 // sharp choices for each latent, even use over the batch.
-func IBQ() Config {
-	c, _ := Defaults("ibq")
-	return c
+var IBQ = Method{
+	Name: "ibq", Title: "IBQ",
+	Summary:  "gradients to all codes through the softmax of their inner products (IBQ)",
+	Defaults: ibqDefaults,
+	Level:    func(c Config, dim int) Level { return ibq{codebook{config: c, dim: dim}} },
+	Check:    checkIBQ,
+	Chooses:  true,
 }
 
-var ibqMethod = method{
-	summary:  "gradients to all codes through the softmax of their inner products (IBQ)",
-	defaults: ibqDefaults,
-	level:    func(c Config, dim int) level { return ibq{codebook{config: c, dim: dim}} },
-	check:    checkIBQ,
-	chooses:  true,
-}
-
-func ibqDefaults(c *Config) {
+func ibqDefaults(c *Config, _ *Rates) {
 	c.Loss.Codebook, c.Loss.Commitment = 1, 0.25
 	c.Entropy.Weight = 0.05
 }
@@ -55,26 +51,26 @@ func (ibq) alike(temperature float64) scoring {
 	}
 }
 
-// assign implements [level].
-func (m ibq) assign(ctx *Context, residual *Node) assigned {
-	codes := m.usable(ctx)
+// Assign implements [Level].
+func (m ibq) Assign(ctx *Context, residual *Node) Assigned {
+	codes := m.Usable(ctx)
 	similar := newChoice(m.alike(1), residual, []*Node{codes}, nil)
-	var a assigned
+	var a Assigned
 	if ctx.Training {
 		p := similar.softmax(codes, nil)
-		a.index, a.hard = p.index, Take(codes, p.index)
-		a.soft = p.straightThrough(a.hard)
+		a.Index, a.Hard = p.index, Take(codes, p.index)
+		a.Soft = p.straightThrough(a.Hard)
 	} else {
-		a.index = similar.best()
-		a.hard = Take(codes, a.index)
+		a.Index = similar.best()
+		a.Hard = Take(codes, a.Index)
 	}
-	a.loss = Add(m.losses(ctx, residual, a.hard, a.index), m.entropy(ctx, residual, codes))
+	a.Loss = Add(m.losses(ctx, residual, a.Hard, a.Index), m.entropy(ctx, residual, codes))
 	if w := m.config.Loss.Codebook; w > 0 {
-		z := a.soft
+		z := a.Soft
 		if z == nil {
-			z = a.hard
+			z = a.Hard
 		}
-		a.loss = Add(a.loss, MulScalar(ctx.meanSquare(Sub(z, residual)), w))
+		a.Loss = Add(a.Loss, MulScalar(ctx.meanSquare(Sub(z, residual)), w))
 	}
 	return a
 }
@@ -91,26 +87,26 @@ func (m ibq) entropy(ctx *Context, residual, codes *Node) *Node {
 	return MulScalar(Sub(each, together), w.Weight)
 }
 
-// start implements [level]. Codes placed on data start at one length, their mean:
+// Start implements [Level]. Codes placed on data start at one length, their mean:
 // an inner product favours long codes, and a few of them would win every latent.
-func (m ibq) start(rest Sample, rng *rand.Rand) (weights.Set, *weights.Array, error) {
-	vars, codes, err := m.codebook.start(rest, rng)
+func (m ibq) Start(rest Latents, rng *rand.Rand) (weights.Set, *weights.Array, error) {
+	vars, codes, err := m.codebook.Start(rest, rng)
 	if err != nil || m.config.Start.From == "random" {
 		return vars, codes, err
 	}
-	length := Sample{Rows: codes.Data, N: m.config.Codes, Dim: m.dim}.meanNorm()
+	length := rowsOf(codes).meanNorm()
 	for i := range m.config.Codes {
 		rescale(vars["codes"].Row(i), length)
 	}
 	return vars, vars["codes"], nil
 }
 
-// place implements [level]: the code turns towards its target, at the mean length
+// Place implements [LevelPlacer]: the code turns towards its target, at the mean length
 // of all.
-func (m ibq) place(vars weights.Set, rows []int, targets []float32, mode transform.PlaceMode) ([]Touched, error) {
+func (m ibq) Place(vars weights.Set, rows []int, targets []float32, mode transform.PlaceMode) ([]Touched, error) {
 	codes := vars["codes"]
-	length := Sample{Rows: codes.Data, N: m.config.Codes, Dim: m.dim}.meanNorm()
-	touched, err := m.codebook.place(vars, rows, targets, mode)
+	length := rowsOf(codes).meanNorm()
+	touched, err := m.codebook.Place(vars, rows, targets, mode)
 	if err != nil {
 		return nil, err
 	}

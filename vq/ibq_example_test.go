@@ -5,7 +5,7 @@ import "github.com/gritvq/gritvq/vq"
 // IBQ compares inner products, hence directions: before training, the group at
 // the origin, which has none, and the one above it are not told apart.
 func ExampleIBQ() {
-	config := vq.IBQ()
+	config := vq.IBQ.Config()
 	config.Codes, config.Levels = 4, 1
 	report(quantize(config))
 	// Output:

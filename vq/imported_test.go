@@ -9,7 +9,7 @@ import (
 )
 
 func TestStartFromGivenCodes(t *testing.T) {
-	for method := range Methods {
+	for method := range methods {
 		c, err := Defaults(method)
 		if err != nil {
 			t.Fatal(err)
@@ -19,7 +19,7 @@ func TestStartFromGivenCodes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, ok := q.(*Residual).book.(importable); !ok || Classical(method) {
+		if _, ok := q.(*Residual).levels[0].(importable); !ok || Classical(method) {
 			_, err := StartFrom(q, nil)
 			mentions(t, err, method, "no codebook")
 			continue
@@ -29,7 +29,7 @@ func TestStartFromGivenCodes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sample := Sample{Rows: weights.Normal(weights.Rand(3, "c"), 1, 50, 3).Data, N: 50, Dim: 3}
+		sample := Latents{Rows: weights.Normal(weights.Rand(3, "c"), 1, 50, 3).Data, N: 50, Dim: 3}
 		set, err := started.Init(sample, weights.Rand(1, "codes"))
 		if err != nil {
 			t.Fatal(err)

@@ -7,25 +7,21 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// KMeans composes plain k-means: the codes are cluster centres of the vectors,
+// KMeans is plain k-means: the codes are cluster centres of the vectors,
 // and with more than one level of what the levels before left over.
-func KMeans() Config {
-	c, _ := Defaults("kmeans")
-	return c
-}
-
-var kmeansMethod = method{
-	summary:   "cluster centres of the vectors, fitted without training steps",
-	defaults:  classicalDefaults,
-	check:     checkClassical,
-	classical: fitStack(1),
+var KMeans = Method{
+	Name: "kmeans", Title: "k-means",
+	Summary:   "cluster centres of the vectors, fitted without training steps",
+	Defaults:  classicalDefaults,
+	Check:     checkClassical,
+	Classical: fitStack(1),
 }
 
 // fitStack clusters level by level. Each level sees what the encodings by the
 // levels before leave of the sample: the greedy one, or all that survive in a
 // beam, since any of them may become the best by the codes still to come.
-func fitStack(beam int) fitter {
-	return func(f *fitting, c Config, sample Sample, rng *rand.Rand) (weights.Set, error) {
+func fitStack(beam int) ClassicalFitter {
+	return func(f *Fitting, c Config, sample Latents, rng *rand.Rand) (weights.Set, error) {
 		set, rest := weights.Set{}, sample
 		books := make([]*index.Codes, 0, c.Levels)
 		for l := range c.Levels {
@@ -44,7 +40,7 @@ func fitStack(beam int) fitter {
 			if err != nil {
 				return nil, err
 			}
-			set[levelName(l)+"/codes"] = &weights.Array{Shape: []int{c.Codes, sample.Dim}, Data: centers}
+			set[levelPath(l)+"/"+CodesPath] = &weights.Array{Shape: []int{c.Codes, sample.Dim}, Data: centers}
 			book, err := index.NewCodes(centers, c.Codes, sample.Dim)
 			if err != nil {
 				return nil, err
@@ -64,10 +60,10 @@ const (
 // leftOver returns what the survivors of a beam over the stack's levels leave of
 // the rows, one row after the other and taken off level by level, as encoders
 // do. Of a sample that is large for so many codes only the first rows are used.
-func (s Sample) leftOver(stack *index.Residual, beam, codes int) Sample {
+func (s Latents) leftOver(stack *index.Residual, beam, codes int) Latents {
 	levels, d := stack.Levels(), s.Dim
 	n := min(s.N, max(s.N, survivorsPerCode*codes)/beam)
-	rest := Sample{Rows: make([]float32, n*beam*d), N: n * beam, Dim: d}
+	rest := Latents{Rows: make([]float32, n*beam*d), N: n * beam, Dim: d}
 	paths := make([]uint32, min(n, leftOverBlock)*beam*levels)
 	for from := 0; from < n; from += leftOverBlock {
 		count := min(leftOverBlock, n-from)

@@ -5,7 +5,7 @@ import "github.com/gritvq/gritvq/vq"
 // KMeansSTE clusters slices of the vector: two codes for each coordinate make
 // four cells of the plane.
 func ExampleKMeansSTE() {
-	config := vq.KMeansSTE()
+	config := vq.KMeansSTE.Config()
 	config.Codes, config.Parts = 2, 2
 	report(quantize(config))
 	// Output:

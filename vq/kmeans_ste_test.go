@@ -17,7 +17,7 @@ func lossOf(t *testing.T, f fixture) float64 {
 // straight through, codes get none, and the encoder is pulled to its codes.
 func TestKMeansSTEFormula(t *testing.T) {
 	const n, d = 30, 4
-	c := KMeansSTE()
+	c := KMeansSTE.Config()
 	if c.Parts != 4 || c.Levels != 1 {
 		t.Fatalf("%d parts of %d levels", c.Parts, c.Levels)
 	}
@@ -48,7 +48,7 @@ func TestKMeansSTEFormula(t *testing.T) {
 // On a batch that keeps coming, codes settle where k-means has them: at the mean
 // of the latents that choose them.
 func TestKMeansSTECodesSettleAtMeans(t *testing.T) {
-	c := KMeansSTE()
+	c := KMeansSTE.Config()
 	c.Codes, c.Parts, c.Average.Decay = 3, 2, 0.5
 	f := newFixture(t, c, 4, 40) // codes start a little off their means
 	for range 60 {

@@ -55,7 +55,7 @@ func TestKMeansFindsGroups(t *testing.T) {
 	const n, dim, noise = 1600, 5, 0.01
 	rng := newRand(3)
 	centres := weights.Normal(rng, 3, 8, dim)
-	sample := Sample{Rows: make([]float32, n*dim), N: n, Dim: dim}
+	sample := Latents{Rows: make([]float32, n*dim), N: n, Dim: dim}
 	for i := range sample.Rows {
 		sample.Rows[i] = centres.Row(i / dim % 8)[i%dim] + float32(noise*rng.NormFloat64())
 	}

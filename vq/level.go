@@ -6,67 +6,50 @@ import (
 
 	"github.com/gomlx/compute/shapes"
 
-	"github.com/gritvq/gritvq/transform"
 	"github.com/gritvq/gritvq/weights"
 
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// level is one code position of a stack: how its codes are stored, chosen,
-// learned and turned back into vectors. [codebook] is the one with a table of
-// codes and nearest-code search; others choose by rounding, signs or logits.
-type level interface {
-	// start returns the position's variables for a sample of the residuals it
+// Level is one code position of a stack: how its codes are stored, chosen,
+// learned and turned back into vectors. The default one has a table of codes and
+// nearest-code search; others choose by rounding, signs or logits. A level may
+// also implement [Graded], [Refresher], [Projector], [Rewirer] and [LevelPlacer];
+// it names its variables without a prefix.
+type Level interface {
+	// Start returns the position's variables for a sample of the residuals it
 	// will see, and the usable codes [K,d] they amount to.
-	start(rest Sample, rng *rand.Rand) (vars weights.Set, usable *weights.Array, err error)
-	// assign codes residuals [N,d].
-	assign(ctx *Context, residual *Node) assigned
-	// usable is what each code decodes to [K,d], from live parameters.
-	usable(ctx *Context) *Node
-	// vocab is the number of codes.
-	vocab() int
-	// refresh returns new values of what is cached between steps.
-	refresh(ctx *Context) map[string]*Node
-	// project keeps new parameter values inside their constraints, in place.
-	project(ctx *Context, values map[string]*Node)
-	// rewire recomputes derived state on the host, in place.
-	rewire(vars weights.Set) error
-	// place moves codes onto targets [len(rows),d].
-	place(vars weights.Set, rows []int, targets []float32, mode transform.PlaceMode) ([]Touched, error)
+	Start(rest Latents, rng *rand.Rand) (vars weights.Set, usable *weights.Array, err error)
+	// Assign codes residuals [N,d].
+	Assign(ctx *Context, residual *Node) Assigned
+	// Usable is the vector of every code [K,d], from live parameters.
+	Usable(ctx *Context) *Node
+	// Vocab is the number of codes.
+	Vocab() int
 }
 
-// graded is a level that starts differently by its place in the stack.
-type graded interface {
-	// at returns the level for l levels before it.
-	at(l int) level
+// Graded is a [Level] that starts differently by its place in the stack.
+type Graded interface {
+	// At returns the level for l levels before it.
+	At(l int) Level
 }
 
-// assigned is a coded batch of one position.
-type assigned struct {
-	index *Node // [N] int32
-	hard  *Node // [N,d]; gradients reach the position's parameters through it
-	// soft [N,d], when set, is the position's own surrogate: it carries all
+// Assigned is a coded batch of one position.
+type Assigned struct {
+	Index *Node // [N] int32
+	Hard  *Node // [N,d]; gradients reach the position's parameters through it
+	// Soft [N,d], when set, is the position's own surrogate: it carries all
 	// gradients, and the stack sums surrogates instead of connecting the sum.
-	soft    *Node
-	loss    *Node // scalar, weighted
-	updates map[string]*Node
-	stats   map[string]*Node
-}
-
-// unchanging is the part of a level that nothing has to be done for.
-type unchanging struct{}
-
-func (unchanging) refresh(*Context) map[string]*Node  { return nil }
-func (unchanging) project(*Context, map[string]*Node) {}
-func (unchanging) rewire(weights.Set) error           { return nil }
-func (unchanging) place(weights.Set, []int, []float32, transform.PlaceMode) ([]Touched, error) {
-	return nil, errFixedCodes
+	Soft    *Node
+	Loss    *Node            // scalar, weighted
+	Updates map[string]*Node // new values of state variables by path
+	Stats   map[string]*Node // scalars by name
 }
 
 // Random is a source of noise for one training step.
 type Random struct {
 	state *Node
-	given *Node // what Normal returns instead of drawing, for tests
+	given *Node // returned by Normal instead of a draw, for tests
 }
 
 // NewRandom starts from an engine's random state.
@@ -74,7 +57,7 @@ func NewRandom(state *Node) *Random { return &Random{state: state} }
 
 // Normal draws independent standard Gaussians of x's shape. Both halves of the
 // Box-Muller transform are used and the sine comes from the cosine: logarithms
-// and cosines are what noise costs.
+// and cosines dominate the cost of noise.
 func (r *Random) Normal(x *Node) *Node {
 	if r.given != nil {
 		return r.given

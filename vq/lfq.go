@@ -11,7 +11,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// LFQ composes lookup-free quantization: K = 2^D codes are the signs of D
+// LFQ is lookup-free quantization: K = 2^D codes are the signs of D
 // coordinates, straight-through, with a commitment to the signs (β = 0.25) and
 // an entropy loss mean H(p(·|y)) - H(mean p) that makes choices sharp and codes
 // evenly used. A latent is mapped to the D coordinates and back by learned
@@ -20,23 +20,27 @@ import (
 // Residual levels: where latents have D dimensions, level l codes ±2^-l, as
 // published for residual LFQ; where they are projected, every level has its own
 // projections, started on the principal components of what is left.
-func LFQ() Config {
-	c, _ := Defaults("lfq")
-	return c
+var LFQ = Method{
+	Name: "lfq", Title: "LFQ",
+	Summary:  "lookup-free quantization: signs of log2 K coordinates with an entropy loss",
+	Defaults: lfqDefaults,
+	Pictures: lfqPictures,
+	Level:    func(c Config, dim int) Level { return newLFQ(c, dim) },
+	Check:    checkLFQ,
+	Chooses:  true,
+	Implicit: true,
 }
 
-var lfqMethod = method{
-	grid:     true,
-	summary:  "lookup-free quantization: signs of log2 K coordinates with an entropy loss",
-	defaults: lfqDefaults,
-	level:    func(c Config, dim int) level { return newLFQ(c, dim) },
-	check:    checkLFQ,
-	chooses:  true,
-}
-
-func lfqDefaults(c *Config) {
-	implicitDefaults(c)
+func lfqDefaults(c *Config, r *Rates) {
+	implicitDefaults(c, r)
 	c.Loss.Commitment = 0.25
+}
+
+// lfqPictures scales the method's own losses down: the error of a picture is a
+// tenth of a vector's or less, and they would outweigh it
+// (results/pictures-tuning.md).
+func lfqPictures(c *Config, _ *Rates) {
+	c.Entropy.Weight, c.Entropy.Temperature, c.Loss.Commitment = 0.01, 1, 0.02
 }
 
 func checkLFQ(c Config, _ int) error {
@@ -53,7 +57,6 @@ func checkLFQ(c Config, _ int) error {
 
 // lfq is one level of lookup-free quantization.
 type lfq struct {
-	unchanging
 	projection
 	config Config
 	grid   radix // all twos
@@ -69,16 +72,16 @@ func newLFQ(c Config, dim int) lfq {
 	return q
 }
 
-// at implements [graded].
-func (q lfq) at(l int) level {
+// At implements [Graded].
+func (q lfq) At(l int) Level {
 	q.depth = l
 	return q
 }
 
-func (q lfq) vocab() int { return q.config.Codes }
+func (q lfq) Vocab() int { return q.config.Codes }
 
-// start implements [level].
-func (q lfq) start(rest Sample, rng *rand.Rand) (weights.Set, *weights.Array, error) {
+// Start implements [Level].
+func (q lfq) Start(rest Latents, rng *rand.Rand) (weights.Set, *weights.Array, error) {
 	c := coder{center: make([]float64, q.width), spread: 1, round: func(y []float64) {
 		for i := range y {
 			y[i] = sign(y[i])
@@ -91,8 +94,8 @@ func (q lfq) start(rest Sample, rng *rand.Rand) (weights.Set, *weights.Array, er
 	if err != nil {
 		return nil, nil, err
 	}
-	points := weights.New(q.vocab(), q.width)
-	for code := range q.vocab() {
+	points := weights.New(q.Vocab(), q.width)
+	for code := range q.Vocab() {
 		for i, digit := range q.grid.digits(code) {
 			points.Row(code)[i] = float32(2*digit - 1)
 		}
@@ -108,14 +111,14 @@ func sign(x float64) float64 {
 	return -1
 }
 
-// assign implements [level].
-func (q lfq) assign(ctx *Context, residual *Node) assigned {
+// Assign implements [Level].
+func (q lfq) Assign(ctx *Context, residual *Node) Assigned {
 	y := q.into(ctx, residual)
 	positive := ConvertDType(GreaterThan(StopGradient(y), ZerosLike(y)), y.DType())
 	signs := AddScalar(MulScalar(positive, 2), -1)
 	index := q.grid.code(positive)
-	through := straightThrough{}.connect(ctx, y, signs, nil)
-	hard := Take(q.usable(ctx), index)
+	through := straightThrough{}.Connect(ctx, y, signs, nil)
+	hard := Take(q.Usable(ctx), index)
 
 	loss := ScalarZero(y.Graph(), y.DType())
 	if w := q.config.Loss.Commitment; w > 0 {
@@ -125,15 +128,15 @@ func (q lfq) assign(ctx *Context, residual *Node) assigned {
 		logits := MulScalar(y, 4/e.Temperature) // log p(+)/p(-): |y+1|² - |y-1|² = 4y
 		loss = Add(loss, MulScalar(Sub(ctx.meanOver(signEntropy(logits)), meanCodeEntropy(ctx, logits)), e.Weight))
 	}
-	return assigned{
-		index: index, hard: StopGradient(hard), loss: loss,
+	return Assigned{
+		Index: index, Hard: StopGradient(hard), Loss: loss,
 		// The gradient of the computed point, the value of the tabled one.
-		soft: straightThrough{}.connect(ctx, q.back(ctx, through), hard, nil),
+		Soft: straightThrough{}.Connect(ctx, q.back(ctx, through), hard, nil),
 	}
 }
 
-// usable implements [level].
-func (q lfq) usable(ctx *Context) *Node {
+// Usable implements [Level].
+func (q lfq) Usable(ctx *Context) *Node {
 	anchor := q.anchor(ctx)
 	digits := q.grid.table(anchor.Graph(), anchor.DType())
 	return q.back(ctx, AddScalar(MulScalar(digits, 2), -1))

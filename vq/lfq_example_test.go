@@ -4,7 +4,7 @@ import "github.com/gritvq/gritvq/vq"
 
 // LFQ numbers points by signs: with eight codes, three lines cut the plane.
 func ExampleLFQ() {
-	config := vq.LFQ()
+	config := vq.LFQ.Config()
 	config.Codes, config.Levels = 8, 1
 	report(quantize(config))
 	// Output:

@@ -3,7 +3,6 @@ package vq
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
@@ -13,7 +12,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// LSH composes random-hyperplane hashing (Charikar 2002): every level is a table
+// LSH is random-hyperplane hashing (Charikar 2002): every level is a table
 // of log2 K Gaussian hyperplanes through the origin, and the token of z is
 //
 //	Σ_j 2^j [⟨w_j, z⟩ > 0].
@@ -23,19 +22,16 @@ import (
 // later table for the mean of what the tables before it leave of its own;
 // buckets without training vectors add nothing. The error of the training
 // vectors therefore falls with every table, and leading tables decode alone.
-func LSH() Config {
-	c, _ := Defaults("lsh")
-	return c
-}
-
-var lshMethod = method{
-	summary:     "random hyperplanes, decoded by the means of their buckets",
-	defaults:    classicalDefaults,
-	level:       func(c Config, dim int) level { return hashTable{codes: c.Codes, dim: dim} },
-	check:       checkLSH,
-	chooses:     true,
-	independent: true,
-	classical:   fitTables,
+var LSH = Method{
+	Name: "lsh", Title: "LSH",
+	Summary:     "random hyperplanes, decoded by the means of their buckets",
+	Meaning:     "Each code tells on which sides of random planes an item lies; none is coarser than another.",
+	Defaults:    classicalDefaults,
+	Level:       func(c Config, dim int) Level { return hashTable{codes: c.Codes, dim: dim} },
+	Check:       checkLSH,
+	Chooses:     true,
+	Independent: true,
+	Classical:   fitTables,
 }
 
 func checkLSH(c Config, dim int) error {
@@ -48,11 +44,10 @@ func checkLSH(c Config, dim int) error {
 // hashTable is one code position: hyperplanes "state/planes" [log2 K,d] and what
 // buckets decode to, "codes" [K,d].
 type hashTable struct {
-	unchanging
 	codes, dim int
 }
 
-func (t hashTable) vocab() int { return t.codes }
+func (t hashTable) Vocab() int { return t.codes }
 
 func (t hashTable) planes() int { return log2(t.codes) }
 
@@ -65,19 +60,19 @@ func log2(n int) int {
 	return bits
 }
 
-// start implements [level].
-func (t hashTable) start(rest Sample, rng *rand.Rand) (weights.Set, *weights.Array, error) {
+// Start implements [Level].
+func (t hashTable) Start(rest Latents, rng *rand.Rand) (weights.Set, *weights.Array, error) {
 	vars, _ := t.learn(rest, rest, rng)
 	return vars, vars["codes"], nil
 }
 
 // learn draws hyperplanes, hashes the sample, and takes for each bucket the mean
 // of the rows of rest that fell into it. It also returns the buckets [N].
-func (t hashTable) learn(sample, rest Sample, rng *rand.Rand) (weights.Set, []int) {
+func (t hashTable) learn(sample, rest Latents, rng *rand.Rand) (weights.Set, []int) {
 	planes, codes := weights.Normal(rng, 1, t.planes(), t.dim), weights.New(t.codes, t.dim)
 	buckets, counts, sums := make([]int, sample.N), make([]int, t.codes), make([]float64, t.codes*t.dim)
 	for i := range sample.N {
-		row := sample.Rows[i*t.dim : (i+1)*t.dim]
+		row := sample.Row(i)
 		for j := range t.planes() {
 			along := 0.0
 			for c, w := range planes.Row(j) {
@@ -89,7 +84,7 @@ func (t hashTable) learn(sample, rest Sample, rng *rand.Rand) (weights.Set, []in
 		}
 		counts[buckets[i]]++
 		sum := sums[buckets[i]*t.dim : (buckets[i]+1)*t.dim]
-		for c, x := range rest.Rows[i*t.dim : (i+1)*t.dim] {
+		for c, x := range rest.Row(i) {
 			sum[c] += float64(x)
 		}
 	}
@@ -102,19 +97,19 @@ func (t hashTable) learn(sample, rest Sample, rng *rand.Rand) (weights.Set, []in
 }
 
 // fitTables fits table after table.
-func fitTables(f *fitting, c Config, sample Sample, rng *rand.Rand) (weights.Set, error) {
+func fitTables(f *Fitting, c Config, sample Latents, rng *rand.Rand) (weights.Set, error) {
 	set := weights.Set{}
 	table := hashTable{codes: c.Codes, dim: sample.Dim}
-	rest := Sample{Rows: slices.Clone(sample.Rows), N: sample.N, Dim: sample.Dim}
+	rest := sample.clone()
 	for l := range c.Levels {
 		if err := f.ctx.Err(); err != nil {
 			return nil, fmt.Errorf("hashing stopped: %w", err)
 		}
 		vars, buckets := table.learn(sample, rest, rng)
-		set.Merge(levelName(l), vars)
+		set.Merge(levelPath(l), vars)
 		left := 0.0
 		for i, bucket := range buckets {
-			row := rest.Rows[i*rest.Dim : (i+1)*rest.Dim]
+			row := rest.Row(i)
 			for j, x := range vars["codes"].Row(bucket) {
 				row[j] -= x
 				left += float64(row[j]) * float64(row[j])
@@ -126,8 +121,8 @@ func fitTables(f *fitting, c Config, sample Sample, rng *rand.Rand) (weights.Set
 	return set, nil
 }
 
-// assign implements [level]. Every table is given the vectors themselves.
-func (t hashTable) assign(ctx *Context, z *Node) assigned {
+// Assign implements [Level]. Every table is given the vectors themselves.
+func (t hashTable) Assign(ctx *Context, z *Node) Assigned {
 	z = StopGradient(z)
 	along := DotGeneral(z, []int{1}, nil, ctx.Vars.Get("state/planes"), []int{1}, nil) // [N,planes]
 	set := ConvertDType(GreaterThan(along, ScalarZero(z.Graph(), z.DType())), dtypes.Int32)
@@ -136,7 +131,7 @@ func (t hashTable) assign(ctx *Context, z *Node) assigned {
 		powers[j] = 1 << j
 	}
 	index := ReduceSum(Mul(set, ExpandAxes(Const(z.Graph(), powers), 0)), -1)
-	return assigned{index: index, hard: Take(ctx.Vars.Get("codes"), index), loss: Zeros(z.Graph(), shapes.Make(z.DType()))}
+	return Assigned{Index: index, Hard: Take(ctx.Vars.Get("codes"), index), Loss: Zeros(z.Graph(), shapes.Make(z.DType()))}
 }
 
-func (t hashTable) usable(ctx *Context) *Node { return ctx.Vars.Get("codes") }
+func (t hashTable) Usable(ctx *Context) *Node { return ctx.Vars.Get("codes") }

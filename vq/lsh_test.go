@@ -22,7 +22,7 @@ func TestLSHFollowsItsDefinition(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if q.Searchable() {
+	if Searchable(q) {
 		t.Error("hashing is no search for the nearest code")
 	}
 	in := gradtest.Inputs{"z": widen(&weights.Array{Shape: []int{n, dim}, Data: sample.Rows})}
@@ -77,11 +77,11 @@ func TestLSHBitsSeparateByAngle(t *testing.T) {
 	c := classical(t, "lsh", 400, 1)
 	c.Codes = 1024
 	angle := math.Pi / 3
-	sample := Sample{Rows: []float32{1, 0, 0, float32(math.Cos(angle)), float32(math.Sin(angle)), 0}, N: 2, Dim: 3}
+	sample := Latents{Rows: []float32{1, 0, 0, float32(math.Cos(angle)), float32(math.Sin(angle)), 0}, N: 2, Dim: 3}
 	f := fitted(t, c, sample, FitOptions{Seed: 4})
 	apart, total := 0.0, 0.0
 	for l := range c.Levels {
-		planes := f.Variables[levelName(l)+"/state/planes"]
+		planes := f.Variables[levelPath(l)+"/state/planes"]
 		for j := range planes.Shape[0] {
 			w := planes.Row(j)
 			first, second := w[0] > 0, w[0]*sample.Rows[3]+w[1]*sample.Rows[4] > 0
@@ -106,7 +106,7 @@ func TestLSHNeedsAPowerOfTwo(t *testing.T) {
 // Buckets no training vector fell into add nothing.
 func TestLSHEmptyBucketsDecodeToZero(t *testing.T) {
 	c := classical(t, "lsh", 1, 1)
-	f := fitted(t, c, Sample{Rows: []float32{1, 2}, N: 1, Dim: 2}, FitOptions{})
+	f := fitted(t, c, Latents{Rows: []float32{1, 2}, N: 1, Dim: 2}, FitOptions{})
 	filled := 0
 	codes := f.Variables["level0/codes"]
 	for i := range 8 {

@@ -1,8 +1,6 @@
 package vq
 
 import (
-	"math"
-
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 
@@ -64,12 +62,4 @@ func (c *Context) countsAndSums(index, z *Node, k int) (counts, sums *Node) {
 	counts = Scatter(at, ones, shapes.Make(dtype, k, 1), false, false)
 	sums = Scatter(at, z, shapes.Make(dtype, k, dims[1]), false, false)
 	return Reshape(counts, k), sums
-}
-
-func norm(row []float32) float64 {
-	sum := 0.0
-	for _, x := range row {
-		sum += float64(x) * float64(x)
-	}
-	return math.Sqrt(sum)
 }

@@ -1,45 +1,33 @@
 package vq
 
 import (
-	"github.com/gritvq/gritvq/weights"
-
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// NSVQ composes noise-substitution vector quantization: training replaces the
+// NSVQ is noise-substitution vector quantization: training replaces the
 // quantization error by noise of the same length in a random direction,
 //
 //	z_q = z + |ẑ - z| · v/|v|,  v ~ N(0, I),
 //
 // so that gradients reach latents and codes through the length alone, without an
 // auxiliary loss. Inference uses the codes. Dead codes restart beside used ones.
-func NSVQ() Config {
-	c, _ := Defaults("nsvq")
-	return c
-}
-
-var nsvqMethod = method{
-	summary:   "quantization error replaced by noise of its length (NSVQ)",
-	defaults:  func(c *Config) { c.Resets.Donor = "used" },
-	estimator: func(Config) estimator { return noiseSubstituted{} },
+var NSVQ = Method{
+	Name: "nsvq", Title: "NSVQ",
+	Summary:   "quantization error replaced by noise of its length (NSVQ)",
+	Defaults:  func(c *Config, _ *Rates) { c.Resets.Donor = "used" },
+	Estimator: func(Config) Estimator { return noiseSubstituted{} },
 }
 
 // noiseSubstituted is NSVQ's surrogate; without noise it is the code.
 type noiseSubstituted struct{}
 
-func (noiseSubstituted) start(int) weights.Set { return weights.Set{} }
-
-func (noiseSubstituted) connect(ctx *Context, latent, code, index *Node) *Node {
+func (noiseSubstituted) Connect(ctx *Context, latent, code, index *Node) *Node {
 	if !ctx.Training || ctx.Random == nil {
-		return straightThrough{}.connect(ctx, latent, code, index)
+		return straightThrough{}.Connect(ctx, latent, code, index)
 	}
 	v := StopGradient(ctx.Random.Normal(latent))
 	v = Div(v, AddScalar(Sqrt(ReduceAndKeep(Square(v), ReduceSum, -1)), 1e-12))
 	return Add(latent, Mul(gapLength(latent, code), v))
-}
-
-func (noiseSubstituted) observe(*Context, *Node, *Node, *Node) (updates, stats map[string]*Node) {
-	return nil, nil
 }
 
 // gapLength is |code - latent| [N,1] of rows [N,d]. Its gradient is the unit

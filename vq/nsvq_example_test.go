@@ -5,7 +5,7 @@ import "github.com/gritvq/gritvq/vq"
 // NSVQ trains with noise in place of the quantization error; inference knows no
 // noise, and two levels of four codes tell all points apart.
 func ExampleNSVQ() {
-	config := vq.NSVQ()
+	config := vq.NSVQ.Config()
 	config.Codes, config.Levels = 4, 2
 	report(quantize(config))
 	// Output:

@@ -15,22 +15,18 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// OPQ composes optimized product quantization (Ge, He, Ke and Sun 2013): product
+// OPQ is optimized product quantization (Ge, He, Ke and Sun 2013): product
 // quantization of vectors in an orthogonal frame that is learned with the codes,
 // by turns. The frame starts from the principal directions, dealt out so that
 // the parts have equal products of variances.
-func OPQ() Config {
-	c, _ := Defaults("opq")
-	return c
-}
-
-var opqMethod = method{
-	summary:   "product quantization in a learned rotation of the vectors",
-	defaults:  productDefaults,
-	check:     checkClassical,
-	classical: fitStack(1),
-	product:   true,
-	rotated:   true,
+var OPQ = Method{
+	Name: "opq", Title: "OPQ",
+	Summary:   "product quantization in a learned rotation of the vectors",
+	Defaults:  productDefaults,
+	Check:     checkClassical,
+	Classical: fitStack(1),
+	Product:   true,
+	Rotated:   true,
 }
 
 const (
@@ -41,9 +37,9 @@ const (
 // learnRotation alternates between the codes Ŷ of X·R and the rotation closest
 // to carrying X to them, min |X R - Ŷ|, whose solution is the orthogonal factor
 // of XᵀŶ. It returns R [d,d] and the last codes of every part.
-func (f *fitting) learnRotation(c Config, sample Sample, rng *rand.Rand) (*weights.Array, [][]float32, error) {
+func (f *Fitting) learnRotation(c Config, sample Latents, rng *rand.Rand) (*weights.Array, [][]float32, error) {
 	if sample.N > rotationRows { // the sample is in random order already
-		sample = Sample{Rows: sample.Rows[:rotationRows*sample.Dim], N: rotationRows, Dim: sample.Dim}
+		sample = Latents{Rows: sample.Rows[:rotationRows*sample.Dim], N: rotationRows, Dim: sample.Dim}
 	}
 	layout := Layout{Dim: sample.Dim, Parts: c.Parts}
 	frame, err := sample.balancedFrame(layout)
@@ -80,7 +76,7 @@ func (f *fitting) learnRotation(c Config, sample Sample, rng *rand.Rand) (*weigh
 // pullOf updates the codes of one part and writes XᵀŶ [d,d'] to pull. A code
 // appears in Ŷ once for each vector it codes, so the sums of those vectors are
 // all that is needed. It returns the part's squared error.
-func (f *fitting) pullOf(sample, slice Sample, k int, codes *[]float32, seed uint64, pull *mat.Dense) (float64, error) {
+func (f *Fitting) pullOf(sample, slice Latents, k int, codes *[]float32, seed uint64, pull *mat.Dense) (float64, error) {
 	o := index.KMeansOptions{Seed: seed, Iterations: rotationUpdates, Tolerance: -1, Start: *codes}
 	if k > sampledStart {
 		o.Init = index.InitSample
@@ -115,7 +111,7 @@ func (f *fitting) pullOf(sample, slice Sample, k int, codes *[]float32, seed uin
 // balancedFrame returns the principal directions as columns, each part holding
 // its share so that the products of the variances are as equal as they get: the
 // next largest goes to the part with the smallest product that has room.
-func (s Sample) balancedFrame(layout Layout) (*mat.Dense, error) {
+func (s Latents) balancedFrame(layout Layout) (*mat.Dense, error) {
 	d := s.Dim
 	center := make([]float64, d)
 	for i, x := range s.Rows {
@@ -214,8 +210,8 @@ func newtonPolar(m *mat.Dense) *mat.Dense {
 }
 
 // rotate returns the rows times rotation [d,d].
-func (s Sample) rotate(rotation *weights.Array) Sample {
-	out := Sample{Rows: make([]float32, len(s.Rows)), N: s.N, Dim: s.Dim}
+func (s Latents) rotate(rotation *weights.Array) Latents {
+	out := Latents{Rows: make([]float32, len(s.Rows)), N: s.N, Dim: s.Dim}
 	view := func(rows int, data []float32) blas32.General {
 		return blas32.General{Rows: rows, Cols: s.Dim, Stride: s.Dim, Data: data}
 	}

@@ -11,7 +11,7 @@ import (
 
 // turned returns Gaussian rows of unequal scales in a random frame, the frame
 // [d,d], and the scales' product over each half.
-func turned(seed uint64, n, dim int) (Sample, *mat.Dense) {
+func turned(seed uint64, n, dim int) (Latents, *mat.Dense) {
 	rng := newRand(seed)
 	m := mat.NewDense(dim, dim, nil)
 	for i := range dim {
@@ -23,7 +23,7 @@ func turned(seed uint64, n, dim int) (Sample, *mat.Dense) {
 	qr.Factorize(m)
 	var frame mat.Dense
 	qr.QTo(&frame)
-	plain := Sample{Rows: weights.Normal(rng, 1, n, dim).Data, N: n, Dim: dim}
+	plain := Latents{Rows: weights.Normal(rng, 1, n, dim).Data, N: n, Dim: dim}
 	for i := range plain.Rows {
 		plain.Rows[i] *= float32(math.Exp(-0.6 * float64(i%dim)))
 	}

@@ -16,7 +16,7 @@ type components struct {
 }
 
 // principal decomposes the covariance of a sample.
-func principal(s Sample) (components, error) {
+func principal(s Latents) (components, error) {
 	if s.N < 1 {
 		return components{}, fmt.Errorf("no latents to start from")
 	}

@@ -28,7 +28,7 @@ func TestProductEqualsItsParts(t *testing.T) {
 			var parts []Output
 			for i := range 2 {
 				slice := graph.Slice(z, graph.AxisRange(), graph.AxisRange(3*i, 3*i+3))
-				parts = append(parts, alone.Build(ctx.in("part%d", i), slice))
+				parts = append(parts, alone.Build(ctx.in(partPath(i)), slice))
 			}
 			pair := func(get func(Output) *graph.Node) *graph.Node {
 				return graph.Concatenate([]*graph.Node{get(parts[0]), get(parts[1])}, -1)
@@ -99,7 +99,7 @@ func TestPlaceMovesOnePositionOnly(t *testing.T) {
 		before := books()
 		position := f.q.Layout().Positions() - 1 // last part, last level
 		targets := []float32{1, 2, 3, -1, -2, -3}
-		touched, err := f.q.Place(f.set, position, []int{4, 1}, targets, transform.Reset)
+		touched, err := Place(f.q, f.set, position, []int{4, 1}, targets, transform.Reset)
 		if err != nil {
 			t.Fatal(err)
 		}

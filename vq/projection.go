@@ -65,7 +65,7 @@ type coder struct {
 // (random mixtures of all components where there are more coordinates than
 // dimensions), and the way back is the least-squares map from codes to the
 // sample; otherwise both are small Gaussians.
-func (p projection) start(from string, rest Sample, c coder, rng *rand.Rand) (weights.Set, error) {
+func (p projection) start(from string, rest Latents, c coder, rng *rand.Rand) (weights.Set, error) {
 	if !p.learned() {
 		scale := weights.New(p.width)
 		for i, s := range c.scale {
@@ -103,7 +103,7 @@ func (p projection) start(from string, rest Sample, c coder, rng *rand.Rand) (we
 }
 
 // fit is the least-squares affine map from the codes of a sample back to it.
-func (p projection) fit(rest Sample, in, bias *weights.Array, round func([]float64)) (out, outBias *weights.Array, err error) {
+func (p projection) fit(rest Latents, in, bias *weights.Array, round func([]float64)) (out, outBias *weights.Array, err error) {
 	columns := p.width + 1 // the last is the constant
 	gram := mat.NewSymDense(columns, nil)
 	moment := mat.NewDense(columns, p.dim, nil)

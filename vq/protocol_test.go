@@ -21,7 +21,7 @@ func TestLearnDecidesTheProtocol(t *testing.T) {
 				t.Errorf("learn %s, joint %v: codes have a gradient: %v", learn, joint, moves)
 			}
 			before := widen(f.set["level0/codes"]).Data
-			if _, err := f.q.Place(f.set, 0, []int{2}, []float32{1, 2, 3}, transform.Reset); err != nil {
+			if _, err := Place(f.q, f.set, 0, []int{2}, []float32{1, 2, 3}, transform.Reset); err != nil {
 				t.Fatal(err)
 			}
 			change := gradtest.RelativeError(widen(f.set["level0/codes"]).Data, before)

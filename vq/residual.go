@@ -13,82 +13,64 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// Residual stacks codebooks: level l codes what levels 0..l-1 left over. One
-// surrogate covers the sum of all levels; a surrogate a level, over detached
-// residuals, would scale the encoder's gradient by the number of levels.
+// Residual stacks codebooks: level l codes the error of levels 0..l-1. One
+// surrogate covers the sum of all levels; a surrogate for each level, over
+// detached residuals, would scale the encoder's gradient by the number of levels.
 type Residual struct {
-	config    Config
-	dim       int
-	book      level
-	estimator estimator
-	chooses   bool
-	// independent levels code z, not what the levels before left over.
-	independent bool
-	classical   fitter
+	stack
+	method    Method
+	estimator Estimator
 }
 
 func newResidual(c Config, dim int) *Residual {
 	c.Transform.Joint = c.Learn != "frozen" // one setting decides who moves the codes
 	m := methods[c.Method]
-	q := &Residual{config: c, dim: dim, book: codebook{config: c, dim: dim}, estimator: straightThrough{}, chooses: m.chooses,
-		independent: m.independent, classical: m.classical}
-	if m.level != nil {
-		q.book = m.level(c, dim)
+	var level Level = codebook{config: c, dim: dim}
+	if m.Level != nil {
+		level = m.Level(c, dim)
 	}
-	if m.estimator != nil {
-		q.estimator = m.estimator(c)
+	q := &Residual{method: m, estimator: straightThrough{}}
+	if m.Estimator != nil {
+		q.estimator = m.Estimator(c)
+	}
+	q.stack = stack{config: c, levels: []Level{level},
+		layout: Layout{Dim: dim, Parts: 1, Levels: c.Levels, Shared: c.Shared}}
+	for range c.Levels {
+		q.layout.Vocab = append(q.layout.Vocab, level.Vocab())
 	}
 	return q
 }
 
-// level returns the context of level l's variables.
-func (q *Residual) level(ctx *Context, l int) *Context {
-	return ctx.in("%s", q.levelPath(l))
-}
-
-func (q *Residual) levelPath(l int) string {
-	if q.config.Shared {
-		l = 0
+// Init implements [Quantizer]: level by level, codes are placed on the residuals
+// that the levels before leave of the sample.
+func (q *Residual) Init(sample Latents, rng *rand.Rand) (weights.Set, error) {
+	if sample.Dim != q.layout.Dim {
+		return nil, fmt.Errorf("the start sample has dimension %d, the quantizer %d", sample.Dim, q.layout.Dim)
 	}
-	return levelName(l)
-}
-
-func levelName(l int) string { return fmt.Sprintf("level%d", l) }
-
-// books is the number of distinct codebooks.
-func (q *Residual) books() int {
-	if q.config.Shared {
-		return 1
+	if q.method.Classical != nil {
+		f := &Fitting{ctx: context.Background(), iterations: classicalIterations}
+		return q.method.Classical(f, q.config, sample, rng)
 	}
-	return q.config.Levels
-}
-
-// Init implements [Quantizer]: level by level, codes are placed on what the
-// levels before leave of the sample.
-func (q *Residual) Init(sample Sample, rng *rand.Rand) (weights.Set, error) {
-	if sample.Dim != q.dim {
-		return nil, fmt.Errorf("the start sample has dimension %d, the quantizer %d", sample.Dim, q.dim)
+	set := weights.Set{}
+	if e, ok := q.estimator.(EstimatorStarter); ok {
+		set = e.Start(q.layout.Dim)
 	}
-	if q.classical != nil {
-		f := &fitting{ctx: context.Background(), iterations: classicalIterations}
-		return q.classical(f, q.config, sample, rng)
-	}
-	set := q.estimator.start(q.dim)
-	rest := Sample{Rows: append([]float32(nil), sample.Rows...), N: sample.N, Dim: sample.Dim}
-	if q.config.Transform.RowNorm == "latent" {
+	rest := sample.clone()
+	if q.config.Transform.RowNorm == transform.RowNormLatent {
 		rest.normalise()
 	}
-	for l := range q.books() {
-		book := q.book
-		if g, ok := book.(graded); ok {
-			book = g.at(l)
+	books := q.layout.Books()
+	for l := range books {
+		level, path := q.at(l)
+		if g, ok := level.(Graded); ok {
+			level = g.At(l)
 		}
-		vars, usable, err := book.start(rest, rng)
+		vars, usable, err := level.Start(rest, rng)
 		if err != nil {
 			return nil, fmt.Errorf("starting level %d: %w", l, err)
 		}
-		set.Merge(q.levelPath(l), vars)
-		if l == q.books()-1 {
+		set.Merge(path, vars)
+		if l == len(books)-1 {
 			break
 		}
 		if err := rest.subtractNearest(usable); err != nil {
@@ -98,13 +80,13 @@ func (q *Residual) Init(sample Sample, rng *rand.Rand) (weights.Set, error) {
 	return set, nil
 }
 
-// Prepare implements [Quantizer]. Half-precision latents become float32, the
-// type codes are stored, compared and learned in.
+// Prepare implements [Preparer]. Half-precision latents become float32, the type
+// codes are stored, compared and learned in.
 func (q *Residual) Prepare(z *Node) *Node {
 	if t := z.DType(); t == dtypes.BFloat16 || t == dtypes.Float16 {
 		z = ConvertDType(z, dtypes.Float32)
 	}
-	if q.config.Transform.RowNorm == "latent" {
+	if q.config.Transform.RowNorm == transform.RowNormLatent {
 		return L2Normalize(z, -1)
 	}
 	return z
@@ -119,58 +101,68 @@ func (q *Residual) Build(ctx *Context, z *Node) Output {
 	var first *Node
 	indices := make([]*Node, q.config.Levels)
 	for l := range q.config.Levels {
-		level := q.level(ctx, l)
-		a := q.book.assign(level, residual)
+		level, path := q.at(l)
+		a := level.Assign(ctx.in(path), residual)
 		if ctx.Training {
-			mergeUpdates(out.Updates, q.gate(ctx, l, a.updates))
+			mergeUpdates(out.Updates, q.gate(ctx, l, a.Updates))
 		}
 		if ctx.Active != nil {
 			on := Reshape(Slice(ctx.Active, AxisRange(l, l+1)))
-			a.hard, a.loss = Mul(a.hard, on), Mul(a.loss, on)
-			if a.soft != nil {
-				a.soft = Mul(a.soft, on)
+			a.Hard, a.Loss = Mul(a.Hard, on), Mul(a.Loss, on)
+			if a.Soft != nil {
+				a.Soft = Mul(a.Soft, on)
 			}
 		}
 		out.Residuals = append(out.Residuals, residual)
-		indices[l] = ExpandAxes(a.index, -1)
+		indices[l] = ExpandAxes(a.Index, -1)
 		if l == 0 {
-			first, out.Hard, out.Soft, out.Loss = a.index, a.hard, a.soft, a.loss
+			first, out.Hard, out.Soft, out.Loss = a.Index, a.Hard, a.Soft, a.Loss
 		} else {
-			out.Hard, out.Loss = Add(out.Hard, a.hard), Add(out.Loss, a.loss)
-			if a.soft != nil {
-				out.Soft = Add(out.Soft, a.soft)
+			out.Hard, out.Loss = Add(out.Hard, a.Hard), Add(out.Loss, a.Loss)
+			if a.Soft != nil {
+				out.Soft = Add(out.Soft, a.Soft)
 			}
 		}
-		for name, value := range a.stats {
+		for name, value := range a.Stats {
 			addStat(out.Stats, name, value, 1/float64(q.config.Levels))
 		}
-		if a.soft != nil {
-			// The surrogate stays attached: what it already passes on of z is
-			// taken off the next level's share, so the levels' gradients add up
-			// to one, not to their number.
-			residual = Sub(residual, a.soft)
+		if a.Soft != nil {
+			// The surrogate stays attached: its share of z's gradient is subtracted
+			// from the next level's, so that the levels' gradients add up to one,
+			// not to their number.
+			residual = Sub(residual, a.Soft)
 		} else {
-			residual = Sub(residual, StopGradient(a.hard))
+			residual = Sub(residual, StopGradient(a.Hard))
 		}
-		if q.independent {
+		if q.method.Independent {
 			residual = z
 		}
 	}
 	out.Index = Concatenate(indices, -1)
 	if out.Soft == nil {
-		out.Soft = q.estimator.connect(ctx, z, out.Hard, first)
-		updates, stats := q.estimator.observe(ctx, z, out.Hard, first)
-		if ctx.Training {
-			mergeUpdates(out.Updates, updates)
-		}
-		for name, value := range stats {
-			out.Stats[name] = value
-		}
+		q.connect(ctx, z, first, &out)
 	}
 	out.Soft = ConvertDType(out.Soft, precision)
 	gap := StopGradient(Sub(z, out.Hard))
 	out.Stats["gap"] = ctx.meanOver(Sqrt(ReduceSum(Square(gap), -1)))
 	return out
+}
+
+// connect sets Soft to the estimator's surrogate of latents z [N,d], whose first
+// codes are index [N].
+func (q *Residual) connect(ctx *Context, z, index *Node, out *Output) {
+	out.Soft = q.estimator.Connect(ctx, z, out.Hard, index)
+	o, ok := q.estimator.(EstimatorObserver)
+	if !ok {
+		return
+	}
+	updates, stats := o.Observe(ctx, z, out.Hard, index)
+	if ctx.Training {
+		mergeUpdates(out.Updates, updates)
+	}
+	for name, value := range stats {
+		out.Stats[name] = value
+	}
 }
 
 // gate keeps the running averages of a dropped level.
@@ -186,88 +178,11 @@ func (q *Residual) gate(ctx *Context, l int, updates map[string]*Node) map[strin
 	return updates
 }
 
-// Codebooks implements [Quantizer].
-func (q *Residual) Codebooks(ctx *Context) []*Node {
-	books := make([]*Node, q.config.Levels)
-	for l := range books {
-		if l > 0 && q.config.Shared {
-			books[l] = books[0]
-			continue
-		}
-		books[l] = q.book.usable(q.level(ctx, l))
+// addStat adds a share of value to a named statistic.
+func addStat(stats map[string]*Node, name string, value *Node, share float64) {
+	value = MulScalar(value, share)
+	if sum, ok := stats[name]; ok {
+		value = Add(sum, value)
 	}
-	return books
-}
-
-// Lookup implements [Quantizer]: the sum of the levels' codes, in level order.
-func (q *Residual) Lookup(ctx *Context, index *Node) *Node {
-	var sum *Node
-	for l, codes := range q.Codebooks(ctx) {
-		at := Reshape(Slice(index, AxisRange(), AxisRange(l, l+1)), -1)
-		row := Take(codes, at)
-		if sum == nil {
-			sum = row
-		} else {
-			sum = Add(sum, row)
-		}
-	}
-	return sum
-}
-
-// Layout implements [Quantizer].
-func (q *Residual) Layout() Layout {
-	vocab := make([]int, q.config.Levels)
-	for l := range vocab {
-		vocab[l] = q.book.vocab()
-	}
-	return Layout{Dim: q.dim, Parts: 1, Levels: q.config.Levels, Vocab: vocab}
-}
-
-// Searchable implements [Quantizer].
-func (q *Residual) Searchable() bool { return !q.chooses }
-
-// Frozen implements [Quantizer].
-func (q *Residual) Frozen(group weights.Group) bool {
-	return group == weights.Codes && q.config.Learn != "gradient"
-}
-
-// Refresh implements [Quantizer].
-func (q *Residual) Refresh(ctx *Context) map[string]*Node {
-	values := map[string]*Node{}
-	for l := range q.books() {
-		mergeUpdates(values, q.book.refresh(q.level(ctx, l)))
-	}
-	return values
-}
-
-// Project implements [Quantizer].
-func (q *Residual) Project(ctx *Context, values map[string]*Node) {
-	for l := range q.books() {
-		q.book.project(q.level(ctx, l), values)
-	}
-}
-
-// Rewire implements [Quantizer].
-func (q *Residual) Rewire(set weights.Set) error {
-	for l := range q.books() {
-		vars := set.Sub(q.levelPath(l))
-		if err := q.book.rewire(vars); err != nil {
-			return fmt.Errorf("level %d: %w", l, err)
-		}
-		set.Merge(q.levelPath(l), vars)
-	}
-	return nil
-}
-
-// Place implements [Quantizer].
-func (q *Residual) Place(set weights.Set, position int, rows []int, targets []float32, mode transform.PlaceMode) ([]Touched, error) {
-	path := q.levelPath(position)
-	touched, err := q.book.place(set.Sub(path), rows, targets, mode)
-	if err != nil {
-		return nil, fmt.Errorf("level %d: %w", position, err)
-	}
-	for i := range touched {
-		touched[i].Path = path + "/" + touched[i].Path
-	}
-	return touched, nil
+	stats[name] = value
 }

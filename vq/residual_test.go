@@ -26,7 +26,7 @@ func TestLookupIsTheHardOutput(t *testing.T) {
 				f := newFixture(t, c, 5, 17)
 				got := f.eval32(t, func(ctx *Context, z *graph.Node) []*graph.Node {
 					out := f.q.Build(ctx, z)
-					return []*graph.Node{out.Hard, out.Soft, f.q.Lookup(ctx, out.Index)}
+					return []*graph.Node{out.Hard, out.Soft, Lookup(f.q, ctx, out.Index)}
 				})
 				bits(t, string(kind)+" soft", got[1], got[0])
 				bits(t, string(kind)+" lookup", got[2], got[0])

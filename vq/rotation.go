@@ -1,12 +1,10 @@
 package vq
 
 import (
-	"github.com/gritvq/gritvq/weights"
-
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// Rotation composes VQ-VAE's quantizer with the rotation trick: gradients reach
+// Rotation is VQ-VAE's quantizer with the rotation trick: gradients reach
 // the encoder turned and scaled as the latent is on its way to its code. With
 // u = z/|z|, q = ẑ/|ẑ| and w = (u+q)/|u+q|,
 //
@@ -15,15 +13,11 @@ import (
 // and codes learn by the codebook loss. The commitment loss has full weight: the
 // rotation preserves angles, not distances, and at a quarter of it latents can
 // drift away from their codes.
-func Rotation() Config {
-	c, _ := Defaults("rotation")
-	return c
-}
-
-var rotationMethod = method{
-	summary:   "VQ-VAE whose gradients are rotated from code to latent (rotation trick)",
-	defaults:  func(c *Config) { c.Loss.Codebook, c.Loss.Commitment = 1, 1 },
-	estimator: func(Config) estimator { return rotated{} },
+var Rotation = Method{
+	Name: "rotation", Title: "rotation trick",
+	Summary:   "VQ-VAE whose gradients are rotated from code to latent (rotation trick)",
+	Defaults:  func(c *Config, _ *Rates) { c.Loss.Codebook, c.Loss.Commitment = 1, 1 },
+	Estimator: func(Config) Estimator { return rotated{} },
 }
 
 // antipodal is |u+q|² below which w is mostly rounding error: latent and code
@@ -35,9 +29,7 @@ const antipodal = 1e-6
 // gradients straight through.
 type rotated struct{}
 
-func (rotated) start(int) weights.Set { return weights.Set{} }
-
-func (rotated) connect(_ *Context, latent, code, _ *Node) *Node {
+func (rotated) Connect(_ *Context, latent, code, _ *Node) *Node {
 	z, zHat := StopGradient(latent), StopGradient(code)
 	u, length, some := direction(z)
 	q, reach, aim := direction(zHat)
@@ -59,10 +51,6 @@ func (rotated) connect(_ *Context, latent, code, _ *Node) *Node {
 	})
 	value := Add(zHat, MulScalar(in, 0))
 	return IdentityWithCustomGradient(value, func(_, g *Node) *Node { arriving = g; return g })
-}
-
-func (rotated) observe(*Context, *Node, *Node, *Node) (updates, stats map[string]*Node) {
-	return nil, nil
 }
 
 // direction returns rows x [N,d] at unit length, their lengths [N,1], and which

@@ -5,7 +5,7 @@ import "github.com/gritvq/gritvq/vq"
 // Rotation differs from STE in the gradient that reaches the encoder; codes
 // start, learn and are chosen alike.
 func ExampleRotation() {
-	config := vq.Rotation()
+	config := vq.Rotation.Config()
 	config.Codes, config.Levels = 4, 1
 	report(quantize(config))
 	// Output:

@@ -90,7 +90,7 @@ func TestRotationAtAntipodalPoints(t *testing.T) {
 		"float64": func(fn gradtest.Function) map[string][]float64 { return gradtest.Autodiff[float64](t, in, fn) },
 	} {
 		got := gradient(func(in map[string]*graph.Node) *graph.Node {
-			return graph.ReduceAllSum(graph.Mul(rotated{}.connect(nil, in["z"], in["code"], nil), in["g"]))
+			return graph.ReduceAllSum(graph.Mul(rotated{}.Connect(nil, in["z"], in["code"], nil), in["g"]))
 		})
 		g := in["g"].Data
 		bits32(t, name+" undefined rotations", got["z"][:8], g[:8])
@@ -103,7 +103,7 @@ func TestRotationAtAntipodalPoints(t *testing.T) {
 		bits(t, name+" code", got["code"], make([]float64, 12))
 	}
 	forward := gradtest.Eval[float32](t, in, func(in map[string]*graph.Node) []*graph.Node {
-		return []*graph.Node{rotated{}.connect(nil, in["z"], in["code"], nil), in["code"]}
+		return []*graph.Node{rotated{}.Connect(nil, in["z"], in["code"], nil), in["code"]}
 	})
 	bits(t, "forward", forward[0], forward[1])
 }

@@ -7,14 +7,18 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// RQ composes classical residual quantization (Chen, Guan and Wang 2010) with
+// RQ is classical residual quantization (Chen, Guan and Wang 2010) with
 // beam search: every level's codes are cluster centres of what the encodings
 // that survive in a beam leave. A few sweeps then move the codes of all levels
 // to where the beam's best encodings want them. Vectors are encoded with the
 // same beam.
-func RQ() Config {
-	c, _ := Defaults("rq")
-	return c
+var RQ = Method{
+	Name: "rq", Title: "RQ",
+	Summary:   "residual k-means with beam search",
+	Defaults:  classicalDefaults,
+	Check:     checkClassical,
+	Classical: fitRQ,
+	Beam:      rqBeam,
 }
 
 const (
@@ -22,16 +26,8 @@ const (
 	rqSweeps = 4 // refinements; later ones gain less than 1 % on the sample
 )
 
-var rqMethod = method{
-	summary:   "residual k-means with beam search",
-	defaults:  classicalDefaults,
-	check:     checkClassical,
-	classical: fitRQ,
-	beam:      rqBeam,
-}
-
 // fitRQ clusters level by level and refines the levels together.
-func fitRQ(f *fitting, c Config, sample Sample, rng *rand.Rand) (weights.Set, error) {
+func fitRQ(f *Fitting, c Config, sample Latents, rng *rand.Rand) (weights.Set, error) {
 	set, err := fitStack(rqBeam)(f, c, sample, rng)
 	if err != nil || c.Levels == 1 {
 		return set, err
@@ -50,11 +46,11 @@ func fitRQ(f *fitting, c Config, sample Sample, rng *rand.Rand) (weights.Set, er
 // refine encodes the sample and moves the codes of one level after the other to
 // the means of what the other levels leave to them, which cannot raise the error
 // of that encoding.
-func (f *fitting) refine(c Config, set weights.Set, sample Sample) error {
+func (f *Fitting) refine(c Config, set weights.Set, sample Latents) error {
 	books := make([]*index.Codes, c.Levels)
 	for l := range books {
 		var err error
-		if books[l], err = index.NewCodes(set[levelName(l)+"/codes"].Data, c.Codes, sample.Dim); err != nil {
+		if books[l], err = index.NewCodes(set[levelPath(l)+"/"+CodesPath].Data, c.Codes, sample.Dim); err != nil {
 			return err
 		}
 	}
@@ -82,7 +78,7 @@ func (f *fitting) refine(c Config, set weights.Set, sample Sample) error {
 				moves[code*d+j] += float64(x)
 			}
 		}
-		book := set[levelName(l)+"/codes"].Data
+		book := set[levelPath(l)+"/"+CodesPath].Data
 		for i := range book {
 			if n := counts[i/d]; n > 0 {
 				moves[i] /= n

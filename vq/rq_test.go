@@ -7,11 +7,11 @@ import (
 )
 
 // beamError is the mean squared error of a sample encoded with a beam.
-func beamError(t *testing.T, c Config, f Fitted, sample Sample, beam int) float64 {
+func beamError(t *testing.T, c Config, f Fitted, sample Latents, beam int) float64 {
 	t.Helper()
 	var levels []*index.Codes
 	for l := range c.Levels {
-		book := f.Variables[levelName(l)+"/codes"]
+		book := f.Variables[levelPath(l)+"/codes"]
 		codes, err := index.NewCodes(book.Data, book.Shape[0], book.Shape[1])
 		if err != nil {
 			t.Fatal(err)

@@ -5,7 +5,7 @@ import "github.com/gritvq/gritvq/vq"
 // RQVAE is TIGER's residual quantizer: the first level finds the groups, the
 // second tells their points apart.
 func ExampleRQVAE() {
-	config := vq.RQVAE()
+	config := vq.RQVAE.Config()
 	config.Codes, config.Levels = 4, 2
 	report(quantize(config))
 	// Output:

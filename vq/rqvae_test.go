@@ -10,7 +10,7 @@ import (
 // rqvae is ste but for what TIGER publishes otherwise: the start on one batch of
 // the untrained encoder, and no resets.
 func TestRQVAEDiffersFromSTEAsPublished(t *testing.T) {
-	ste, rqvae := STE(), RQVAE()
+	ste, rqvae := STE.Config(), RQVAE.Config()
 	if rqvae.Start.From != "kmeans" || rqvae.Start.Sample != 1024 || rqvae.Start.Warmup != 0 || rqvae.Resets.Every != 0 {
 		t.Errorf("start %+v, resets %+v", rqvae.Start, rqvae.Resets)
 	}
@@ -26,7 +26,7 @@ func TestRQVAEDiffersFromSTEAsPublished(t *testing.T) {
 // Losses add up over levels, and every level starts as k-means of what the ones
 // before left: with a code a latent, the second level has nothing to do.
 func TestRQVAEStartsEveryLevelOnTheRest(t *testing.T) {
-	c := RQVAE()
+	c := RQVAE.Config()
 	c.Codes, c.Levels = 12, 2
 	q, sample, set := startFixture(t, c, 3, 12)
 	f := fixture{q: q, set: set, z: gradtest.Value{Shape: []int{12, 3}, Data: make([]float64, 36)}}

@@ -9,7 +9,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// SpaceFillingDiVeQ composes SF-DiVeQ: codes are the corners of a curve, and
+// SpaceFillingDiVeQ is SF-DiVeQ: codes are the corners of a curve, and
 // training quantizes to points on its K-1 segments, drawn anew every step. With
 // λ_j ~ U(0,1) and c_j = (1-λ_j)e_j + λ_j e_{j+1}, the segment i whose c_i is
 // nearest gives
@@ -20,17 +20,13 @@ import (
 // whole curve follows the latents, so codes need neither auxiliary losses nor
 // resets. A latent's token is a code: the nearest one at inference, the nearer
 // end of the segment in training. The published decoder input at inference is a
-// point of the curve instead, which no index names: see [ProjectOnCurve].
-func SpaceFillingDiVeQ() Config {
-	c, _ := Defaults("sf-diveq")
-	return c
-}
-
-var spaceFillingMethod = method{
-	summary:  "DiVeQ towards random points of the curve through the codes (SF-DiVeQ)",
-	defaults: func(c *Config) { c.Resets.Every = 0 },
-	level:    func(c Config, dim int) level { return curve{codebook{config: c, dim: dim}} },
-	check:    checkCurve,
+// point of the curve instead, which has no index and costs more bits than a code.
+var SpaceFillingDiVeQ = Method{
+	Name: "sf-diveq", Title: "SF-DiVeQ",
+	Summary:  "DiVeQ towards random points of the curve through the codes (SF-DiVeQ)",
+	Defaults: func(c *Config, _ *Rates) { c.Resets.Every = 0 },
+	Level:    func(c Config, dim int) Level { return curve{codebook{config: c, dim: dim}} },
+	Check:    checkCurve,
 }
 
 func checkCurve(c Config, dim int) error {
@@ -46,9 +42,9 @@ func checkCurve(c Config, dim int) error {
 // curve is a codebook whose codes, in their order, are the corners of a curve.
 type curve struct{ codebook }
 
-// start implements [level]: clustered codes are put in the order of a short
+// Start implements [Level]: clustered codes are put in the order of a short
 // walk through them, so that segments cross no more empty space than they must.
-func (b curve) start(rest Sample, rng *rand.Rand) (weights.Set, *weights.Array, error) {
+func (b curve) Start(rest Latents, rng *rand.Rand) (weights.Set, *weights.Array, error) {
 	codes, err := b.corners(rest, rng)
 	if err != nil {
 		return nil, nil, err
@@ -57,7 +53,7 @@ func (b curve) start(rest Sample, rng *rand.Rand) (weights.Set, *weights.Array, 
 	return vars, codes, err
 }
 
-func (b curve) corners(rest Sample, rng *rand.Rand) (*weights.Array, error) {
+func (b curve) corners(rest Latents, rng *rand.Rand) (*weights.Array, error) {
 	if b.config.Start.From == "data" && rest.N >= b.config.Codes {
 		return chunkMeans(rest, b.config.Codes), nil
 	}
@@ -78,7 +74,7 @@ func (b curve) corners(rest Sample, rng *rand.Rand) (*weights.Array, error) {
 
 // chunkMeans splits the sample in order into k chunks and returns their means
 // [k,d], the published start: a ball of string in the middle of the latents.
-func chunkMeans(sample Sample, k int) *weights.Array {
+func chunkMeans(sample Latents, k int) *weights.Array {
 	codes := weights.New(k, sample.Dim)
 	for i := range k {
 		first, end := i*sample.N/k, (i+1)*sample.N/k
@@ -91,12 +87,12 @@ func chunkMeans(sample Sample, k int) *weights.Array {
 	return codes
 }
 
-// assign implements [level].
-func (b curve) assign(ctx *Context, residual *Node) assigned {
+// Assign implements [Level].
+func (b curve) Assign(ctx *Context, residual *Node) Assigned {
 	if !ctx.Training || ctx.Random == nil {
-		return b.codebook.assign(ctx, residual)
+		return b.codebook.Assign(ctx, residual)
 	}
-	codes, segments := b.usable(ctx), b.config.Codes-1
+	codes, segments := b.Usable(ctx), b.config.Codes-1
 	fixed := StopGradient(codes)
 	first, last := Slice(fixed, AxisRange(0, segments)), Slice(fixed, AxisRange(1, segments+1))
 	shares := ctx.Random.Uniform(Slice(first, AxisRange(), AxisRange(0, 1))) // λ [K-1,1]
@@ -112,5 +108,5 @@ func (b curve) assign(ctx *Context, residual *Node) assigned {
 
 	index := Where(Squeeze(LessThan(toGap, fromGap), -1), next, segment)
 	hard := Take(codes, index)
-	return assigned{index: index, hard: hard, soft: soft, loss: b.losses(ctx, residual, hard, index)}
+	return Assigned{Index: index, Hard: hard, Soft: soft, Loss: b.losses(ctx, residual, hard, index)}
 }

@@ -248,7 +248,7 @@ func TestCurveStarts(t *testing.T) {
 		t.Errorf("the curve is %.2f long, %.2f in the order of clustering", short, long)
 	}
 
-	means := chunkMeans(Sample{Rows: []float32{1, 3, 10, 20, 30}, N: 5, Dim: 1}, 2)
+	means := chunkMeans(Latents{Rows: []float32{1, 3, 10, 20, 30}, N: 5, Dim: 1}, 2)
 	if means.Data[0] != 2 || means.Data[1] != 20 {
 		t.Errorf("chunk means %v, want 2 and 20", means.Data)
 	}

@@ -10,7 +10,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// SimVQ composes SimVQ: a frozen Gaussian codebook E under one learned affine
+// SimVQ is SimVQ: a frozen Gaussian codebook E under one learned affine
 // map, C' = E Wᵀ + b, so that every step moves all codes. Codes are chosen and
 // decoded from C', straight-through, with VQ-VAE's two losses (β = 0.25 on the
 // encoder's term).
@@ -20,24 +20,21 @@ import (
 // (reverse water-filling). Codes as wide as the latents would mostly lie farther
 // out than any latent is near. From random it starts at the letter, W = I and
 // b = 0.
-func SimVQ() Config {
-	c, _ := Defaults("simvq")
-	return c
+var SimVQ = Method{
+	Name: "simvq", Title: "SimVQ",
+	Summary:  "frozen Gaussian codes under one learned linear map (SimVQ)",
+	Defaults: simvqDefaults,
+	Level:    func(c Config, dim int) Level { return simvq{config: c, dim: dim} },
+	Check:    checkSimVQ,
 }
 
-var simvqMethod = method{
-	summary:  "frozen Gaussian codes under one learned linear map (SimVQ)",
-	defaults: simvqDefaults,
-	level:    func(c Config, dim int) level { return simvq{config: c, dim: dim} },
-	check:    checkSimVQ,
-}
-
-func simvqDefaults(c *Config) {
+func simvqDefaults(c *Config, r *Rates) {
 	c.Learn = "frozen"
 	c.Start.From = "data"
 	c.Start.Sample = 16384 // two moments are estimated, not codes
 	c.Resets.Every = 0
 	c.Loss.Codebook, c.Loss.Commitment = 1, 0.25
+	r.Feature = 10 // all codes move through W alone
 }
 
 func checkSimVQ(c Config, _ int) error {
@@ -59,20 +56,19 @@ func checkSimVQ(c Config, _ int) error {
 // simvq is one code position: frozen "codes" E [K,d], "feature/w" W [d,d] and
 // "feature/bias" b [d].
 type simvq struct {
-	unchanging
 	config Config
 	dim    int
 }
 
-func (s simvq) vocab() int { return s.config.Codes }
+func (s simvq) Vocab() int { return s.config.Codes }
 
 // init returns the variables for given codes, used as they are at first.
 func (s simvq) init(codes *weights.Array, _ []int, _ float64, _ *rand.Rand) (weights.Set, error) {
 	return weights.Set{"codes": codes, "feature/w": weights.Eye(s.dim), "feature/bias": weights.New(s.dim)}, nil
 }
 
-// start implements [level].
-func (s simvq) start(rest Sample, rng *rand.Rand) (weights.Set, *weights.Array, error) {
+// Start implements [Level].
+func (s simvq) Start(rest Latents, rng *rand.Rand) (weights.Set, *weights.Array, error) {
 	codes := weights.Normal(rng, 1/math.Sqrt(float64(s.dim)), s.config.Codes, s.dim)
 	vars, err := s.init(codes, nil, 1, rng)
 	if err != nil || s.config.Start.From == "random" {
@@ -109,18 +105,18 @@ func (s simvq) start(rest Sample, rng *rand.Rand) (weights.Set, *weights.Array, 
 }
 
 // usable is C' [K,d].
-func (s simvq) usable(ctx *Context) *Node {
+func (s simvq) Usable(ctx *Context) *Node {
 	mapped := DotGeneral(ctx.Vars.Get("codes"), []int{1}, nil, ctx.Vars.Get("feature/w"), []int{1}, nil)
 	return Add(mapped, ExpandAxes(ctx.Vars.Get("feature/bias"), 0))
 }
 
-// assign implements [level].
-func (s simvq) assign(ctx *Context, residual *Node) assigned {
-	codes := s.usable(ctx)
+// Assign implements [Level].
+func (s simvq) Assign(ctx *Context, residual *Node) Assigned {
+	codes := s.Usable(ctx)
 	index := Nearest(residual, codes)
 	hard := Take(codes, index)
 	book := codebook{config: s.config, dim: s.dim}
-	return assigned{index: index, hard: hard, loss: book.losses(ctx, residual, hard, index)}
+	return Assigned{Index: index, Hard: hard, Loss: book.losses(ctx, residual, hard, index)}
 }
 
 // codedDeviations is what a Gaussian code of the given bits should vary by along

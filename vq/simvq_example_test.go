@@ -5,7 +5,7 @@ import "github.com/gritvq/gritvq/vq"
 // SimVQ's codes are frozen random directions under a learned map, which starts
 // at the points' mean and shape: no code sits on a group yet.
 func ExampleSimVQ() {
-	config := vq.SimVQ()
+	config := vq.SimVQ.Config()
 	config.Codes, config.Levels = 16, 1
 	report(quantize(config))
 	// Output:

@@ -81,14 +81,14 @@ func TestSimVQCodesAreFrozenGaussians(t *testing.T) {
 	c := mustDefaults(t, "simvq")
 	c.Codes, c.Levels, c.Start.From = 2000, 1, "random"
 	q, sample, set := startFixture(t, c, 16, 100)
-	if !q.Frozen(weights.Codes) || q.Frozen(weights.Feature) {
+	if !Frozen(q, weights.Codes) || Frozen(q, weights.Feature) {
 		t.Error("the wrong parameters are frozen")
 	}
 	codes := widen(set["level0/codes"]).Data
 	gradtest.Close(t, "deviation", []float64{math.Sqrt(dot(codes, codes) / float64(len(codes)))}, []float64{0.25}, 0.02)
 	// The letter: W = I, b = 0.
 	gradtest.Close(t, "usable", simCodes(fixture{set: set}.inputs(), "level0").data, codes, 1e-6)
-	if !q.Searchable() || sample.N != 100 {
+	if !Searchable(q) || sample.N != 100 {
 		t.Error("nearest-code search finds SimVQ's codes")
 	}
 }
@@ -108,7 +108,7 @@ func TestSimVQStartsAsTheBestGaussianCodebook(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := q.Init(Sample{Rows: rows.Data, N: 4000, Dim: 4}, rng)
+	set, err := q.Init(Latents{Rows: rows.Data, N: 4000, Dim: 4}, rng)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,14 +12,14 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-func startFixture(t *testing.T, c Config, dim, n int) (Quantizer, Sample, weights.Set) {
+func startFixture(t *testing.T, c Config, dim, n int) (Quantizer, Latents, weights.Set) {
 	t.Helper()
 	q, err := New(c, dim)
 	if err != nil {
 		t.Fatal(err)
 	}
 	rng := newRand(2)
-	sample := Sample{Rows: weights.Normal(rng, 1, n, dim).Data, N: n, Dim: dim}
+	sample := Latents{Rows: weights.Normal(rng, 1, n, dim).Data, N: n, Dim: dim}
 	set, err := q.Init(sample, rng)
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +85,7 @@ func TestKMeansStartFindsClusters(t *testing.T) {
 	}
 	sizes := []int{10, 30, 60}
 	centres := [][2]float64{{0, 0}, {50, 0}, {0, 50}}
-	var sample Sample
+	var sample Latents
 	rng := newRand(4)
 	for i, size := range sizes {
 		for range size {
@@ -160,7 +160,7 @@ func TestLatentNormalisation(t *testing.T) {
 	}
 	f := fixture{q: q, set: set, z: gradtest.Value{Shape: []int{1, 3}, Data: []float64{3, 0, 4}}}
 	got := f.eval32(t, func(ctx *Context, z *graph.Node) []*graph.Node {
-		return []*graph.Node{q.Prepare(z), q.Build(ctx, z).Residuals[0]}
+		return []*graph.Node{Prepare(q, z), q.Build(ctx, z).Residuals[0]}
 	})
 	gradtest.Close(t, "prepared", got[0], []float64{0.6, 0, 0.8}, 1e-6)
 	bits(t, "what is quantized", got[1], got[0])
@@ -174,7 +174,7 @@ func TestInitRefusesAnotherDimension(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = q.Init(Sample{Rows: make([]float32, 8), N: 2, Dim: 4}, rand.New(rand.NewPCG(1, 1)))
+		_, err = q.Init(Latents{Rows: make([]float32, 8), N: 2, Dim: 4}, rand.New(rand.NewPCG(1, 1)))
 		mentions(t, err, "dimension 4", "3")
 	}
 }

@@ -38,7 +38,7 @@ func (c *Context) shareOfRows(rows *Node) *Node {
 // is used this step.
 func (b codebook) scored(ctx *Context) *Node {
 	if ctx.Training && b.accumulates() {
-		return ctx.Vars.Get("state/cache")
+		return ctx.Vars.Get(cachePath)
 	}
-	return b.usable(ctx)
+	return b.Usable(ctx)
 }

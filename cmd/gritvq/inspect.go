@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/report"
+	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -147,15 +149,7 @@ func usageOf(counts []int64) (utilization, perplexity float64) {
 
 // featureMap finds the W of a code position, if it has one.
 func featureMap(b *bundle.Bundle, position int) *weights.Array {
-	level := position % b.Manifest.Layout.Levels
-	if b.Tokenizer.Spec.Quantizer.Shared {
-		level = 0
-	}
-	path := fmt.Sprintf("level%d/feature/w", level)
-	if b.Manifest.Layout.Parts > 1 {
-		path = fmt.Sprintf("part%d/", position/b.Manifest.Layout.Levels) + path
-	}
-	return b.Weights["quantizer/"+path]
+	return b.Weights[path.Join(vq.Prefix, b.Tokenizer.Quantizer.Layout().Path(position), vq.FeatureMapPath)]
 }
 
 // item is what the tokenizer codes one of.

@@ -67,7 +67,7 @@ func startUntrained(ctx context.Context, engine compute.Backend, size int, width
 	if err != nil {
 		return nil, err
 	}
-	codes, err := t.Quantizer.Init(vq.Sample{Rows: z, N: n * t.Tokens(), Dim: t.Dim()}, weights.Rand(1, "codes"))
+	codes, err := t.Quantizer.Init(vq.Latents{Rows: z, N: n * t.Tokens(), Dim: t.Dim()}, weights.Rand(1, "codes"))
 	if err != nil {
 		return nil, err
 	}

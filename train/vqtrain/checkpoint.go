@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"path/filepath"
 
 	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/internal/checkpoint"
+	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -120,14 +120,9 @@ func (t *Trainer) export() (weights.Set, error) {
 func exportable(all weights.Set) weights.Set {
 	set := weights.Set{}
 	for p, a := range all {
-		if hasPrefix(p, "optimizer") || hasPrefix(p, averagePrefix) || hasPrefix(p, perceptualPrefix) {
-			continue
+		if !hasPrefix(p, "optimizer") && !hasPrefix(p, averagePrefix) && !hasPrefix(p, perceptualPrefix) && !vq.TrainingOnly(p) {
+			set[p] = a
 		}
-		switch filepath.Base(p) {
-		case "cache", "cache_gradient", "counts", "sums":
-			continue
-		}
-		set[p] = a
 	}
 	return set
 }

@@ -32,7 +32,7 @@ func (t *Trainer) fitClassical(ctx context.Context) (weights.Set, error) {
 	}
 	steps, last := t.config.Train.Steps, 0.0
 	var lost error // of the log
-	fitted, err := vq.Fit(ctx, q, vq.Sample{Rows: latents, N: n, Dim: t.model.Dim()}, vq.FitOptions{
+	fitted, err := vq.FitClassical(ctx, q, vq.Latents{Rows: latents, N: n, Dim: t.model.Dim()}, vq.FitOptions{
 		Seed: t.config.Seed, Iterations: steps,
 		Watch: func(done, total int, meanSquare float64) {
 			last = meanSquare

@@ -28,7 +28,7 @@ func (t *Trainer) pace(updates int, apply bool) *tensors.Tensor {
 		values[paceApply] = 1
 	}
 	for _, g := range weights.Groups {
-		values = append(values, float32(rate*t.config.Train.Rates.rate(g)))
+		values = append(values, float32(rate*t.config.Train.Rates.Of(g)))
 	}
 	return tensors.FromFlatDataAndDimensions(values, len(values))
 }

@@ -76,7 +76,7 @@ func TestMethodsReachTheKnownOptimum(t *testing.T) {
 		for i, x := range mixture.Centres {
 			targets[i] = x + float32(0.3*rng.NormFloat64())
 		}
-		if _, err := trainer.model.Quantizer.Place(set.Sub("quantizer"), 0, rows, targets, transform.Reset); err != nil {
+		if _, err := vq.Place(trainer.model.Quantizer, set.Sub("quantizer"), 0, rows, targets, transform.Reset); err != nil {
 			continue // its codes are computed; the conformance suite bounds what it learns
 		}
 		if err := trainer.bank.Install(set); err != nil {

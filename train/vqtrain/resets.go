@@ -2,7 +2,6 @@ package vqtrain
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -20,7 +19,7 @@ func (t *Trainer) maybeReset(x *tensors.Tensor, r *Record) error {
 		return nil
 	}
 	var books []deadBook
-	for _, positions := range t.codebookPositions() {
+	for _, positions := range t.model.Quantizer.Layout().Books() {
 		if codes := t.window.dead(c.Threshold, positions...); len(codes) > 0 {
 			books = append(books, deadBook{positions, codes})
 		}
@@ -47,7 +46,7 @@ func (t *Trainer) maybeReset(x *tensors.Tensor, r *Record) error {
 		if len(book.codes) > rows { // any of them, or high codes would wait for ever
 			rng.Shuffle(len(book.codes), func(i, j int) { book.codes[i], book.codes[j] = book.codes[j], book.codes[i] })
 		}
-		at, err := t.model.Quantizer.Place(set, book.positions[0], book.codes[:rows], targets, transform.Reset)
+		at, err := vq.Place(t.model.Quantizer, set, book.positions[0], book.codes[:rows], targets, transform.Reset)
 		if err != nil {
 			// A mixer may leave no way to a target; the codes keep their places
 			// and the next scan tries others.
@@ -76,21 +75,6 @@ func (t *Trainer) maybeReset(x *tensors.Tensor, r *Record) error {
 // codes.
 type deadBook struct {
 	positions, codes []int
-}
-
-// codebookPositions lists the code positions of every codebook: one each, or all
-// levels of a part when they share theirs.
-func (t *Trainer) codebookPositions() [][]int {
-	layout := t.model.Quantizer.Layout()
-	var books [][]int
-	for position := range layout.Positions() {
-		if t.config.Quantizer.Shared && position%layout.Levels > 0 {
-			books[len(books)-1] = append(books[len(books)-1], position)
-		} else {
-			books = append(books, []int{position})
-		}
-	}
-	return books
 }
 
 // currentResiduals returns what each code position sees of a batch [N,d'].
@@ -181,7 +165,7 @@ func (t *Trainer) overwriteRows(changed weights.Set, prefix string, touched []vq
 func (t *Trainer) solveAverages() error {
 	q := t.config.Quantizer
 	solve := q.SolvesAverages() && t.state.Step%q.Average.Every == 0
-	rewire := q.Transform.Kind == transform.KindAttentionTopK && t.state.Step%max(rewireEvery, q.Cache.Period) == 0
+	rewire := q.Transform.Refreshes() && t.state.Step%max(rewireEvery, q.Cache.Period) == 0
 	if !solve && !rewire {
 		return nil
 	}
@@ -196,14 +180,14 @@ func (t *Trainer) solveAverages() error {
 			for i := range rows {
 				rows[i] = i
 			}
-			targets := q.Averages(set.Sub(t.positionPath(layout, position)))
-			if _, err := t.model.Quantizer.Place(set, position, rows, targets, transform.Average); err != nil {
+			targets := q.Averages(set.Sub(layout.Path(position)))
+			if _, err := vq.Place(t.model.Quantizer, set, position, rows, targets, transform.Average); err != nil {
 				t.event("codes did not follow their averages this time: %v", err)
 			}
 		}
 	}
 	if rewire {
-		if err := t.model.Quantizer.Rewire(set); err != nil {
+		if err := vq.Rewire(t.model.Quantizer, set); err != nil {
 			return fmt.Errorf("finding neighbours of codes: %w", err)
 		}
 	}
@@ -213,11 +197,3 @@ func (t *Trainer) solveAverages() error {
 // rewireEvery is the least number of steps between neighbour searches: codes
 // move slowly compared with the distances between them.
 const rewireEvery = 100
-
-func (t *Trainer) positionPath(layout vq.Layout, position int) string {
-	level := fmt.Sprintf("level%d", position%layout.Levels)
-	if layout.Parts == 1 {
-		return level
-	}
-	return strings.Join([]string{fmt.Sprintf("part%d", position/layout.Levels), level}, "/")
-}

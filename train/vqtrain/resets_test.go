@@ -21,7 +21,7 @@ func resetConfig(t *testing.T, method string) Config {
 func banish(t *testing.T, trainer *Trainer, position int, codes ...int) {
 	t.Helper()
 	set := read(t, trainer)
-	path := "quantizer/" + trainer.positionPath(trainer.model.Quantizer.Layout(), position)
+	path := "quantizer/" + trainer.model.Quantizer.Layout().Path(position)
 	moved := weights.Set{}
 	variables := []string{"codes", "state/sums", "state/counts"}
 	if trainer.config.Quantizer.Learn == "frozen" {
@@ -102,7 +102,7 @@ func resetSticks(t *testing.T, c Config, position int) {
 			}
 		}
 	}
-	checkRows(t, c, "quantizer/"+trainer.positionPath(trainer.model.Quantizer.Layout(), position), code, before, after)
+	checkRows(t, c, "quantizer/"+trainer.model.Quantizer.Layout().Path(position), code, before, after)
 	chosen := false
 	for i := range 10 {
 		if err := step(t, trainer, 12+i); err != nil {

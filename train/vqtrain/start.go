@@ -28,7 +28,7 @@ func (t *Trainer) start(ctx context.Context) error {
 		return fmt.Errorf("placing the first codes: %w", err)
 	}
 	q := t.model.Quantizer
-	set, err := q.Init(vq.Sample{Rows: latents, N: n, Dim: t.model.Dim()}, weights.Rand(t.config.Seed, "codes"))
+	set, err := q.Init(vq.Latents{Rows: latents, N: n, Dim: t.model.Dim()}, weights.Rand(t.config.Seed, "codes"))
 	if err != nil {
 		return fmt.Errorf("placing the first codes: %w", err)
 	}

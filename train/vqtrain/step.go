@@ -171,7 +171,7 @@ func (t *Trainer) trainStep(v weights.Vars, build forward, parameters []string, 
 // keeps what they would change.
 func (t *Trainer) project(ctx *vq.Context, v weights.Vars, next map[string]*Node, finite *Node) {
 	before := maps.Clone(next)
-	t.model.Quantizer.Project(ctx, next)
+	vq.Project(t.model.Quantizer, ctx, next)
 	for path, value := range next {
 		if value != before[path] {
 			next[path] = Where(finite, value, v.Get(path))
@@ -212,7 +212,7 @@ func (t *Trainer) refreshStep(v weights.Vars, scalars *Node, advance bool) map[s
 	ctx := &vq.Context{Vars: v.In("quantizer"), Training: true, Progress: progress}
 	next := map[string]*Node{}
 	if advance {
-		books := t.model.Quantizer.Refresh(ctx) // before the step, with gradients
+		books := vq.Refresh(t.model.Quantizer, ctx) // before the step, with gradients
 		loss := ScalarZero(scalars.Graph(), scalars.DType())
 		for _, path := range t.accumulators {
 			collected := MulScalar(v.Get(path+"_gradient"), 1/float64(t.config.Quantizer.Cache.Period))
@@ -245,7 +245,7 @@ func (t *Trainer) refreshStep(v weights.Vars, scalars *Node, advance bool) map[s
 		})
 		ctx = &vq.Context{Vars: stepped.In("quantizer"), Training: true, Progress: progress}
 	}
-	for path, value := range t.model.Quantizer.Refresh(ctx) {
+	for path, value := range vq.Refresh(t.model.Quantizer, ctx) {
 		next[path] = StopGradient(value)
 	}
 	return next

@@ -96,7 +96,7 @@ func TestClippingBoundsTheGradient(t *testing.T) {
 		c.Quantizer.Cache = vq.Cache{Period: 5, Gradient: gradient}
 		c.Train.Optimizer = Optimizer{Optimizer: optim.Optimizer{Name: "sgd", Rate: 1}}
 		c.Train.Schedule, c.Train.ClipNorm = optim.Schedule{Kind: "constant"}, 1e-3
-		c.Train.Rates = Rates{Codes: 1, Mixer: 1, Feature: 1, Radius: 1}
+		c.Train.Rates = vq.Rates{Codes: 1, Mixer: 1, Feature: 1, Radius: 1}
 		trainer := start(t, c, open(t, tinySet), t.TempDir(), false, Observer{})
 		if err := trainer.start(t.Context()); err != nil {
 			t.Fatal(err)

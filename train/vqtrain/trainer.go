@@ -13,6 +13,7 @@ import (
 	"github.com/gritvq/gritvq/internal/heapguard"
 	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/train"
+	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -210,7 +211,7 @@ func (t *Trainer) pack(network weights.Set) {
 // trains says whether a variable is moved by the optimizer.
 func (t *Trainer) trains(p string) bool {
 	g := weights.GroupOf(p)
-	return g != weights.State && !t.model.Quantizer.Frozen(g)
+	return g != weights.State && !vq.Frozen(t.model.Quantizer, g)
 }
 
 // listParameters sorts the store's variables into what is trained when.

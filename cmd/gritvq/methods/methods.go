@@ -33,10 +33,10 @@ from k-means and revive dead codes unless a configuration says otherwise.`,
 
 func run(s *cli.Streams, o options) error {
 	if o.json {
-		return s.WriteJSON(vq.Methods)
+		return s.WriteJSON(vq.Summaries())
 	}
 	for _, name := range vq.MethodNames() {
-		fmt.Fprintf(s.Out, "%-10s %s\n", name, vq.Methods[name])
+		fmt.Fprintf(s.Out, "%-10s %s\n", name, vq.Summaries()[name])
 	}
 	return nil
 }

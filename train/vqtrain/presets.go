@@ -1,0 +1,92 @@
+package vqtrain
+
+import (
+	"fmt"
+
+	"github.com/gritvq/gritvq/optim"
+	"github.com/gritvq/gritvq/tokenizer"
+	"github.com/gritvq/gritvq/train"
+	"github.com/gritvq/gritvq/vq"
+)
+
+// Preset returns a named starting point for vectors: default or paper.
+func Preset(name, method string) (Config, error) {
+	switch name {
+	case "default", "":
+		return Default(method)
+	case "paper":
+		return Paper(method)
+	}
+	return Config{}, fmt.Errorf("unknown preset %q, use default or paper", name)
+}
+
+// Default returns the default preset of a method: the settings that were measured
+// to win on real data.
+func Default(method string) (Config, error) {
+	spec, err := tokenizer.DefaultSpec(method)
+	if err != nil {
+		return Config{}, err
+	}
+	m := registered(method)
+	_, rates := m.Settings()
+	steps := 3000
+	if m.Classical != nil {
+		steps = 25
+	}
+	return Config{
+		Seed: 1,
+		Spec: spec,
+		Train: Train{
+			Loop: train.Loop{
+				Steps: steps, Batch: 1024, ClipNorm: 1, Evaluate: 500, Log: 50, Checkpoint: 250, Keep: 1,
+				Schedule: optim.Schedule{Kind: "cosine", Warmup: 100},
+			},
+			Accumulate: 1, Split: 0.9, HeldRows: 10000, Rates: rates,
+			Optimizer: Optimizer{Optimizer: optim.Optimizer{
+				Name: "adamw", Rate: 1e-3, WeightDecay: 0.3, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Momentum: 0.9, Accumulator: 0.1,
+			}},
+		},
+	}, nil
+}
+
+// Paper returns a method as it was published, with the paper's optimizer and
+// learning rates.
+func Paper(method string) (Config, error) {
+	c, err := Default(method)
+	if err != nil {
+		return c, err
+	}
+	registered(method).Paper(&c.Quantizer, &c.Train.Rates)
+	t := &c.Train
+	t.Optimizer.Name, t.Optimizer.Rate, t.Optimizer.WeightDecay, t.Optimizer.MixerDecay = "adam", 3e-4, 1e-4, 1e-4
+	t.Average = 0
+	// The paper's absolute rates 1e-3 (M), 2e-3 (W) and 3e-4 (E).
+	t.Rates = vq.Rates{Codes: 1, Mixer: 1e-3 / 3e-4, Feature: 2e-3 / 3e-4, Radius: 0.1}
+	return c, nil
+}
+
+// Pictures returns a named starting point for pictures: the preset of a method
+// with the paper's network (256 px to a grid of 16 x 16 latents of 256
+// dimensions) and optimizer (Adam, 3e-4, cosine to zero, weight average).
+func Pictures(name, method string) (Config, error) {
+	c, err := Preset(name, method)
+	if err != nil {
+		return c, err
+	}
+	t := &c.Train
+	if name != "paper" {
+		registered(method).Pictures(&c.Quantizer, &t.Rates)
+	}
+	c.Model.Dim, c.Model.Hidden = 256, nil
+	c.Model.Image = tokenizer.Image{Size: 256, Widths: []int{64, 128, 128, 256, 256}, Blocks: 1, Up: "transposed", Precision: "f32"}
+	c.Quantizer.Codes, c.Quantizer.Levels = 16384, 1
+	t.Steps, t.Batch, t.Average, t.HeldRows, t.Checkpoint, t.Keep = 10000, 64, 0.999, 256, 500, 2
+	t.Optimizer.Name, t.Optimizer.Rate, t.Optimizer.WeightDecay = "adam", 3e-4, 1e-4
+	return c, nil
+}
+
+// registered returns a method that is known to exist.
+func registered(method string) vq.Method {
+	m, _ := vq.MethodNamed(method)
+	return m
+}

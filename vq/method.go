@@ -1,0 +1,160 @@
+package vq
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gritvq/gritvq/weights"
+)
+
+// Method is a family of quantizers: everything its name stands for. The zero value
+// of a field means "as most methods do". Every built-in method has a file of its
+// own.
+type Method struct {
+	Name    string // in configuration files and on the command line
+	Title   string // in tables
+	Summary string // one line
+	Meaning string // what one code says about a vector; empty for residual and product codes
+
+	// Defaults sets the best known practice, for vectors; nil keeps the common
+	// settings. Pictures adjusts it to pictures, and Paper to the published
+	// settings; for most methods that is a random start without resets.
+	Defaults, Pictures, Paper Preset
+	// Check reports settings the method cannot work with; may be nil.
+	Check func(c Config, dim int) error
+
+	// Level makes one code position for residuals of dimension dim; nil is a table
+	// of codes with nearest-code search.
+	Level func(c Config, dim int) Level
+	// Estimator carries gradients over the sum of a stack; nil is straight-through.
+	Estimator func(c Config) Estimator
+	// Classical fits the codes of a stack on the host, in place of training steps;
+	// nil for methods that are trained.
+	Classical ClassicalFitter
+	// New replaces the stack of levels by a quantizer of another construction.
+	New func(c Config, dim int) (Quantizer, error)
+
+	Transforms  bool // codes pass through [Config].Transform
+	Chooses     bool // codes are not the nearest ones in Euclidean distance: only the graph can assign them
+	Independent bool // every level codes the latents themselves, not the residuals of the levels before
+	Product     bool // codes lie side by side, not in levels
+	Implicit    bool // codes are a fixed grid, of which none is stored
+	Rotated     bool // codes are for latents in a learned rotation
+	Beam        int  // partial encodings kept by default; 0 is greedy
+}
+
+// Preset changes settings of a quantizer and its learning rates.
+type Preset func(c *Config, r *Rates)
+
+// Rates are learning rates of the parameter groups, as multiples of the
+// optimizer's rate.
+type Rates struct {
+	Codes   float64 `yaml:"codes" doc:"Raw codes E."`
+	Mixer   float64 `yaml:"mixer" doc:"Mixer M."`
+	Feature float64 `yaml:"feature" doc:"Feature map W and the gain."`
+	Radius  float64 `yaml:"radius" doc:"Learned radius scalars."`
+}
+
+// Of is the multiple of the base rate that a group trains with.
+func (r Rates) Of(g weights.Group) float64 {
+	switch g {
+	case weights.Codes:
+		return r.Codes
+	case weights.Mixer:
+		return r.Mixer
+	case weights.Feature:
+		return r.Feature
+	case weights.Radius:
+		return r.Radius
+	}
+	return 1
+}
+
+// methods holds every registered method by name, names their order.
+var (
+	methods = map[string]Method{}
+	names   []string
+)
+
+// Register makes a method available under its name, wherever methods are named:
+// configurations, commands, comparisons. Call it from an init function. It panics
+// when the name or the summary is missing or the name is taken.
+func Register(m Method) {
+	if m.Name == "" || m.Summary == "" {
+		panic(fmt.Errorf("a quantizer needs a name and a summary, got %q and %q", m.Name, m.Summary))
+	}
+	if _, taken := methods[m.Name]; taken {
+		panic(fmt.Errorf("two quantizers are named %q", m.Name))
+	}
+	if m.Title == "" {
+		m.Title = m.Name
+	}
+	none := func(*Config, *Rates) {}
+	if m.Defaults == nil {
+		m.Defaults = none
+	}
+	if m.Pictures == nil {
+		m.Pictures = none
+	}
+	if m.Paper == nil {
+		m.Paper = plain
+	}
+	methods[m.Name] = m
+	names = append(names, m.Name)
+}
+
+// plain is the published form of most methods: a random start and no resets.
+func plain(c *Config, _ *Rates) {
+	c.Start = Start{From: "random"}
+	c.Resets.Every = 0
+}
+
+// MethodNames lists the methods alphabetically.
+func MethodNames() []string {
+	return slices.Sorted(slices.Values(names))
+}
+
+// Summaries returns one line on every method, by name.
+func Summaries() map[string]string {
+	lines := map[string]string{}
+	for name, m := range methods {
+		lines[name] = m.Summary
+	}
+	return lines
+}
+
+// MethodNamed returns a registered method.
+func MethodNamed(name string) (Method, error) {
+	m, ok := methods[name]
+	if !ok {
+		return m, fmt.Errorf("unknown method %q, use one of %s", name, strings.Join(MethodNames(), ", "))
+	}
+	return m, nil
+}
+
+// Settings returns the method's defaults: the best known practice, with a k-means
+// start and resets for every method that has them, so that comparisons are fair.
+func (m Method) Settings() (Config, Rates) {
+	c, r := commonDefaults(), Rates{Codes: 1, Mixer: 1, Feature: 1, Radius: 0.1}
+	c.Method = m.Name
+	if m.Defaults != nil {
+		m.Defaults(&c, &r)
+	}
+	return c, r
+}
+
+// Config returns the method's default configuration.
+func (m Method) Config() Config {
+	c, _ := m.Settings()
+	return c
+}
+
+// Defaults returns the default configuration of the named method.
+func Defaults(name string) (Config, error) {
+	m, err := MethodNamed(name)
+	if err != nil {
+		return Config{}, err
+	}
+	return m.Config(), nil
+}

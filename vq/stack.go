@@ -1,0 +1,103 @@
+package vq
+
+import (
+	"fmt"
+
+	"github.com/gritvq/gritvq/transform"
+	"github.com/gritvq/gritvq/weights"
+
+	. "github.com/gomlx/gomlx/core/graph"
+)
+
+// stack is the common part of [Residual] and [Product]: a [Level] for every part,
+// used at each of its code positions with variables of their own.
+type stack struct {
+	config Config
+	layout Layout
+	levels []Level // by part
+}
+
+// at returns a code position's level and the path of its variables.
+func (s *stack) at(position int) (Level, string) {
+	return s.levels[position/s.layout.Levels], s.layout.Path(position)
+}
+
+// Layout implements [Quantizer].
+func (s *stack) Layout() Layout { return s.layout }
+
+// Codebooks implements [Quantizer].
+func (s *stack) Codebooks(ctx *Context) []*Node {
+	books := make([]*Node, s.layout.Positions())
+	for _, positions := range s.layout.Books() {
+		level, path := s.at(positions[0])
+		codes := level.Usable(ctx.in(path))
+		for _, position := range positions {
+			books[position] = codes
+		}
+	}
+	return books
+}
+
+// Searchable implements [NearestSearcher].
+func (s *stack) Searchable() bool { return !methods[s.config.Method].Chooses }
+
+// Frozen implements [Freezer].
+func (s *stack) Frozen(group weights.Group) bool {
+	return group == weights.Codes && s.config.Learn != "gradient"
+}
+
+// Refresh implements [Refresher].
+func (s *stack) Refresh(ctx *Context) map[string]*Node {
+	values := map[string]*Node{}
+	for _, positions := range s.layout.Books() {
+		level, path := s.at(positions[0])
+		if r, ok := level.(Refresher); ok {
+			mergeUpdates(values, r.Refresh(ctx.in(path)))
+		}
+	}
+	return values
+}
+
+// Project implements [Projector].
+func (s *stack) Project(ctx *Context, values map[string]*Node) {
+	for _, positions := range s.layout.Books() {
+		level, path := s.at(positions[0])
+		if p, ok := level.(Projector); ok {
+			p.Project(ctx.in(path), values)
+		}
+	}
+}
+
+// Rewire implements [Rewirer].
+func (s *stack) Rewire(set weights.Set) error {
+	for _, positions := range s.layout.Books() {
+		level, path := s.at(positions[0])
+		r, ok := level.(Rewirer)
+		if !ok {
+			continue
+		}
+		vars := set.Sub(path)
+		if err := r.Rewire(vars); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		set.Merge(path, vars)
+	}
+	return nil
+}
+
+// Place implements [Placer].
+func (s *stack) Place(set weights.Set, position int, rows []int, targets []float32, mode transform.PlaceMode) ([]Touched, error) {
+	level, path := s.at(position)
+	p, ok := level.(LevelPlacer)
+	if !ok {
+		return nil, errFixedCodes
+	}
+	touched, err := p.Place(set.Sub(path), rows, targets, mode)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	for i := range touched {
+		touched[i].Path = path + "/" + touched[i].Path
+	}
+	return touched, nil
+}

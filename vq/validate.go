@@ -1,0 +1,157 @@
+package vq
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gritvq/gritvq/transform"
+)
+
+// Validate reports the first setting that cannot work for latents of dimension
+// dim.
+func (c Config) Validate(dim int) error {
+	m, err := MethodNamed(c.Method)
+	if err != nil {
+		return fmt.Errorf("quantizer.method: %w", err)
+	}
+	for _, check := range []func() error{
+		func() error { return c.checkSize(dim) },
+		c.Start.Validate, c.Average.Validate, c.Loss.Validate, c.Cache.Validate, c.Resets.Validate, c.Radius.Validate,
+		func() error { return c.checkLearning(m) },
+		func() error { return c.checkDistance(m) },
+		func() error { return c.checkTransform(m, dim) },
+	} {
+		if err := check(); err != nil {
+			return fmt.Errorf("quantizer.%w", err)
+		}
+	}
+	if m.Check != nil {
+		return m.Check(c, dim)
+	}
+	return nil
+}
+
+func (c Config) checkSize(dim int) error {
+	switch {
+	case c.Codes < 2:
+		return fmt.Errorf("codes: %d is too few, use at least 2", c.Codes)
+	case c.Levels < 1:
+		return fmt.Errorf("levels: %d is too few, use at least 1", c.Levels)
+	case c.Parts < 1 || c.Parts > dim:
+		return fmt.Errorf("parts: %d must be between 1 and the latent dimension %d", c.Parts, dim)
+	case c.Dropout < 0 || c.Dropout > 1:
+		return fmt.Errorf("dropout: %g must be between 0 and 1", c.Dropout)
+	}
+	return nil
+}
+
+// oneOf reports a value that is not among the allowed ones.
+func oneOf(key, value string, allowed ...string) error {
+	if slices.Contains(allowed, value) {
+		return nil
+	}
+	return fmt.Errorf("%s: unknown value %q, use one of %s", key, value, strings.Join(allowed, ", "))
+}
+
+// Validate reports the first setting that cannot work.
+func (s Start) Validate() error {
+	switch {
+	case s.Warmup < 0 || s.Warmup >= 1:
+		return fmt.Errorf("start.warmup: %g must be at least 0 and below 1", s.Warmup)
+	case s.Sample < 0 || s.Noise < 0:
+		return fmt.Errorf("start: sample and noise must not be negative")
+	}
+	return oneOf("start.from", s.From, "kmeans", "data", "random")
+}
+
+// Validate reports the first setting that cannot work.
+func (a Average) Validate() error {
+	switch {
+	case a.Decay <= 0 || a.Decay >= 1 || a.Epsilon <= 0 || a.Every < 1:
+		return fmt.Errorf("average: need 0 < decay < 1, epsilon > 0 and every >= 1")
+	case a.Pull < 0 || a.Pull > 1:
+		return fmt.Errorf("average.pull: %g must be between 0 and 1", a.Pull)
+	}
+	return nil
+}
+
+// Validate reports the first setting that cannot work.
+func (w Loss) Validate() error {
+	switch {
+	case w.UsageSoftness <= 0:
+		return fmt.Errorf("loss.usage_softness: %g must be positive", w.UsageSoftness)
+	case min(w.Codebook, w.Commitment, w.Usage, w.UsageThreshold, w.AttentionEntropy) < 0:
+		return fmt.Errorf("loss: weights must not be negative")
+	}
+	return nil
+}
+
+// Validate reports the first setting that cannot work.
+func (c Cache) Validate() error {
+	if c.Period < 1 {
+		return fmt.Errorf("cache.period: %d must be at least 1", c.Period)
+	}
+	return oneOf("cache.gradient", c.Gradient, "live", "accumulate")
+}
+
+// Validate reports the first setting that cannot work.
+func (r Resets) Validate() error {
+	switch {
+	case r.Every < 0 || r.Threshold < 0 || r.Window < 0:
+		return fmt.Errorf("resets: every, threshold and window must not be negative")
+	case r.Until < 0 || r.Until > 1:
+		return fmt.Errorf("resets.until: %g must be between 0 and 1", r.Until)
+	}
+	return oneOf("resets.donor", cmp.Or(r.Donor, "latents"), "latents", "used")
+}
+
+// tabled says whether the method's codes are a table that nearest-code search
+// reads, and that running averages and cosine distances can therefore use.
+func (m Method) tabled() bool { return m.Level == nil && m.Classical == nil && m.New == nil }
+
+// checkLearning checks how codes learn against their codebook and transform.
+func (c Config) checkLearning(m Method) error {
+	switch pull := c.Average.Pull > 0; {
+	case pull && !m.tabled():
+		return fmt.Errorf("average.pull: %s has no codes that follow the latents assigned to them; set it to 0", c.Method)
+	case pull && c.Learn != "gradient":
+		return fmt.Errorf("average.pull: is for codes that learn by gradient; with learn: %s set it to 0", c.Learn)
+	case c.Learn == "frozen" && c.Transform.Attends() && c.Resets.Every > 0:
+		return fmt.Errorf("resets.every: frozen codes under attention cannot be moved; set it to 0")
+	case c.Cache.Period > 1 && c.Cache.Gradient == "accumulate" && c.Loss.AttentionEntropy > 0:
+		return fmt.Errorf("loss.attention_entropy: its gradient would be lost between refreshes; use cache.gradient: live")
+	case c.Shared && c.Levels > 1 && (c.Learn == "ema" || pull):
+		return fmt.Errorf("shared: running averages need a codebook a level; use learn: gradient and no average.pull")
+	}
+	return oneOf("learn", c.Learn, "gradient", "ema", "frozen")
+}
+
+func (c Config) checkDistance(m Method) error {
+	switch cosine := c.Distance == Cosine; {
+	case cosine && !m.tabled():
+		return fmt.Errorf("distance: %s stores no codes that could be compared by cosine; use euclidean", c.Method)
+	case cosine && c.Levels > 1:
+		return fmt.Errorf("distance: residuals of the first level of %s are not on the sphere; use cosine with one level", c.Method)
+	case cosine && c.Transform.RowNorm == transform.RowNormGain:
+		return fmt.Errorf("transform.row_norm: cosine has unit codes without a gain; use none or latent with %s", c.Method)
+	}
+	return oneOf("distance", cmp.Or(c.Distance, Euclidean), Euclidean, Cosine)
+}
+
+func (c Config) checkTransform(m Method, dim int) error {
+	if c.Transform.RowNorm == transform.RowNormLatent && c.Levels > 1 {
+		return fmt.Errorf("transform.row_norm: residual levels need a gain each; use row_norm: gain")
+	}
+	if !m.Transforms && !c.Transform.IsNone() {
+		return fmt.Errorf("transform.kind: %s has no transform; use method grit", c.Method)
+	}
+	for part := range c.Parts {
+		start, end := Layout{Dim: dim, Parts: c.Parts}.Bounds(part)
+		if err := c.Transform.Validate(c.Codes, end-start); err != nil {
+			return fmt.Errorf("transform.%w", err)
+		}
+	}
+	return nil
+}

@@ -111,7 +111,7 @@ func TestFrechetDistanceInOneDimension(t *testing.T) {
 	near(t, "one dimension", got, 81+math.Pow(2-math.Sqrt(2.0/3), 2), 1e-9)
 }
 
-// Batches and merges give the covariance of all rows at once, also where the
+// Batches give the covariance of all rows at once, also where the
 // mean is a million times the spread.
 func TestFeaturesStream(t *testing.T) {
 	const n, d = 60, 5
@@ -120,21 +120,15 @@ func TestFeaturesStream(t *testing.T) {
 	for i := range rows {
 		rows[i] = 4096 + float32(random.IntN(64))/64
 	}
-	var parts [2]Features
+	var f Features
 	for start, k := 0, 0; start < n; k++ {
 		count := min(1+k*3, n-start)
-		if err := parts[k%2].Add(rows[start*d:(start+count)*d], d); err != nil {
+		if err := f.Add(rows[start*d:(start+count)*d], d); err != nil {
 			t.Fatal(err)
 		}
 		start += count
 	}
-	if err := parts[0].Merge(&parts[1]); err != nil {
-		t.Fatal(err)
-	}
-	if err := parts[0].Merge(&Features{}); err != nil || parts[0].Count() != n {
-		t.Fatalf("%d rows, %v", parts[0].Count(), err)
-	}
-	got, err := parts[0].Gaussian()
+	got, err := f.Gaussian()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,10 +157,9 @@ func TestFeaturesRefuse(t *testing.T) {
 	fails(t, f.Add(make([]float32, 3), 3), "dimension 3 follow")
 	_, err := f.Gaussian()
 	fails(t, err, "at least 2")
-	fails(t, f.Merge(&Features{count: 1, mean: make([]float64, 3)}), "cannot be merged")
 	_, err = FrechetDistance(gaussianOf(t, []float32{1, 2}, 1), gaussianOf(t, []float32{1, 2, 3, 4}, 2))
 	fails(t, err, "dimension 1 and 2")
-	if f.Count() != 1 {
-		t.Errorf("failed batches were counted: %d", f.Count())
+	if f.count != 1 {
+		t.Errorf("failed batches were counted: %d", f.count)
 	}
 }

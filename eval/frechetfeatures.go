@@ -65,26 +65,6 @@ func (f *Features) mergeMean(other *Features) {
 	f.count += other.count
 }
 
-// Merge adds what other has counted, as if its batches had been added here. It
-// fails when both hold features and their dimensions differ.
-func (f *Features) Merge(other *Features) error {
-	if other.count == 0 {
-		return nil
-	}
-	if f.mean == nil {
-		f.mean, f.scatter = make([]float64, len(other.mean)), mat.NewSymDense(len(other.mean), nil)
-	}
-	if len(f.mean) != len(other.mean) {
-		return fmt.Errorf("features of dimension %d cannot be merged with others of dimension %d", len(other.mean), len(f.mean))
-	}
-	f.mergeMean(other)
-	f.scatter.AddSym(f.scatter, other.scatter)
-	return nil
-}
-
-// Count returns the number of feature vectors counted.
-func (f *Features) Count() int { return f.count }
-
 // Gaussian returns the normal distribution with the features' mean and sample
 // covariance (divided by n - 1, as the published scores do). It fails with
 // fewer than two vectors.

@@ -97,17 +97,6 @@ func (s *ImageScores[T]) Add(x, xhat []T, shape ImageShape) error {
 	return nil
 }
 
-// Merge adds what other has counted.
-func (s *ImageScores[T]) Merge(other ImageScores[T]) {
-	s.images += other.images
-	s.identical += other.identical
-	s.decibels += other.decibels
-	s.ssim += other.ssim
-}
-
-// Count returns the number of pictures counted.
-func (s *ImageScores[T]) Count() int { return s.images }
-
 // Identical returns how many pictures were reconstructed without any error.
 func (s *ImageScores[T]) Identical() int { return s.identical }
 

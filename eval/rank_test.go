@@ -222,15 +222,14 @@ func TestRankOfMatchesRanksOf(t *testing.T) {
 	}
 }
 
-func TestSubsetOfColdItems(t *testing.T) {
+func TestSubset(t *testing.T) {
 	r := NewRanking()
-	targets := []int32{0, 1, 2, 1}
 	for i, rank := range []int{1, 0, 2, 3} {
 		if err := r.Add(fmt.Sprint("u", i), rank); err != nil {
 			t.Fatal(err)
 		}
 	}
-	cold, err := r.Subset(ColdTargets(targets, []int{50, 0, 5}, 5))
+	cold, err := r.Subset([]bool{false, true, true, true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,24 +245,6 @@ func TestSubsetOfColdItems(t *testing.T) {
 	}
 	_, err = r.Subset([]bool{true})
 	fails(t, err, "4 users has 1")
-}
-
-func TestIntervalHoldsTheMean(t *testing.T) {
-	r := NewRanking()
-	for u := range 300 {
-		if err := r.Add(fmt.Sprint(u), 1+u%10); err != nil { // 5 of 10 ranks are at most 5
-			t.Fatal(err)
-		}
-	}
-	low, high, err := r.Interval(HitRate, 5, 2000, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	half := 1.96 * math.Sqrt(0.25/300) // of a binomial proportion
-	near(t, "low", low, 0.5-half, 0.01)
-	near(t, "high", high, 0.5+half, 0.01)
-	_, _, err = r.Interval("ndgc", 5, 10, 1)
-	fails(t, err, `no ranking metric "ndgc"`)
 }
 
 // Nothing is said of lists beyond their length, in memory or in files.

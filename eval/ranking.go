@@ -128,15 +128,6 @@ func (r *Ranking) Means(cutoffs ...int) []RankingScores {
 	return list
 }
 
-// Interval returns the 95 % bootstrap interval of a metric's mean over users,
-// as Bootstrap does for differences.
-func (r *Ranking) Interval(metric RankMetric, k, resamples int, seed uint64) (low, high float64, err error) {
-	if err := metric.check(); err != nil {
-		return 0, 0, err
-	}
-	return Bootstrap(r.Values(metric, k), make([]float64, r.Len()), resamples, seed)
-}
-
 // Subset returns the users for which keep [Len] is true, such as those whose
 // target is a cold item. It fails when keep has another length.
 func (r *Ranking) Subset(keep []bool) (*Ranking, error) {
@@ -154,16 +145,4 @@ func (r *Ranking) Subset(keep []bool) (*Ranking, error) {
 		}
 	}
 	return part, nil
-}
-
-// ColdTargets tells for which users the target was seen at most this often in
-// training: targets [users] are items, counts [items] their numbers of training
-// interactions. With atMost 0 it is the items that training never saw. It
-// panics on a target outside counts.
-func ColdTargets(targets []int32, counts []int, atMost int) []bool {
-	cold := make([]bool, len(targets))
-	for i, target := range targets {
-		cold[i] = counts[target] <= atMost
-	}
-	return cold
 }

@@ -75,18 +75,6 @@ func cosine(dot, xx, yy float64) float64 {
 	return dot / (math.Sqrt(xx) * math.Sqrt(yy))
 }
 
-// Merge adds what other has counted, as if its batches had been added here.
-// It fails when both hold vectors and their dimensions differ.
-func (r *Reconstruction) Merge(other *Reconstruction) error {
-	if r.mean != nil && other.mean != nil && len(r.mean) != len(other.mean) {
-		return fmt.Errorf("vectors of dimension %d cannot be merged with others of dimension %d", len(other.mean), len(r.mean))
-	}
-	if other.rows > 0 {
-		r.merge(other)
-	}
-	return nil
-}
-
 func (r *Reconstruction) merge(other *Reconstruction) {
 	if r.mean == nil {
 		r.mean = make([]float64, len(other.mean))
@@ -103,9 +91,6 @@ func (r *Reconstruction) merge(other *Reconstruction) {
 	r.cosines += other.cosines
 	r.rows += other.rows
 }
-
-// Count returns the number of vectors counted.
-func (r *Reconstruction) Count() int { return r.rows }
 
 // MSE returns the squared error averaged over all elements; NaN without
 // vectors.

@@ -2,19 +2,10 @@ package feature
 
 import "math"
 
-// Resize returns a picture [size, size, 3] as values in [0, 1] of [to, to, 3].
-//
-// It is bilinear between pixel centres, edges repeated; a picture that shrinks
-// is averaged under a triangle as wide as two of the new pixels, so that nothing
-// aliases. This is what Pillow's and clean-fid's bilinear resizing do, but
-// without rounding the result to 8 bits.
-func Resize(pixels []uint8, size, to int) []float32 {
-	out := make([]float32, to*to*3)
-	newResizer(size, to).apply(out, pixels)
-	return out
-}
-
-// resizer holds the weights of one change of size.
+// resizer resizes pictures, bilinear between pixel centres, edges repeated. A
+// picture that shrinks is averaged under a triangle as wide as two of the new
+// pixels, so that nothing aliases. This is what Pillow's and clean-fid's bilinear
+// resizing do, but without rounding the result to 8 bits.
 type resizer struct {
 	from, to int
 	starts   []int       // first pixel that each new one reads

@@ -103,21 +103,12 @@ func emptyHNSW(kern rowKernel, metric Metric, d int, opt HNSWOptions) (*HNSW, er
 // Len is the number of rows.
 func (h *HNSW) Len() int { return len(h.twins.node) }
 
-// Nodes is the number of distinct rows.
-func (h *HNSW) Nodes() int { return h.nodes.n }
-
 // Dim is the length of a row.
 func (h *HNSW) Dim() int { return h.nodes.d }
-
-// Metric is what the search goes by.
-func (h *HNSW) Metric() Metric { return h.nodes.metric }
 
 // Row returns row i, [d]. The caller must not modify it. It panics if i is not
 // in [0, Len).
 func (h *HNSW) Row(i int) []float32 { return h.nodes.Row(int(h.twins.node[i])) }
-
-// Options are the options the graph was made with, defaults filled in.
-func (h *HNSW) Options() HNSWOptions { return h.opt }
 
 // Add appends rows [n,d] to the graph. It fails, leaving the graph as it was,
 // if a size is not positive, rows does not hold n*d finite numbers, or a row is

@@ -95,7 +95,7 @@ func (h *HNSW) explore(w *walk, query []float32, layer, ef int) {
 	w.list = list
 }
 
-// Search walks the graph for the k best rows for each query: see Searcher.
+// Search walks the graph for the k best rows for each query: see RowIndex.
 // SearchOptions.Effort is the length of the list it keeps, at least k. A query
 // not shorter than 1e18 finds nothing.
 func (h *HNSW) Search(x []float32, n, k int, items []uint32, scores []float32, opt SearchOptions) {

@@ -88,16 +88,14 @@ type SearchOptions struct {
 	Workers int
 }
 
-// Searcher finds the best rows of a collection for queries. Exact, IVF and HNSW
-// are Searchers. Any number of goroutines may search at once, but not while
-// rows are added.
-type Searcher interface {
+// RowIndex finds the best rows of a collection for queries: an Exact, an IVF or
+// an HNSW. Any number of goroutines may search at once, but not while rows are
+// added.
+type RowIndex interface {
 	// Len is the number of rows; they are numbered from 0 in order of arrival.
 	Len() int
 	// Dim is the length of a row.
 	Dim() int
-	// Metric is what the search goes by.
-	Metric() Metric
 	// Row returns row i, [d], which the caller must not modify.
 	Row(i int) []float32
 	// Add appends rows [n,d], which are copied.
@@ -113,9 +111,9 @@ type Searcher interface {
 }
 
 var (
-	_ Searcher = (*Exact)(nil)
-	_ Searcher = (*IVF)(nil)
-	_ Searcher = (*HNSW)(nil)
+	_ RowIndex = (*Exact)(nil)
+	_ RowIndex = (*IVF)(nil)
+	_ RowIndex = (*HNSW)(nil)
 )
 
 // checkSearch panics unless the slices of a search fit.

@@ -49,7 +49,7 @@ func (e *Exact) Add(rows []float32, n int) error {
 	return nil
 }
 
-// Search finds the k best rows for each query: see Searcher.
+// Search finds the k best rows for each query: see RowIndex.
 func (e *Exact) Search(x []float32, n, k int, items []uint32, scores []float32, opt SearchOptions) {
 	checkSearch("Exact.Search", x, n, e.d, k, items, scores)
 	forBlocks(n, blockRows, opt.Workers, func(from, to int) {

@@ -3,8 +3,6 @@ package index_test
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/gritvq/gritvq/index"
 )
@@ -56,21 +54,6 @@ func ExampleIVF() {
 func ExampleHNSW() {
 	graph, err := index.NewHNSW(context.Background(), index.InnerProduct, itemRows, 5, 2, index.HNSWOptions{Seed: 1})
 	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	dir, err := os.MkdirTemp("", "hnsw")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "items.hnsw")
-	if err := graph.Save(path); err != nil {
-		fmt.Println(err)
-		return
-	}
-	if graph, err = index.LoadHNSW(path); err != nil {
 		fmt.Println(err)
 		return
 	}

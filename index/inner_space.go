@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// collection is the rows of a Searcher.
+// collection holds the rows of a RowIndex.
 type collection struct {
 	metric Metric
 	n, d   int
@@ -20,9 +20,6 @@ func (c *collection) Len() int { return c.n }
 
 // Dim is the length of a row.
 func (c *collection) Dim() int { return c.d }
-
-// Metric is what the search goes by.
-func (c *collection) Metric() Metric { return c.metric }
 
 // Row returns row i, [d]. The caller must not modify it. It panics if i is not
 // in [0, Len).

@@ -95,8 +95,8 @@ func TestExactAddedInPieces(t *testing.T) {
 		items, scores := make([]uint32, 40*k), make([]float32, 40*k)
 		exact.Search(x, 40, k, items, scores, SearchOptions{})
 		sameAnswer(t, items, want, scores, wantScores)
-		if exact.Len() != n || exact.Dim() != d || exact.Metric() != metric || !slices.Equal(exact.Row(n-1), rows[(n-1)*d:]) {
-			t.Errorf("%d rows of %d by %v", exact.Len(), exact.Dim(), exact.Metric())
+		if exact.Len() != n || exact.Dim() != d || exact.metric != metric || !slices.Equal(exact.Row(n-1), rows[(n-1)*d:]) {
+			t.Errorf("%d rows of %d by %v", exact.Len(), exact.Dim(), exact.metric)
 		}
 		if err := exact.Add([]float32{1}, 1); err == nil || exact.Len() != n {
 			t.Errorf("a short row was accepted: %v, %d rows", err, exact.Len())
@@ -119,7 +119,7 @@ func TestSearchOfNonFiniteQueries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range []Searcher{exact, ivf, hnsw} {
+	for _, s := range []RowIndex{exact, ivf, hnsw} {
 		items, scores := make([]uint32, 6), make([]float32, 6)
 		s.Search([]float32{nan, 0, 1, 1, 0, -inf}, 3, 2, items, scores, SearchOptions{Workers: 1})
 		if got := fmt.Sprint(items, scores); got != "[4294967295 4294967295 2 1 4294967295 4294967295] [+Inf +Inf 0 2 +Inf +Inf]" {

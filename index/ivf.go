@@ -124,12 +124,6 @@ func sampleOf(rows []float32, n, d, limit int, seed uint64) ([]float32, int) {
 	return sample, limit
 }
 
-// Lists is the number of lists.
-func (f *IVF) Lists() int { return len(f.lists) }
-
-// Probe is the number of lists that a search looks into by default.
-func (f *IVF) Probe() int { return f.probe }
-
 // Add appends rows [n,d] to the lists whose centres are best for them. The
 // centres stay: rows unlike those the index was made from call for a new one. It
 // fails, leaving the index as it was, if a size is not positive or rows does

@@ -13,7 +13,7 @@ type probeMemory struct {
 }
 
 // Search finds the k best rows among the lists that are best for each query:
-// see Searcher. SearchOptions.Effort is the number of those lists.
+// see RowIndex. SearchOptions.Effort is the number of those lists.
 func (f *IVF) Search(x []float32, n, k int, items []uint32, scores []float32, opt SearchOptions) {
 	checkSearch("IVF.Search", x, n, f.d, k, items, scores)
 	probe := f.probe

@@ -2,7 +2,6 @@ package nn
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/gomlx/gomlx/core/graph"
 )
@@ -82,22 +81,4 @@ func strided(x *graph.Node, start, stride, count int) *graph.Node {
 		}
 	}
 	return graph.Reshape(gatherRows(graph.Reshape(x, -1, d[2]), at), d[0], count, d[2])
-}
-
-// MeanPool averages x [B, H, W, C] over its pixels: [B, C].
-func MeanPool(x *graph.Node) *graph.Node {
-	d := x.Shape().Dimensions
-	mean := graph.ReduceMean(x, 1, 2)
-	if !onEmbeddedEngine(x) {
-		return mean
-	}
-	// The derived gradient broadcasts a middle axis, element by element there.
-	return withGradients(mean, []*graph.Node{x}, func(adjoint *graph.Node) []*graph.Node {
-		pixels := d[1] * d[2]
-		image := make([]int32, 0, d[0]*pixels)
-		for b := range d[0] {
-			image = append(image, slices.Repeat([]int32{int32(b)}, pixels)...)
-		}
-		return []*graph.Node{graph.Reshape(gatherRows(graph.DivScalar(adjoint, float64(pixels)), image), d...)}
-	})
 }

@@ -78,21 +78,3 @@ func TestMaxPoolEqualsLoops(t *testing.T) {
 		}
 	}
 }
-
-func TestMeanPool(t *testing.T) {
-	rng := weights.Rand(4, "mean")
-	in := gradtest.Inputs{"x": gaussian(rng, 2, 3, 5, 4), "g": gaussian(rng, 2, 4)}
-	x, g := in["x"].Data, in["g"].Data
-	want, wantGradient := make([]float64, 8), make([]float64, len(x))
-	for i := range x {
-		o := i/(3*5*4)*4 + i%4
-		want[o] += x[i] / 15
-		wantGradient[i] = g[o] / 15
-	}
-	got := gradtest.Eval[float64](t, in, func(nodes map[string]*graph.Node) []*graph.Node {
-		y := MeanPool(nodes["x"])
-		return []*graph.Node{y, graph.Gradient(graph.ReduceAllSum(graph.Mul(y, nodes["g"])), nodes["x"])[0]}
-	})
-	gradtest.Close(t, "mean", got[0], want, 1e-14)
-	gradtest.Close(t, "gradient", got[1], wantGradient, 1e-14)
-}

@@ -160,23 +160,6 @@ func TestRankSeries(t *testing.T) {
 	}
 }
 
-func TestSmooth(t *testing.T) {
-	constant := Series{Y: []float64{3, 3, math.NaN(), 3}}.Smooth("s", 10)
-	for i, v := range constant.Y {
-		if i == 2 != math.IsNaN(v) || i != 2 && math.Abs(v-3) > 1e-12 {
-			t.Errorf("value %d is %v", i, v)
-		}
-	}
-	step := Series{Y: make([]float64, 1000)}
-	for i := 500; i < 1000; i++ {
-		step.Y[i] = 1
-	}
-	// Ten points after a step, 1/e of it is still to come.
-	if got := step.Smooth("s", 10).Y[509]; math.Abs(got-(1-1/math.E)) > 1e-9 {
-		t.Errorf("%.6f a span after a step, want %.6f", got, 1-1/math.E)
-	}
-}
-
 func TestLongGroupNamesStayInsideTheDrawing(t *testing.T) {
 	chart := GroupedBars{Series: []BarSeries{{Values: make([]float64, 12)}}}
 	for range 12 {

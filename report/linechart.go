@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 )
@@ -35,27 +34,6 @@ type Series struct {
 	// Faint draws the line thin and pale, for raw values behind their
 	// smoothed course.
 	Faint bool
-
-	smoothed bool // follows another series, whose missing values are not counted twice
-}
-
-// Smooth returns the exponentially weighted mean of s under another name: a
-// value span points back counts 1/e of the latest. It starts without bias at
-// the first value and keeps the gaps of s; a band is dropped.
-func (s Series) Smooth(name string, span float64) Series {
-	keep := math.Exp(-1 / math.Max(span, 1e-9))
-	smooth := Series{Name: name, X: s.X, Y: make([]float64, len(s.Y)), smoothed: true}
-	sum, weight := 0.0, 0.0
-	for i, v := range s.Y {
-		if !drawable(v, false) {
-			smooth.Y[i] = math.NaN()
-			continue
-		}
-		sum = keep*sum + (1-keep)*v
-		weight = keep*weight + (1 - keep)
-		smooth.Y[i] = sum / weight
-	}
-	return smooth
 }
 
 // Mark is a vertical line with a label, such as the start of a phase.
@@ -130,7 +108,6 @@ func (c LineChart) draw(size chartSize) (*drawing, error) {
 	for _, s := range c.Series {
 		for i, v := range s.Y {
 			switch at := s.x(i); {
-			case s.smoothed && math.IsNaN(v):
 			case c.LogX && at <= 0 || c.LogY && v <= 0:
 				notPositive++
 			case !drawable(at, c.LogX) || !drawable(v, c.LogY):

@@ -79,7 +79,7 @@ func sampleLoss(random *rand.Rand) LineChart {
 	}
 	raw := Series{Name: "training", X: x, Y: train, Faint: true}
 	return LineChart{Title: "Loss", Caption: "Validation should follow training; the band is one standard deviation over 3 seeds.", XLabel: "step", YLabel: "mean squared error", LogY: true,
-		Series: []Series{raw, raw.Smooth("training, smoothed", 100), held}, Marks: []Mark{{1000, "warm-up ends"}, {12000, "learning rate / 10"}}}
+		Series: []Series{raw, held}, Marks: []Mark{{1000, "warm-up ends"}, {12000, "learning rate / 10"}}}
 }
 
 func sampleUse(random *rand.Rand) LineChart {

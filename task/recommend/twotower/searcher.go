@@ -49,7 +49,7 @@ type Searcher struct {
 	store   *model.Store
 	encode  *model.Exec // queries
 	embed   *model.Exec // items
-	index   index.Searcher
+	index   index.RowIndex
 	lookups atomic.Int64 // nanoseconds, see LookupTime
 }
 
@@ -106,7 +106,7 @@ func (s *Searcher) Update(ctx context.Context, set weights.Set) error {
 }
 
 // newIndex puts rows [n, d] into an index of a kind.
-func newIndex(ctx context.Context, kind string, rows []float32, n, d int) (index.Searcher, error) {
+func newIndex(ctx context.Context, kind string, rows []float32, n, d int) (index.RowIndex, error) {
 	switch kind {
 	case "", "exact":
 		return index.NewExact(index.InnerProduct, rows, n, d)
@@ -154,7 +154,7 @@ func (s *Searcher) Close() {
 }
 
 // Index holds the vectors of the items, by number.
-func (s *Searcher) Index() index.Searcher { return s.index }
+func (s *Searcher) Index() index.RowIndex { return s.index }
 
 // Vectors returns the vectors [n, Width] of queries.
 func (s *Searcher) Vectors(ctx context.Context, queries []Query) ([]float32, error) {

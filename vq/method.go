@@ -124,6 +124,14 @@ func Summaries() map[string]string {
 	return lines
 }
 
+// Title is a method's name in tables; of a name that is not registered, itself.
+func Title(name string) string {
+	if m, ok := methods[name]; ok {
+		return m.Title
+	}
+	return name
+}
+
 // MethodNamed returns a registered method.
 func MethodNamed(name string) (Method, error) {
 	m, ok := methods[name]

@@ -82,9 +82,9 @@ var Describe func(tokenizer.Spec, int) string
 // meaning explains the codes of a quantizer.
 func meaning(q vq.Config) string {
 	const alike = "Items that share codes should be alike. "
-	switch {
-	case q.Method == "lsh":
-		return alike + "Each code tells on which sides of random planes an item lies; none is coarser than another."
+	switch m, _ := vq.MethodNamed(q.Method); {
+	case m.Meaning != "":
+		return alike + m.Meaning
 	case q.Parts > 1:
 		return alike + "Each code describes a slice of an item's latent; none is coarser than another."
 	}

@@ -3,7 +3,6 @@
 package pictures
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/report"
+	"github.com/gritvq/gritvq/vq"
 )
 
 // Name is that of the page and its files.
@@ -18,12 +18,6 @@ const Name = "pictures"
 
 // Document writes the page.
 var Document = table.Document[Run]{Name: Name, Command: "bench pictures", Title: "Tokenizers of pictures", Letters: "abcd", Fill: fill}
-
-// titles are the names of methods in the literature.
-var titles = map[string]string{"ste": "STE", "ema": "EMA-VQ", "nsvq": "NSVQ", "simvq": "SimVQ", "diveq": "DiVeQ", "fsq": "FSQ", "lfq": "LFQ",
-	"rotation": "rotation trick", "grit": "GRIT-VQ"}
-
-func title(method string) string { return cmp.Or(titles[method], method) }
 
 // The methods and sizes of the tables.
 var (
@@ -41,7 +35,7 @@ const (
 	levelCodes = 1024         // of a residual level
 )
 
-func layout(rows []table.Row) table.Layout { return table.Layout{Rows: rows, Name: title} }
+func layout(rows []table.Row) table.Layout { return table.Layout{Rows: rows, Name: vq.Title} }
 
 // The runs of each table. Where sizes are compared, runs of other tables with the
 // same network and data fill the size they have.
@@ -72,7 +66,7 @@ func fill(page *table.Page, runs *table.Runs[Run]) error {
 		groups := table.Groups(chosen, nil)
 		page.Text("## %s\n", heading)
 		page.Table(layout(rows).With(groups).Scores(groups, measures))
-		page.Commands(table.Abouts(chosen), title)
+		page.Commands(table.Abouts(chosen), vq.Title)
 	}
 	scores("(a) Faces at 128 px, 4,096 codes", faceRuns(runs), faceRows)
 	for _, set := range largeSets {
@@ -83,12 +77,12 @@ func fill(page *table.Page, runs *table.Runs[Run]) error {
 	for _, m := range []table.Measure{psnr, lpips, used} {
 		addScaling(page, scaling, m)
 	}
-	page.Commands(table.Abouts(scaling), title)
+	page.Commands(table.Abouts(scaling), vq.Title)
 	levels := levelRuns(runs)
 	page.Text("## (d) Residual levels of %s codes, faces at 128 px\n", report.Count(levelCodes))
 	groups := table.Groups(levels, func(r Run) string { return strconv.Itoa(r.levels()) })
 	page.Table(layout(levelRows).BySetting(groups, levelMeasures, "levels", levelCounts))
-	page.Commands(table.Abouts(levels), title)
+	page.Commands(table.Abouts(levels), vq.Title)
 	page.Text("## (e) Codes in use over training, faces at 128 px\n\nSeed 1; of recent batches, as training counts them.\n")
 	for _, f := range courses {
 		page.Figure(f.file, f.title, f.chart(runs))
@@ -138,7 +132,7 @@ func (c course) chart(runs *table.Runs[Run]) report.LineChart {
 	chosen := c.runs(runs)
 	for _, row := range layout(faceRows).With(table.Groups(chosen, nil)).Rows {
 		for _, r := range chosen {
-			if line := table.CourseLine(title(r.Method), r.Course, c.column, c.scale); r.Method == row.Method && r.Seed == 1 && len(line.X) > 0 {
+			if line := table.CourseLine(vq.Title(r.Method), r.Course, c.column, c.scale); r.Method == row.Method && r.Seed == 1 && len(line.X) > 0 {
 				chart.Series = append(chart.Series, line)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gritvq/gritvq/lab/table"
+	"github.com/gritvq/gritvq/vq"
 )
 
 // Methods of IDs that the tables treat apart.
@@ -16,11 +17,15 @@ const (
 
 // titles are the names of the rows, in their order. RQ-VAE has a warm-up and resets
 // dead codes as the others do.
-var titles = []struct{ method, title string }{
-	{denseMethod, "Dense IDs"}, {"lsh", "LSH"}, {"kmeans-ste", "k-means + STE"}, {"vqvae", "VQ-VAE"}, {"ste", "RQ-VAE"},
-	{"rqvae", "RQ-VAE, as published"}, {"simvq", "SimVQ"}, {"nsvq", "NSVQ"}, {"diveq", "DiVeQ"}, {"no-radius", "without radius"},
-	{"no-transform", "without transform"}, {ourMethod, "GRIT-VQ"},
+var titles = []named{
+	{denseMethod, "Dense IDs"}, registered(vq.LSH), registered(vq.KMeansSTE), {"vqvae", "VQ-VAE"}, {vq.STE.Name, "RQ-VAE"},
+	registered(vq.RQVAE), registered(vq.SimVQ), registered(vq.NSVQ), registered(vq.DiVeQ), {"no-radius", "without radius"},
+	{"no-transform", "without transform"}, registered(vq.GRIT),
 }
+
+type named struct{ method, title string }
+
+func registered(m vq.Method) named { return named{m.Name, m.Title} }
 
 func order(method string) int {
 	for i, t := range titles {
@@ -41,8 +46,8 @@ func title(method string) string {
 // partTitle is the title in tables of GRIT-VQ's parts, where RQ-VAE is the
 // straight-through estimator.
 func partTitle(method string) string {
-	if method == "ste" {
-		return "STE"
+	if method == vq.STE.Name {
+		return vq.STE.Title
 	}
 	return title(method)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gritvq/gritvq/lab/compare"
+	"github.com/gritvq/gritvq/lab/table"
 )
 
 // The time left follows from this session's work alone.
@@ -20,7 +21,7 @@ func TestCompareProgressEstimatesFromThisSession(t *testing.T) {
 	}
 	p.begun = time.Now().Add(-time.Minute) // for the hundred steps that follow
 	p.step(cell, 200, 400)
-	p.cell(cell, compare.Record{Scores: compare.Scores{"relative_error": 0.25, "utilization": 1, "train_seconds": 59}}, false)
+	p.cell(cell, compare.Record{Scores: table.Scores{"relative_error": 0.25, "utilization": 1, "train_seconds": 59}}, false)
 	p.step(cell, 300, 400)
 	p.cell(cell, compare.Record{Error: "diverged"}, false)
 	want := []string{"2/4  ste, 4, seed 0: error 0.25, 100.0% of codes used, trained in 59s, ETA 2m 00s", "3/4  ste, 4, seed 0: failed: diverged, ETA 30s"}

@@ -67,10 +67,7 @@ func runCompare(ctx context.Context, s *cli.Streams, o compareOptions) error {
 	if err != nil {
 		return err
 	}
-	summaries, err := kind.Summarize(records)
-	if err != nil {
-		return err
-	}
+	summaries := kind.Summarize(records)
 	results := &compare.Results{
 		Kind: kind, Methods: summaries, Command: s.Command, CreatedBy: version.CreatedBy(), Created: time.Now().UTC().Truncate(time.Second), Data: subject.Data,
 		Settings: compare.Settings{Methods: plan.methods, Points: plan.points, Seeds: plan.seeds, Preset: o.settings.preset, Steps: plan.shared.Train.Steps, Batch: plan.shared.Train.Batch,

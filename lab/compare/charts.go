@@ -6,16 +6,23 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/report"
 )
 
 // rateCharts draw scores over the true rate, a line a method.
 func (k *Kind) rateCharts(summaries []Summary) []report.Part {
+	var methods []string // that worked, in the order of first appearance
+	for _, s := range summaries {
+		if s.Error == "" && !slices.Contains(methods, s.Method) {
+			methods = append(methods, s.Method)
+		}
+	}
 	var parts []report.Part
 	for _, p := range k.Curves {
 		chart := report.LineChart{Title: p.Title, Caption: p.Caption, XLabel: strings.ReplaceAll(k.Rate, "_", " "), YLabel: p.Label, LogY: p.Log, Percent: p.Percent}
-		for _, method := range methodsOf(summaries) {
-			if line := k.rateSeries(method, p); len(line.X) > 0 {
+		for _, method := range methods {
+			if line := k.rateLine(summaries, method, p); len(line.X) > 0 {
 				chart.Series = append(chart.Series, line)
 			}
 		}
@@ -26,69 +33,56 @@ func (k *Kind) rateCharts(summaries []Summary) []report.Part {
 	return parts
 }
 
-// methodsOf groups the summaries that worked by method, in the order of first
-// appearance.
-func methodsOf(summaries []Summary) [][]Summary {
-	var groups [][]Summary
-	for _, s := range summaries {
-		if s.Error != "" {
-			continue
-		}
-		i := slices.IndexFunc(groups, func(g []Summary) bool { return g[0].Method == s.Method })
-		if i < 0 {
-			groups = append(groups, nil)
-			i = len(groups) - 1
-		}
-		groups[i] = append(groups[i], s)
-	}
-	return groups
-}
-
-func (k *Kind) rateSeries(points []Summary, p Panel) report.Series {
-	points = slices.Clone(points)
+// rateLine is the line of a method, with a band of deviations.
+func (k *Kind) rateLine(summaries []Summary, method string, p Panel) report.Series {
+	points := slices.DeleteFunc(slices.Clone(summaries), func(s Summary) bool { return s.Method != method || s.Score(p.Measure).N == 0 })
 	slices.SortStableFunc(points, func(a, b Summary) int { return cmp.Compare(a.Score(k.Rate).Mean, b.Score(k.Rate).Mean) })
-	line := report.Series{Name: points[0].Method}
+	line := report.Series{Name: method}
 	for _, s := range points {
-		v, measured := s.Scores[p.Measure]
-		if !measured {
-			continue
-		}
-		value, deviation := p.scale()*v.Mean, p.scale()*v.Std
-		if math.IsNaN(deviation) {
-			deviation = 0
-		}
+		v := s.Score(p.Measure)
+		value, deviation := p.scale()*v.Mean, p.scale()*spread(v)
 		line.X, line.Y = append(line.X, s.Score(k.Rate).Mean), append(line.Y, value)
 		line.Low, line.High = append(line.Low, value-deviation), append(line.High, value+deviation)
 	}
 	return line
 }
 
+// spread is the deviation of a score, 0 for one seed.
+func spread(s table.Stat) float64 {
+	if math.IsNaN(s.Std) {
+		return 0
+	}
+	return s.Std
+}
+
 // courseCharts draw the training of every method, with its first seed.
 func (k *Kind) courseCharts(summaries []Summary) []report.Part {
 	charts := []struct {
-		chart report.LineChart
-		of    func(Moment) *float64
+		Panel
+		of func(Moment) *float64
 	}{
-		{report.LineChart{Title: "Codes in use", Caption: "A line that falls and does not recover is a collapsing codebook.", YLabel: "share of codes used (%)", Percent: true}, func(m Moment) *float64 { return m.Utilization }},
-		{report.LineChart{Title: "Dead codes", Caption: "Codes that recent batches never chose; resets should bring the line down.", YLabel: "share of codes (%)", Percent: true}, func(m Moment) *float64 { return m.DeadRate }},
-		{report.LineChart{Title: k.Course.Title, Caption: k.Course.Caption, YLabel: k.Course.Label, LogY: k.Course.Log}, func(m Moment) *float64 { return m.Held }},
+		{Panel{Title: "Codes in use", Caption: "A line that falls and does not recover is a collapsing codebook.",
+			Label: "share of codes used (%)", Percent: true}, func(m Moment) *float64 { return m.Utilization }},
+		{Panel{Title: "Dead codes", Caption: "Codes that recent batches never chose; resets should bring the line down.",
+			Label: "share of codes (%)", Percent: true}, func(m Moment) *float64 { return m.DeadRate }},
+		{k.Course, func(m Moment) *float64 { return m.Held }},
 	}
 	var parts []report.Part
 	for _, c := range charts {
-		c.chart.XLabel = "step"
+		chart := report.LineChart{Title: c.Title, Caption: c.Caption, XLabel: "step", YLabel: c.Label, LogY: c.Log, Percent: c.Percent}
 		for _, s := range summaries {
 			line := report.Series{Name: s.Method}
 			for _, m := range s.records[0].Course {
 				if value := c.of(m); value != nil {
-					line.X, line.Y = append(line.X, float64(m.Step)), append(line.Y, Panel{Percent: c.chart.Percent}.scale()**value)
+					line.X, line.Y = append(line.X, float64(m.Step)), append(line.Y, c.scale()**value)
 				}
 			}
 			if len(line.X) > 0 {
-				c.chart.Series = append(c.chart.Series, line)
+				chart.Series = append(chart.Series, line)
 			}
 		}
-		if len(c.chart.Series) > 0 {
-			parts = append(parts, c.chart)
+		if len(chart.Series) > 0 {
+			parts = append(parts, chart)
 		}
 	}
 	return parts
@@ -97,10 +91,11 @@ func (k *Kind) courseCharts(summaries []Summary) []report.Part {
 // codeCharts draw errors by row where they were counted, the use of codes by
 // rank, and a histogram of codes for every method.
 func codeCharts(summaries []Summary) []report.Part {
-	rank := report.LineChart{Title: "Share of assignments by rank", Caption: "The flatter the line and the further right it reaches, the better the codes share the work.",
-		XLabel: "rank of the code", YLabel: "share of assignments", LogX: true, LogY: true}
-	rows := report.LineChart{Title: "Errors of held-out rows", Caption: "Squared error of a row over the mean squared distance from the mean: further left is better, a long right tail is a group of rows that is coded badly.",
-		XLabel: "squared error of a row", YLabel: "share of rows (%)", LogX: true}
+	rank := report.LineChart{Title: "Share of assignments by rank", XLabel: "rank of the code", YLabel: "share of assignments", LogX: true, LogY: true,
+		Caption: "The flatter the line and the further right it reaches, the better the codes share the work."}
+	rows := report.LineChart{Title: "Errors of held-out rows", XLabel: "squared error of a row", YLabel: "share of rows (%)", LogX: true,
+		Caption: "Squared error of a row over the mean squared distance from the mean: further left is better, " +
+			"a long right tail is a group of badly coded rows."}
 	var histograms []report.Part
 	for _, s := range summaries {
 		r := s.records[0]
@@ -112,8 +107,8 @@ func codeCharts(summaries []Summary) []report.Part {
 		if r.Errors != nil {
 			rows.Series = append(rows.Series, errorSeries(s))
 		}
-		histograms = append(histograms, report.BarChart{Title: "How often each code is chosen, " + s.Method, Caption: "Tall spikes and empty stretches are bad: a flat profile is a full codebook.",
-			XLabel: "code", YLabel: "times", Values: counts})
+		histograms = append(histograms, report.BarChart{Title: "How often each code is chosen, " + s.Method, XLabel: "code", YLabel: "times", Values: counts,
+			Caption: "Tall spikes and empty stretches are bad: a flat profile is a full codebook."})
 	}
 	parts := []report.Part{rank}
 	if len(rows.Series) > 0 {
@@ -122,8 +117,8 @@ func codeCharts(summaries []Summary) []report.Part {
 	return append(parts, histograms...)
 }
 
-// errorSeries is the distribution of a method's errors over all its seeds, from
-// the first bin that holds rows to the last.
+// errorSeries is the distribution of a method's errors over all its seeds, from the
+// first bin with rows to the last.
 func errorSeries(s Summary) report.Series {
 	edges := ErrorBins()
 	counts, total := make([]int, len(edges)+1), 0

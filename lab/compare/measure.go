@@ -13,6 +13,7 @@ import (
 
 	"github.com/gritvq/gritvq/artifact/bundle"
 	"github.com/gritvq/gritvq/config"
+	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/train/vqtrain"
 	"github.com/gritvq/gritvq/vq"
 )
@@ -71,7 +72,7 @@ func (c *Comparison) train(ctx context.Context, cell Cell) (Record, error) {
 	defer runtime.Close()
 	r := cell.failed("")
 	r.Settings = string(rendered)
-	r.Scores = Scores{"train_seconds": seconds}
+	r.Scores = table.Scores{"train_seconds": seconds}
 	for _, a := range set {
 		r.Scores["parameters"] += float64(len(a.Data))
 	}
@@ -98,7 +99,7 @@ func course(path string, held func(vqtrain.HeldRecord) float64) ([]Moment, error
 			m.Utilization, m.DeadRate = &r.Utilization, &r.DeadRate
 		}
 		if r.Held != nil {
-			m.Held = finite(held(*r.Held))
+			m.Held = table.Finite(held(*r.Held))
 		}
 		if m.Utilization != nil || m.Held != nil {
 			moments = append(moments, m)

@@ -2,7 +2,6 @@ package compare
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 
@@ -10,8 +9,8 @@ import (
 )
 
 // Page draws the comparison: the table, scores with their spread, rate and
-// distortion where several sizes of code were compared, and, for the largest of
-// them, pictures side by side, the course of training and the use of the codes.
+// distortion for several sizes of code, and, for the largest of them, pictures side
+// by side, the course of training and the use of the codes.
 func (r *Results) Page() (*report.Page, error) {
 	k, set := r.Kind, r.Settings
 	page := report.New("Quantizers compared: "+r.Data.Name, r.subtitle())
@@ -33,7 +32,7 @@ func (r *Results) Page() (*report.Page, error) {
 		return nil, err
 	}
 	if drawn {
-		page.Section("Pictures"+size, "Held-out pictures and what each method makes of them.", figure)
+		page.Section("Pictures"+size, "Held-out pictures and the reconstructions of each method.", figure)
 	}
 	page.Section("Scores", "", r.scoreCharts()...)
 	if len(set.Points) > 1 {
@@ -82,13 +81,9 @@ func (r *Results) facts() []report.Fact {
 		if len(r.Settings.Points) > 1 {
 			name = "best at " + s.Point.String()
 		}
-		note := r.Kind.decided(s.Score(r.Kind.Decide.Measure)) + ", held out"
+		note := r.Kind.decided(s.Score(r.Kind.Decides)) + ", held out"
 		if ties := tiedWith(r.Methods, s); len(ties) > 0 {
-			tied := ", tied with "
-			if len(r.Settings.Seeds) == 2 { // their intervals hide all but huge differences
-				tied = ", which two seeds cannot tell from "
-			}
-			note += tied + strings.Join(ties, ", ")
+			note += ", tied with " + strings.Join(ties, ", ")
 		}
 		facts = append(facts, report.Fact{Name: name, Value: s.Method, Note: note})
 	}
@@ -131,8 +126,10 @@ func (r *Results) scoreCharts() []report.Part {
 		for _, p := range r.Kind.Charts {
 			chart := report.GroupedBars{Title: p.Title + title, Caption: p.Caption, YLabel: p.Label, Points: true, Series: []report.BarSeries{{}}}
 			for _, s := range r.Methods {
-				if _, measured := s.Scores[p.Measure]; measured && s.Point == at {
-					addBar(&chart, s.Method, s.Score(p.Measure))
+				if score := s.Score(p.Measure); score.N > 0 && s.Point == at {
+					bars := &chart.Series[0]
+					chart.Groups = append(chart.Groups, s.Method)
+					bars.Values, bars.Errors = append(bars.Values, score.Mean), append(bars.Errors, spread(score))
 				}
 			}
 			if len(chart.Groups) > 0 {
@@ -144,13 +141,4 @@ func (r *Results) scoreCharts() []report.Part {
 		parts = append(parts, report.Paragraph("No method worked."))
 	}
 	return parts
-}
-
-func addBar(c *report.GroupedBars, name string, s Stat) {
-	deviation := s.Std
-	if math.IsNaN(deviation) {
-		deviation = 0
-	}
-	c.Groups = append(c.Groups, name)
-	c.Series[0].Values, c.Series[0].Errors = append(c.Series[0].Values, s.Mean), append(c.Series[0].Errors, deviation)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/gritvq/gritvq/dataset/images"
 	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/feature"
+	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/task/picture"
 	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/train/vqtrain"
@@ -32,41 +33,48 @@ type PictureTask struct {
 var OfPictures = &Kind{
 	Items: "pictures",
 	Measures: []Measure{
-		{Name: "psnr", Title: "psnr", Note: "in dB, held out: higher is better", Goal: Higher, Text: digits(4)},
-		{Name: "ssim", Title: "ssim", Note: "held out: 1 is perfect", Goal: Higher, Text: digits(4)},
-		{Name: "lpips", Title: "lpips", Note: "perceptual distance, held out: lower is better", Goal: Lower, Text: digits(4)},
-		{Name: "frechet", Title: "frechet", Note: "distance of the features of originals and reconstructions", Goal: Lower, Text: digits(4)},
-		{Name: "kid", Title: "kid", Note: "kernel distance of the same features", Goal: Lower, Text: digits(3)},
-		{Name: "mse", Title: "mse", Note: "of pixels from 0 to 1", Goal: Lower, Wide: true, Text: digits(4)},
-		{Name: "utilization", Title: "used", Note: "share of the codes that training or held-out pictures use", Goal: Higher, Text: share},
-		{Name: "tokens_per_code", Title: "tokens/code", Note: "from which use, dead codes and perplexity are counted", Text: mean(3)},
-		{Name: "dead_rate", Title: "dead", Note: "share of the codes that none of them uses", Goal: Lower, Text: share},
-		{Name: "perplexity", Title: "perplexity", Text: digits(4)},
-		{Name: "utilization_held", Title: "used, held out", Wide: true, Text: share},
-		{Name: "tokens_per_code_held", Title: "tokens/code, held out", Wide: true, Text: mean(3)},
-		{Name: "bits_per_pixel", Title: "bits/pixel", Note: "of plain codes, before entropy coding", Fixed: true, Text: mean(4)},
-		{Name: "train_seconds", Title: "trained in", Text: duration},
-		{Name: "parameters", Title: "parameters", Fixed: true, Wide: true, Text: short},
+		{Measure: table.Measure{Name: "psnr", Title: "psnr", Note: "in dB, held out: higher is better",
+			Goal: table.Higher, Resolution: table.PSNRResolution, Text: table.Digits(4)}},
+		{Measure: table.Measure{Name: "ssim", Title: "ssim", Note: "held out: 1 is perfect", Goal: table.Higher, Text: table.Digits(4)}},
+		{Measure: table.Measure{Name: "lpips", Title: "lpips", Note: "perceptual distance, held out: lower is better",
+			Goal: table.Lower, Text: table.Digits(4)}},
+		{Measure: table.Measure{Name: "frechet", Title: "frechet", Note: "distance of the features of originals and reconstructions",
+			Goal: table.Lower, Text: table.Digits(4)}},
+		{Measure: table.Measure{Name: "kid", Title: "kid", Note: "kernel distance of the same features", Goal: table.Lower, Text: table.Digits(3)}},
+		{Measure: table.Measure{Name: "mse", Title: "mse", Note: "of pixels from 0 to 1", Goal: table.Lower, Text: table.Digits(4)}, Wide: true},
+		{Measure: table.Measure{Name: "utilization", Title: "used", Note: "share of the codes that training or held-out pictures use",
+			Goal: table.Higher, Text: table.Share}},
+		{Measure: table.Measure{Name: "tokens_per_code", Title: "tokens/code", Note: "from which use, dead codes and perplexity are counted",
+			Text: table.Mean(3)}},
+		{Measure: table.Measure{Name: "dead_rate", Title: "dead", Note: "share of the codes that none of them uses",
+			Goal: table.Lower, Text: table.Share}},
+		{Measure: table.Measure{Name: "perplexity", Title: "perplexity", Text: table.Digits(4)}},
+		{Measure: table.Measure{Name: "utilization_held", Title: "used, held out", Text: table.Share}, Wide: true},
+		{Measure: table.Measure{Name: "tokens_per_code_held", Title: "tokens/code, held out", Text: table.Mean(3)}, Wide: true},
+		{Measure: table.Measure{Name: "bits_per_pixel", Title: "bits/pixel", Note: "of plain codes, before entropy coding", Text: table.Mean(4)}, Fixed: true},
+		{Measure: table.Measure{Name: "train_seconds", Title: "trained in", Text: table.Duration}},
+		{Measure: table.Measure{Name: "parameters", Title: "parameters", Text: table.Short}, Fixed: true, Wide: true},
 	},
-	// 0.02 dB are 0.5 % of the squared error.
-	Decide: Decision{Measure: "psnr", Unit: "dB", Tie: 0.02},
-	Rate:   "bits_per_pixel",
+	Decides: "psnr",
+	Unit:    "dB",
+	Rate:    "bits_per_pixel",
 	Charts: []Panel{
 		{Measure: "psnr", Title: "Held-out PSNR", Caption: "Higher is better; bars are standard deviations over seeds.", Label: "dB"},
-		{Measure: "lpips", Title: "LPIPS", Caption: "Lower is better: how far pictures are apart to a network that sees like people.", Label: "LPIPS"},
+		{Measure: "lpips", Title: "LPIPS", Caption: "Lower is better: distance of pictures to a network that sees like people.", Label: "LPIPS"},
 	},
 	Curves: []Panel{
 		{Measure: "psnr", Title: "Rate and PSNR", Caption: "Held out; bands are standard deviations over seeds.", Label: "dB"},
 		{Measure: "lpips", Title: "Rate and LPIPS", Caption: "Held out; lower is better.", Label: "LPIPS"},
-		{Measure: "utilization", Title: "Codes in use", Caption: "A line that falls is a method that cannot fill larger codebooks.", Label: "share of codes used (%)", Percent: true},
+		usedOverRate,
 	},
-	Course:   Panel{Title: "Held-out PSNR", Caption: "Higher is better; 3 dB halve the squared error.", Label: "dB"},
-	held:     func(h vqtrain.HeldRecord) float64 { return h.PSNR },
-	fairness: "Every method had the same pictures, bits, network, losses of pixels and features, batches and steps, and its own best practice.",
-	healthy:  "A healthy codebook uses every code, and none of them for most of the pictures. Training and held-out pictures, first code of a cell.",
+	Course: Panel{Title: "Held-out PSNR", Caption: "Higher is better; 3 dB halve the squared error.", Label: "dB"},
+	held:   func(h vqtrain.HeldRecord) float64 { return h.PSNR },
+	fairness: "Every method had the same pictures, bits, network, losses of pixels and features, batches and steps, " +
+		"and its own best practice.",
+	healthy: "A healthy codebook uses every code, and none of them for most of the pictures. Training and held-out pictures, first code of a cell.",
 }
 
-// Bounds of what is measured.
+// Bounds of the scores.
 const (
 	countedPictures = 20_000 // training pictures whose codes are counted
 	sampledPictures = 6      // held-out pictures kept for the page
@@ -121,7 +129,9 @@ func (t *PictureTask) Score(ctx context.Context, backend compute.Backend, traine
 		"bits_per_pixel": scores.BitsPerPixel, "utilization_held": scores.Utilization.Mean, "tokens_per_code_held": scores.TokensPerCode,
 		"utilization": all.Mean().Utilization, "dead_rate": all.Mean().DeadRate, "perplexity": all.Mean().Perplexity, "tokens_per_code": all.Mean().TokensPerCode,
 	} {
-		r.Scores.set(name, value)
+		if table.Finite(value) != nil {
+			r.Scores[name] = value
+		}
 	}
 	r.count(all)
 	r.Notes = scores.Notes
@@ -184,7 +194,7 @@ func samples(ctx context.Context, r *tokenizer.Runtime, s vqtrain.Source) ([]Sam
 		if err != nil {
 			return nil, err
 		}
-		sample.PSNR = finite(psnr)
+		sample.PSNR = table.Finite(psnr)
 		kept = append(kept, sample)
 	}
 	return kept, nil

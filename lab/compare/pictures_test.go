@@ -18,6 +18,7 @@ import (
 
 	"github.com/gritvq/gritvq/dataset/images"
 	"github.com/gritvq/gritvq/engine"
+	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/train/vqtrain"
 )
@@ -146,15 +147,12 @@ func TestHalfTrainedPictureCellsGoOn(t *testing.T) {
 func judged(method string, seed uint64, psnr float64) Record {
 	used, dead := 0.75, 0.25
 	return Record{ID: method, Method: method, Point: small, Seed: seed, Vocab: []int{4}, Usage: [][]uint64{{3, 1, 1, 0}},
-		Scores: Scores{"psnr": psnr, "ssim": 0.5, "utilization": 0.75, "dead_rate": 0.25, "bits_per_pixel": 0.5},
+		Scores: table.Scores{"psnr": psnr, "ssim": 0.5, "utilization": 0.75, "dead_rate": 0.25, "bits_per_pixel": 0.5},
 		Course: []Moment{{Step: 1, Utilization: &used, DeadRate: &dead}, {Step: 2, Utilization: &used, DeadRate: &dead, Held: &psnr}}}
 }
 
 func TestPicturesAreRankedByPSNR(t *testing.T) {
-	list, err := OfPictures.Summarize([]Record{judged("low", 1, 20), judged("high", 1, 25), judged("near", 1, 24.985), judged("far", 1, 24.97)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := OfPictures.Summarize([]Record{judged("low", 1, 20), judged("high", 1, 25), judged("near", 1, 24.985), judged("far", 1, 24.97)})
 	var order []string
 	for _, s := range list {
 		order = append(order, s.Method)
@@ -165,16 +163,13 @@ func TestPicturesAreRankedByPSNR(t *testing.T) {
 	if !list[0].Best || !list[1].Tied || list[2].Tied {
 		t.Errorf("best %v; 0.015 dB below is tied: %v; 0.03 dB below: %v", list[0].Best, list[1].Tied, list[2].Tied)
 	}
-	if text := differenceText(list[3]); text != "-5.00 dB" {
+	if text := list[3].differenceText(); text != "-5.00 dB" {
 		t.Errorf("the difference reads %q", text)
 	}
 }
 
 func TestUnmeasuredScoresHaveNoColumn(t *testing.T) {
-	list, err := OfPictures.Summarize([]Record{judged("a", 1, 20), judged("a", 2, 22), judged("b", 1, 19)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := OfPictures.Summarize([]Record{judged("a", 1, 20), judged("a", 2, 22), judged("b", 1, 19)})
 	var text bytes.Buffer
 	if err := OfPictures.Table(list, true).Text(&text); err != nil {
 		t.Fatal(err)
@@ -190,10 +185,7 @@ func TestUnmeasuredScoresHaveNoColumn(t *testing.T) {
 
 // What all methods share does not stand out.
 func TestOnlyWinnersStandOut(t *testing.T) {
-	list, err := OfPictures.Summarize([]Record{judged("a", 1, 20), judged("b", 1, 19)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := OfPictures.Summarize([]Record{judged("a", 1, 20), judged("b", 1, 19)})
 	table := OfPictures.Table(list, false)
 	for name, want := range map[string][]bool{"psnr": {true, false}, "ssim": {false, false}, "used": {false, false}} {
 		at := slices.IndexFunc(table.Columns, func(c report.Column) bool { return c.Name == name })
@@ -213,10 +205,7 @@ func TestPageOfPicturesShowsEveryMethod(t *testing.T) {
 	a.Samples = []Sample{{Original: file.Bytes(), Decoded: file.Bytes()}, {Original: file.Bytes(), Decoded: file.Bytes(), PSNR: &psnr}}
 	b.Samples, b.Notes = a.Samples, []string{"A note."}
 	page := func(records ...Record) (string, error) {
-		list, err := OfPictures.Summarize(records)
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := OfPictures.Summarize(records)
 		r := Results{Kind: OfPictures, Methods: list, Data: Data{Name: "x.tar", Size: 8}, Settings: Settings{Points: []Point{small}, Seeds: []uint64{1}}}
 		drawn, err := r.Page()
 		if err != nil {

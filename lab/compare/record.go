@@ -11,18 +11,19 @@ import (
 
 	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/internal/atomicfile"
+	"github.com/gritvq/gritvq/lab/table"
 )
 
 // Record is a finished cell: what cells/<id>.json holds.
 type Record struct {
-	ID       string `json:"id"`
-	Method   string `json:"method"`
-	Point    Point  `json:"point"`
-	Seed     uint64 `json:"seed"`
-	Error    string `json:"error,omitempty"` // why it failed; everything below is then empty
-	Settings string `json:"settings"`        // YAML
-	Vocab    []int  `json:"vocab"`           // codes of every position
-	Scores   Scores `json:"scores"`
+	ID       string       `json:"id"`
+	Method   string       `json:"method"`
+	Point    Point        `json:"point"`
+	Seed     uint64       `json:"seed"`
+	Error    string       `json:"error,omitempty"` // why it failed; everything below is then empty
+	Settings string       `json:"settings"`        // YAML
+	Vocab    []int        `json:"vocab"`           // codes of every position
+	Scores   table.Scores `json:"scores"`
 	// Course is use of codes and held-out score over training; empty for
 	// methods that take no steps.
 	Course []Moment `json:"course,omitempty"`
@@ -35,17 +36,6 @@ type Record struct {
 	// Samples are held-out pictures and what became of them.
 	Samples []Sample `json:"samples,omitempty"`
 	Notes   []string `json:"notes,omitempty"` // how to read the scores
-}
-
-// Scores of one cell, by the names of the [Kind]'s measures. What was not
-// measured is not there. Rates and shares are fractions.
-type Scores map[string]float64
-
-// set stores a score unless it is no number.
-func (s Scores) set(name string, value float64) {
-	if finite(value) != nil {
-		s[name] = value
-	}
 }
 
 // Moment is a point in the course of training.

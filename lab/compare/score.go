@@ -10,6 +10,7 @@ import (
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/dataset/vectors"
 	"github.com/gritvq/gritvq/eval"
+	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/train/vqtrain"
 )
@@ -136,7 +137,7 @@ func (s *scorer) reconstruct(ctx context.Context, start int, x []float32, codes 
 
 // scores summarises what was measured; truth holds the neighbours of the
 // original rows.
-func (s *scorer) scores(truth [][]int, into Scores) error {
+func (s *scorer) scores(truth [][]int, into table.Scores) error {
 	errs := map[string]float64{"mse": s.errors.MSE(), "relative_error": s.errors.RelativeError(), "cosine": s.errors.Cosine()}
 	for name, x := range errs {
 		if math.IsNaN(x) || math.IsInf(x, 0) {

@@ -2,59 +2,29 @@ package compare
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 
+	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/report"
 )
 
-// differenceText is "best", "+2.70%" or "+2.70% [+1.02, +4.35]", with units in
-// place of percent where the kind has one; ties have an =.
-func differenceText(s Summary) string {
-	if s.Best {
-		return "best"
-	}
-	d := s.Difference
-	if d == nil {
-		return "no common seed"
-	}
-	value, unit, scale := d.Percent, "%", 0.0
-	if d.Mean != 0 {
-		scale = d.Percent / d.Mean
-	}
-	if s.kind.Decide.Unit != "" {
-		value, unit, scale = d.Mean, " "+s.kind.Decide.Unit, 1
-	}
-	text := fmt.Sprintf("%+.2f%s", value, unit)
-	if d.Low != nil && d.Mean != 0 {
-		text += fmt.Sprintf(" [%+.2f, %+.2f]", scale**d.Low, scale**d.High)
-	}
-	if s.Tied {
-		text += " ="
-	}
-	return text
-}
-
-// Table compares the summaries, as [Kind.Summarize] sorts them: one row each,
-// the best of every column of a point standing out. The wide form, for pages,
-// has more columns; scores that no method has are left out. [Failures] says why
-// methods failed.
+// Table compares the summaries, as [Kind.Summarize] sorts them: one row each, the
+// best of every column of a point in bold. The wide form, for pages, has more
+// columns; scores that no method has are left out. [Failures] says why methods
+// failed.
 func (k *Kind) Table(summaries []Summary, wide bool) report.Table {
 	several := severalPoints(summaries)
 	t := report.Table{Columns: []report.Column{{Name: "method"}}}
 	if several {
 		t.Columns = append(t.Columns, report.Column{Name: "codes", Align: report.Right})
 	}
-	var shown []Measure
-	for _, m := range k.Measures {
-		if m.Wide && !wide || !measured(summaries, m.Name) {
-			continue
-		}
-		shown = append(shown, m)
+	shown := slices.DeleteFunc(slices.Clone(k.Measures), func(m Measure) bool { return m.Wide && !wide || !measured(summaries, m.Name) })
+	for _, m := range shown {
 		t.Columns = append(t.Columns, report.Column{Name: m.Title, Align: report.Right, Note: m.Note})
-		if m.Name == k.Decide.Measure {
-			t.Columns = append(t.Columns, report.Column{Name: "from best", Align: report.Right, Note: "difference of " + m.Title + " and, over seeds, its 95 % interval; = is a tie"})
+		if m.Name == k.Decides {
+			t.Columns = append(t.Columns, report.Column{Name: "from best", Align: report.Right,
+				Note: "difference of " + m.Title + " and, over seeds, its 95 % interval; = is a tie"})
 		}
 	}
 	for _, s := range summaries {
@@ -67,9 +37,9 @@ func (k *Kind) Table(summaries []Summary, wide bool) report.Table {
 			continue
 		}
 		for _, m := range shown {
-			row = append(row, report.Cell{Text: m.Text(s.Score(m.Name)), Strong: m.leads(s, summaries)})
-			if m.Name == k.Decide.Measure {
-				row = append(row, report.Cell{Text: differenceText(s)})
+			row = append(row, report.Cell{Text: m.Text(s.Score(m.Name)), Strong: leads(m.Measure, s, summaries)})
+			if m.Name == k.Decides {
+				row = append(row, report.Cell{Text: s.differenceText()})
 			}
 		}
 		t.Rows = append(t.Rows, row)
@@ -77,12 +47,27 @@ func (k *Kind) Table(summaries []Summary, wide bool) report.Table {
 	return t
 }
 
-// measured says whether any method has the score. Where none worked at all, it
-// is not known to be missing.
+// leads says whether s is marked as the best of its point in a measure.
+func leads(m table.Measure, s Summary, summaries []Summary) bool {
+	var rivals []table.Group
+	own := 0
+	for _, other := range summaries {
+		if other.Point == s.Point {
+			if other.Method == s.Method {
+				own = len(rivals)
+			}
+			rivals = append(rivals, other.group)
+		}
+	}
+	return m.Marks(rivals, table.Typical(rivals, m.Name))[own] == table.Best
+}
+
+// measured says whether any method has the score. If all methods failed, it is not
+// known to be missing.
 func measured(summaries []Summary, name string) bool {
 	worked := false
 	for _, s := range summaries {
-		if _, has := s.Scores[name]; has {
+		if s.Score(name).N > 0 {
 			return true
 		}
 		worked = worked || s.Error == ""
@@ -91,12 +76,7 @@ func measured(summaries []Summary, name string) bool {
 }
 
 func severalPoints(summaries []Summary) bool {
-	for _, s := range summaries {
-		if s.Point != summaries[0].Point {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(summaries, func(s Summary) bool { return s.Point != summaries[0].Point })
 }
 
 // Failures says in a line each which methods failed, and why.
@@ -118,7 +98,7 @@ func Failures(summaries []Summary) []string {
 	return lines
 }
 
-// Notes are what the records say about reading the scores, each once.
+// Notes are the remarks of records about their scores, each once.
 func Notes(summaries []Summary) []string {
 	var notes []string
 	for _, s := range summaries {
@@ -133,29 +113,8 @@ func Notes(summaries []Summary) []string {
 	return notes
 }
 
-// leads says whether s stands out in the measure: no method of the point beats it,
-// and it beats one.
-func (m Measure) leads(s Summary, summaries []Summary) bool {
-	mine, measured := s.Scores[m.Name]
-	if m.Goal == Neither || !measured {
-		return false
-	}
-	beaten := false
-	for _, other := range summaries {
-		theirs, measured := other.Scores[m.Name]
-		if other.Point != s.Point || !measured {
-			continue
-		}
-		if m.Goal.beats(theirs.Mean, mine.Mean) {
-			return false
-		}
-		beaten = beaten || m.Goal.beats(mine.Mean, theirs.Mean)
-	}
-	return beaten
-}
-
-// Sheet holds the summaries as plain numbers, for spreadsheets: means and
-// standard deviations in columns of their own, empty where there is none.
+// Sheet holds the summaries as plain numbers, for spreadsheets: means and standard
+// deviations in columns of their own, empty if there is none.
 func (k *Kind) Sheet(summaries []Summary) report.Table {
 	t := report.Table{}
 	heads := []string{"method", "codes", "levels", "parts", "rank", "tied", "seeds"}
@@ -171,35 +130,22 @@ func (k *Kind) Sheet(summaries []Summary) report.Table {
 	for _, s := range summaries {
 		row := report.Cells(s.Method, strconv.Itoa(s.Codes), strconv.Itoa(s.Levels), strconv.Itoa(s.Parts))
 		if s.Error != "" {
-			for len(row) < len(t.Columns)-1 {
-				row = append(row, report.Cell{})
-			}
+			row = append(row, make([]report.Cell, len(t.Columns)-len(row)-1)...)
 			t.Rows = append(t.Rows, append(row, report.Cell{Text: s.Error}))
 			continue
 		}
 		row = append(row, report.Cells(strconv.Itoa(s.Rank), strconv.FormatBool(s.Tied), strconv.Itoa(len(s.Seeds)))...)
 		for _, m := range k.filed() {
-			row = append(row, report.Cell{Text: plain(s.Score(m.Name).Mean)})
+			stat := s.Score(m.Name)
+			row = append(row, report.Cell{Text: plain(&stat.Mean)})
 			if !m.Fixed {
-				row = append(row, report.Cell{Text: plain(s.Score(m.Name).Std)})
+				row = append(row, report.Cell{Text: plain(&stat.Std)})
 			}
 		}
-		d := s.Difference
-		if d == nil {
-			d = &Difference{Mean: math.NaN()}
+		if d := s.Difference; d != nil {
+			row = append(row, report.Cells(plain(&d.Mean), plain(d.Low), plain(d.High), plain(d.P))...)
 		}
-		row = append(row, report.Cells(plain(d.Mean), optional(d.Low), optional(d.High), optional(d.P))...)
 		t.Rows = append(t.Rows, row)
 	}
 	return t
-}
-
-// plain writes a number in full, and nothing for one that is not finite.
-func plain(x float64) string { return optional(finite(x)) }
-
-func optional(x *float64) string {
-	if x == nil {
-		return ""
-	}
-	return strconv.FormatFloat(*x, 'g', -1, 64)
 }

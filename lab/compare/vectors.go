@@ -4,12 +4,11 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/gomlx/compute"
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/dataset/vectors"
-	"github.com/gritvq/gritvq/report"
+	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/train/vqtrain"
 )
 
@@ -28,39 +27,40 @@ type VectorTask struct {
 var OfVectors = &Kind{
 	Items: "vectors",
 	Measures: []Measure{
-		{Name: "bits_per_vector", Title: "bits", Note: "of a vector's codes", Fixed: true, Text: mean(4)},
-		{Name: "relative_error", Title: "error", Note: "relative, held out: 0 is perfect, 1 is answering with the mean", Goal: Lower, Text: digits(4)},
-		{Name: "mse", Title: "mse", Goal: Lower, Wide: true, Text: digits(4)},
-		{Name: "cosine", Title: "cosine", Goal: Higher, Text: digits(4)},
-		{Name: "recall_at_10", Title: "recall@10", Note: "of the 10 nearest originals, searching decoded vectors", Goal: Higher, Text: digits(3)},
-		{Name: "utilization", Title: "used", Note: "share of the codes that some row of the file uses", Goal: Higher, Text: percent},
-		{Name: "utilization_held", Title: "used, held out", Wide: true, Text: percent},
-		{Name: "perplexity", Title: "perplexity", Text: mean(4)},
-		{Name: "dead_codes", Title: "dead", Note: "codes that no row of the file uses", Text: mean(3)},
-		{Name: "train_seconds", Title: "trained in", Text: duration},
-		{Name: "encode_rate", Title: "encode/s", Text: short},
-		{Name: "decode_rate", Title: "decode/s", Text: short},
-		{Name: "parameters", Title: "parameters", Fixed: true, Text: short},
+		{Measure: table.Measure{Name: "bits_per_vector", Title: "bits", Note: "of a vector's codes", Text: table.Mean(4)}, Fixed: true},
+		{Measure: table.Measure{Name: "relative_error", Title: "error", Note: "relative, held out: 0 is perfect, 1 is answering with the mean",
+			Goal: table.Lower, Resolution: 0.005, Relative: true, Text: table.Digits(4)}},
+		{Measure: table.Measure{Name: "mse", Title: "mse", Goal: table.Lower, Text: table.Digits(4)}, Wide: true},
+		{Measure: table.Measure{Name: "cosine", Title: "cosine", Goal: table.Higher, Text: table.Digits(4)}},
+		{Measure: table.Measure{Name: "recall_at_10", Title: "recall@10", Note: "of the 10 nearest originals, searching decoded vectors",
+			Goal: table.Higher, Text: table.Digits(3)}},
+		{Measure: table.Measure{Name: "utilization", Title: "used", Note: "share of the codes that some row of the file uses",
+			Goal: table.Higher, Text: table.Percent}},
+		{Measure: table.Measure{Name: "utilization_held", Title: "used, held out", Text: table.Percent}, Wide: true},
+		{Measure: table.Measure{Name: "perplexity", Title: "perplexity", Text: table.Mean(4)}},
+		{Measure: table.Measure{Name: "dead_codes", Title: "dead", Note: "codes that no row of the file uses", Text: table.Mean(3)}},
+		{Measure: table.Measure{Name: "train_seconds", Title: "trained in", Text: table.Duration}},
+		{Measure: table.Measure{Name: "encode_rate", Title: "encode/s", Text: table.Short}},
+		{Measure: table.Measure{Name: "decode_rate", Title: "decode/s", Text: table.Short}},
+		{Measure: table.Measure{Name: "parameters", Title: "parameters", Text: table.Short}, Fixed: true},
 	},
-	Decide: Decision{Measure: "relative_error", Tie: 0.005},
-	Rate:   "bits_per_vector",
+	Decides: "relative_error",
+	Rate:    "bits_per_vector",
 	Charts: []Panel{
 		{Measure: "relative_error", Title: "Held-out error", Caption: "Lower is better; bars are standard deviations over seeds.", Label: "relative error"},
 		{Measure: "recall_at_10", Title: "Recall@10", Caption: "Higher is better: decoded vectors keep their neighbours.", Label: "recall@10"},
 	},
 	Curves: []Panel{
-		{Measure: "relative_error", Title: "Rate and distortion", Caption: "Held-out relative error; bands are standard deviations over seeds.", Label: "relative error", Log: true},
-		{Measure: "recall_at_10", Title: "Rate and recall", Caption: "How many of the 10 nearest neighbours decoded vectors keep.", Label: "recall@10"},
-		{Measure: "utilization", Title: "Codes in use", Caption: "A line that falls is a method that cannot fill larger codebooks.", Label: "share of codes used (%)", Percent: true},
+		{Measure: "relative_error", Title: "Rate and distortion", Caption: "Held-out relative error; bands are standard deviations over seeds.",
+			Label: "relative error", Log: true},
+		{Measure: "recall_at_10", Title: "Rate and recall", Caption: "The share of the 10 nearest neighbours that decoded vectors keep.", Label: "recall@10"},
+		usedOverRate,
 	},
-	Course:   Panel{Title: "Held-out error", Caption: "Relative error with hard codes; lower is better.", Label: "relative error", Log: true},
-	held:     func(h vqtrain.HeldRecord) float64 { return h.RelativeError },
-	fairness: "Every method had the same rows, bits, network, batches and steps, and its own best practice; classical methods are fitted to the vectors themselves.",
-	healthy:  "A healthy codebook uses every code, and none of them for most of the data. Rows of the whole file, first code of a vector.",
-}
-
-func duration(s Stat) string {
-	return report.Duration(time.Duration(s.Mean * float64(time.Second)))
+	Course: Panel{Title: "Held-out error", Caption: "Relative error with hard codes; lower is better.", Label: "relative error", Log: true},
+	held:   func(h vqtrain.HeldRecord) float64 { return h.RelativeError },
+	fairness: "Every method had the same rows, bits, network, batches and steps, and its own best practice; " +
+		"classical methods are fitted to the vectors themselves.",
+	healthy: "A healthy codebook uses every code, and none of them for most of the data. Rows of the whole file, first code of a vector.",
 }
 
 // Kind implements Task.

@@ -36,6 +36,9 @@ type Series struct {
 	Faint bool
 }
 
+// Add appends a point.
+func (s *Series) Add(x, y float64) { s.X, s.Y = append(s.X, x), append(s.Y, y) }
+
 // Mark is a vertical line with a label, such as the start of a phase.
 type Mark struct {
 	X     float64

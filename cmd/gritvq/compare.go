@@ -8,13 +8,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
-	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/lab/compare"
 )
 
 // compareOptions is the command line of compare.
 type compareOptions struct {
-	settings settings
+	settings cli.Settings
 	input    string
 	held     string // --val
 	metrics  string // directory of metric networks
@@ -57,7 +56,6 @@ reported and the rest goes on.`,
 		Args: cli.Arguments("DATA"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.input = args[0]
-			o.settings.pictures = dataset.KindOf(o.input).IsPictures()
 			return run(cmd.Context(), s, o)
 		},
 	}
@@ -67,9 +65,7 @@ reported and the rest goes on.`,
 	f.IntVar(&o.bits, "bits", 0, "bits of the codes of a vector, or of a cell of a picture, instead of --codes\nand --levels")
 	f.IntVar(&o.seeds, "seeds", 1, "runs of every method, with --seed and the numbers after it")
 	f.StringArrayVar(&o.sweeps, "sweep", nil, "compare several sizes of code: codes=256,1024,4096 or levels=1,2,4 (repeatable:\nevery combination)")
-	o.settings.flags = f
-	o.settings.addSharedFlags(f)
-	o.settings.addPictureFlags()
+	o.settings.AddSharedFlags(cmd)
 	f.Lookup("steps").Usage = "training steps of each method (default 1500; classical methods take none)"
 	f.StringVar(&o.held, "val", "", "held-out vectors or pictures, instead of --split")
 	f.StringVar(&o.metrics, "metrics", "", "pictures: directory of metric networks (default $GRITVQ_METRICS)")

@@ -18,29 +18,28 @@ import (
 )
 
 // comparePlanOf parses a compare command line.
-func comparePlanOf(t *testing.T, args ...string) (plan comparePlan, o compareOptions, err error) {
+func comparePlanOf(t *testing.T, args ...string) (plan comparePlan, err error) {
 	t.Helper()
 	s, _, _ := silent()
-	cmd := newCompareCommand(s, func(_ context.Context, _ *cli.Streams, given compareOptions) (err error) {
-		o = given
+	cmd := newCompareCommand(s, func(_ context.Context, _ *cli.Streams, o compareOptions) (err error) {
 		plan, err = o.plan()
 		return err
 	})
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetArgs(append([]string{"x.npy"}, args...))
 	err = cmd.Execute()
-	return plan, o, err
+	return plan, err
 }
 
 // Every method of the registry takes part in --methods all with the same budget
 // and bits.
 func TestAllMethodsAreCompared(t *testing.T) {
 	for _, args := range [][]string{{"--codes", "256", "--levels", "4"}, {"--codes", "1024", "--levels", "1"}, {"--bits", "32"}} {
-		plan, o, err := comparePlanOf(t, args...)
+		plan, err := comparePlanOf(t, args...)
 		if err != nil {
 			t.Fatal(err)
 		}
-		cells, err := plan.cells(&o.settings, "sha256:x", 512)
+		cells, err := plan.cells("sha256:x", 512)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +66,7 @@ func TestComparePlans(t *testing.T) {
 	if err := os.WriteFile(file, []byte("seed: 5\ntrain: {steps: 3000, batch: 77}\nquantizer: {method: ema, codes: 64}\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	plan, o, err := comparePlanOf(t, "--config", file, "--methods", "ste, grit,ste", "--seeds", "2", "--sweep", "levels=2,1,2", "--set", "train.clip_norm=3")
+	plan, err := comparePlanOf(t, "--config", file, "--methods", "ste, grit,ste", "--seeds", "2", "--sweep", "levels=2,1,2", "--set", "train.clip_norm=3")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +74,7 @@ func TestComparePlans(t *testing.T) {
 	if !slices.Equal(plan.methods, []string{"ste", "grit"}) || !slices.Equal(plan.seeds, []uint64{5, 6}) || !slices.Equal(plan.points, points) {
 		t.Errorf("the plan is %+v", plan)
 	}
-	c, err := plan.config(&o.settings, "grit", points[1], 6)
+	c, err := plan.config("grit", points[1], 6)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/lab/compare"
 	"github.com/gritvq/gritvq/task/picture"
+	"github.com/gritvq/gritvq/task/tokenize"
 )
 
 // compareData is what a comparison runs on.
@@ -21,50 +22,50 @@ type compareData struct {
 // open opens the data of a comparison and settles what of the plan depends on
 // it. The kind of input decides the kind of task.
 func (o *compareOptions) open(ctx context.Context, s *cli.Streams, p *comparePlan) (*compareData, error) {
-	if p.pictures {
-		return o.openPictureTask(ctx, s, p)
-	}
-	source, stats, dropped, err := openSource(ctx, s, o.input, o.held, o.drop, p.shared)
+	in := tokenize.Input{Path: o.input, Held: o.held, Drop: o.drop, Workers: o.workers, Metrics: o.metrics, FixedPerceptual: o.settings.FixedPerceptual()}
+	data, err := in.Open(ctx, &p.shared, s)
 	if err != nil {
 		return nil, err
 	}
-	task := &compare.VectorTask{Vectors: source.Vectors, Stats: stats}
+	opened := &compareData{input: data.Input(), close: data.Close, Data: compare.Data{Name: dataset.Name(o.input), Fingerprint: data.Fingerprint,
+		Rows: data.Len(), TrainRows: data.Train.Len(), HeldRows: data.Held.Len(), Dropped: data.Dropped}}
 	if o.held != "" {
-		task.Held = source.HeldVectors
+		opened.Held = dataset.Name(o.held)
 	}
-	return &compareData{task: task, input: source.Input(), close: source.Close,
-		Data: compare.Data{Name: dataset.Name(o.input), Held: heldName(o.held), Kind: task.Kind().Items, Fingerprint: task.Fingerprint(), Rows: source.Len(), Dim: source.Vectors.Dim(),
-			TrainRows: source.Train.Len(), HeldRows: source.Held.Len(), Dropped: dropped}}, nil
+	if p.pictures {
+		err = o.openPictureTask(s, data, opened)
+	} else {
+		task := &compare.VectorTask{Vectors: data.Vectors, Stats: data.Stats}
+		if o.held != "" {
+			task.Held = data.HeldVectors
+		}
+		opened.task, opened.Dim = task, data.Vectors.Dim()
+	}
+	if err != nil {
+		data.Close()
+		return nil, err
+	}
+	opened.Kind = opened.task.Kind().Items
+	return opened, nil
 }
 
-func (o *compareOptions) openPictureTask(ctx context.Context, s *cli.Streams, p *comparePlan) (*compareData, error) {
-	train := trainOptions{settings: o.settings, input: o.input, held: o.held, workers: o.workers, metrics: o.metrics}
-	source, fingerprint, err := openPictureSource(ctx, s, train, p.shared)
-	if err != nil {
-		return nil, err
-	}
-	task := &compare.PictureTask{Images: source.Images, Data: fingerprint}
+func (o *compareOptions) openPictureTask(s *cli.Streams, data *tokenize.Data, opened *compareData) (err error) {
+	task := &compare.PictureTask{Images: data.Images, Data: data.Fingerprint, Perceptual: data.Perceptual}
 	if o.held != "" {
-		task.Held = source.HeldImages
+		task.Held = data.HeldImages
 	}
-	if task.Perceptual, err = perceptual(s, train, &p.shared); err == nil {
-		task.Networks, err = picture.FindNetworks(metricsDir(o.metrics))
-	}
-	if err != nil {
-		source.Close()
-		return nil, err
+	if task.Networks, err = picture.FindNetworks(tokenize.MetricsDir(o.metrics)); err != nil {
+		return err
 	}
 	for _, sentence := range task.Networks.Skipped() {
 		s.Remark("%s", sentence)
 	}
-	opened := &compareData{task: task, input: source.Input(), close: source.Close,
-		Data: compare.Data{Name: dataset.Name(o.input), Held: heldName(o.held), Kind: task.Kind().Items, Fingerprint: task.Fingerprint(), Rows: source.Len(), Size: source.Images.Size(),
-			TrainRows: source.Train.Len(), HeldRows: source.Held.Len()}}
+	opened.task, opened.Size = task, data.Images.Size()
 	if task.Networks.LPIPS != nil {
 		opened.metrics = append(opened.metrics, task.Networks.LPIPS.Name())
 	}
 	if task.Networks.Features != nil {
 		opened.metrics = append(opened.metrics, task.Networks.Features.Name())
 	}
-	return opened, nil
+	return nil
 }

@@ -6,7 +6,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/internal/usage"
+	"github.com/gritvq/gritvq/task/tokenize"
 
 	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/lab/compare"
@@ -19,8 +21,8 @@ type comparePlan struct {
 	methods  []string
 	points   []compare.Point
 	seeds    []uint64
+	settings tokenize.Settings
 	shared   vqtrain.Config // of a trained method: what all of them have in common
-	document []byte         // of --config
 	pictures bool
 }
 
@@ -31,25 +33,20 @@ func (o *compareOptions) plan() (comparePlan, error) {
 	if o.seeds < 1 || o.jobs < 1 {
 		return p, usage.Errorf("--seeds %d and --jobs %d must be at least 1", o.seeds, o.jobs)
 	}
-	if o.held != "" && o.settings.flags.Changed("split") {
+	if o.held != "" && o.settings.Given("split") {
 		return p, usage.Errorf("--split and --val exclude each other: what is held out is %s", o.held)
 	}
-	p.pictures = o.settings.pictures
+	p.pictures = dataset.KindOf(o.input).IsPictures()
 	if p.methods, err = parseMethods(o.methods, p.pictures); err != nil {
 		return p, err
 	}
-	o.settings.defaults = func(c *vqtrain.Config) {
+	p.settings = o.settings.Layers(p.pictures)
+	p.settings.Defaults = func(c *vqtrain.Config) {
 		if !vq.Classical(c.Quantizer.Method) {
 			c.Train.Steps = compareSteps
 		}
 	}
-	if p.document, err = o.settings.document(); err != nil {
-		return p, err
-	}
-	if p.shared, err = o.settings.layer("grit", p.document); err != nil {
-		return p, err
-	}
-	if err := o.settings.checkKind(p.shared, o.input); err != nil {
+	if p.shared, err = p.settings.Layered("grit"); err != nil {
 		return p, err
 	}
 	for i := range o.seeds {
@@ -59,7 +56,7 @@ func (o *compareOptions) plan() (comparePlan, error) {
 	base := compare.Point{Codes: q.Codes, Levels: q.Levels, Parts: q.Parts}
 	if o.bits != 0 {
 		for _, name := range []string{"codes", "levels", "parts"} {
-			if o.settings.flags.Changed(name) {
+			if o.settings.Given(name) {
 				return p, usage.Errorf("--bits and --%s exclude each other: --bits chooses codes and levels", name)
 			}
 		}
@@ -142,12 +139,12 @@ func sweep(base compare.Point, sweeps []string) ([]compare.Point, error) {
 
 // config is the configuration of a method at a point with a seed. Classical
 // methods see the vectors themselves and fit in their own way.
-func (p comparePlan) config(o *settings, method string, at compare.Point, seed uint64) (vqtrain.Config, error) {
-	usual, err := vqtrain.Preset(o.preset, method)
+func (p comparePlan) config(method string, at compare.Point, seed uint64) (vqtrain.Config, error) {
+	usual, err := vqtrain.Preset(p.settings.Preset, method)
 	if err != nil {
 		return vqtrain.Config{}, usage.Error{Err: err}
 	}
-	return o.configOf(method, p.document, func(c *vqtrain.Config) {
+	p.settings.Final = func(c *vqtrain.Config) {
 		c.Quantizer.Method, c.Seed = method, seed
 		c.Quantizer.Codes = at.Codes
 		c.Quantizer.Arrange(at.Levels, at.Parts)
@@ -157,20 +154,21 @@ func (p comparePlan) config(o *settings, method string, at compare.Point, seed u
 		if vq.Classical(method) {
 			c.Model.Dim, c.Model.Hidden, c.Train.Steps = 0, nil, usual.Train.Steps
 		}
-	})
+	}
+	return p.settings.ConfigOf(method)
 }
 
 // cells lists the runs of a comparison, seed after seed, so that an unfinished
 // one has all methods with the first seeds. It fails when the settings suit no
 // method at all.
-func (p comparePlan) cells(o *settings, fingerprint string, input int) ([]compare.Cell, error) {
+func (p comparePlan) cells(fingerprint string, input int) ([]compare.Cell, error) {
 	var cells []compare.Cell
 	var unfit error
 	usable := false
 	for _, at := range p.points {
 		for _, seed := range p.seeds {
 			for _, method := range p.methods {
-				c, invalid := p.config(o, method, at, seed)
+				c, invalid := p.config(method, at, seed)
 				c.Quantizer.Method, c.Seed = method, seed
 				cell, err := compare.NewCell(fingerprint, input, at, c, invalid)
 				if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/internal/version"
 	"github.com/gritvq/gritvq/report"
+	"github.com/gritvq/gritvq/task/tokenize"
 
 	"github.com/gomlx/compute"
 
@@ -42,9 +43,9 @@ func runCompare(ctx context.Context, s *cli.Streams, o compareOptions) error {
 	}
 	defer subject.close()
 	if subject.HeldRows == 0 {
-		return usage.Errorf("no %ss are held out to score on; use a --split below 1", itemName(plan.shared))
+		return usage.Errorf("no %ss are held out to score on; use a --split below 1", tokenize.ItemName(plan.shared.Spec))
 	}
-	cells, err := plan.cells(&o.settings, subject.task.Fingerprint(), subject.input)
+	cells, err := plan.cells(subject.task.Fingerprint(), subject.input)
 	if err != nil {
 		return err
 	}
@@ -55,7 +56,7 @@ func runCompare(ctx context.Context, s *cli.Streams, o compareOptions) error {
 	if err := output.MakeDir(o.output); err != nil {
 		return err
 	}
-	s.Remark("comparing %s on %s of %s, %d held out: %s", report.Counted(len(plan.methods), "method"), report.Counted(subject.TrainRows, itemName(plan.shared)), o.input, subject.HeldRows, report.Counted(len(cells), "run"))
+	s.Remark("comparing %s on %s of %s, %d held out: %s", report.Counted(len(plan.methods), "method"), report.Counted(subject.TrainRows, tokenize.ItemName(plan.shared.Spec)), o.input, subject.HeldRows, report.Counted(len(cells), "run"))
 	kind := subject.task.Kind()
 	watch := newCompareProgress(s, kind, len(cells))
 	comparison := &compare.Comparison{Task: subject.task, Dir: o.output, Jobs: o.jobs, Engine: engine, Watch: compare.Watcher{Step: watch.step, Cell: watch.cell}}
@@ -70,7 +71,7 @@ func runCompare(ctx context.Context, s *cli.Streams, o compareOptions) error {
 	summaries := kind.Summarize(records)
 	results := &compare.Results{
 		Kind: kind, Methods: summaries, Command: s.Command, CreatedBy: version.CreatedBy(), Created: time.Now().UTC().Truncate(time.Second), Data: subject.Data,
-		Settings: compare.Settings{Methods: plan.methods, Points: plan.points, Seeds: plan.seeds, Preset: o.settings.preset, Steps: plan.shared.Train.Steps, Batch: plan.shared.Train.Batch,
+		Settings: compare.Settings{Methods: plan.methods, Points: plan.points, Seeds: plan.seeds, Preset: plan.settings.Preset, Steps: plan.shared.Train.Steps, Batch: plan.shared.Train.Batch,
 			Split: plan.shared.Train.Split, Network: networkWidths(plan.shared, subject.input), Metrics: subject.metrics, Backend: o.backend, Jobs: o.jobs},
 	}
 	if err := results.Write(o.output); err != nil {

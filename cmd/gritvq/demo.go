@@ -10,10 +10,9 @@ import (
 	"time"
 
 	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
-	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/internal/output"
 	"github.com/gritvq/gritvq/internal/usage"
-	"github.com/gritvq/gritvq/task"
+	"github.com/gritvq/gritvq/task/tokenize"
 
 	"github.com/spf13/cobra"
 
@@ -140,7 +139,7 @@ func demoConfig(o demoOptions, method string) (vqtrain.Config, error) {
 	c.Quantizer.Codes, c.Quantizer.Levels = o.codes, 1
 	c.Train.Steps, c.Train.Batch = o.steps, 1024
 	c.Train.Evaluate, c.Train.HeldRows, c.Train.Log = max(1, o.steps/20), 4096, max(1, o.steps/100)
-	fitToSize(&c, c, nil)
+	tokenize.FitToSize(&c, c, nil)
 	if err := c.Validate(); err != nil {
 		return c, usage.Error{Err: err}
 	}
@@ -154,24 +153,13 @@ func (c contender) compete(ctx context.Context, s *cli.Streams, o demoOptions) (
 		return comparison{}, err
 	}
 	c.adjust(&config)
-	source, stats, _, err := openSource(ctx, s, o.data, "", false, config)
-	if err != nil {
-		return comparison{}, err
-	}
-	defer source.Close()
 	dir, err := os.MkdirTemp("", "gritvq-demo-")
 	if err != nil {
 		return comparison{}, fmt.Errorf("no place for the run: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	e := &experiment{config: config, source: source, fingerprint: stats.Fingerprint, dir: dir}
-	if e.backend, err = engine.Choose("go"); err != nil {
-		return comparison{}, err
-	}
-	s.Remark("training %s: %s", c.name, describeModel(config.Spec, source.Vectors.Dim()))
-	watch := task.WatchTraining(s, config.Train.Steps)
-	result, err := e.run(ctx, s, observe(watch))
-	watch.Done()
+	s.Remark("%s:", c.name)
+	trained, err := tokenize.Train(ctx, tokenize.TrainOptions{Config: config, Input: tokenize.Input{Path: o.data}, Output: dir, Backend: "go", Command: s.Command}, s)
 	if errors.Is(err, vqtrain.ErrInterrupted) {
 		return comparison{}, vqtrain.ErrInterrupted // there is nothing to resume
 	}
@@ -182,13 +170,14 @@ func (c contender) compete(ctx context.Context, s *cli.Streams, o demoOptions) (
 	if err != nil {
 		return comparison{}, err
 	}
-	scores := result.train
-	if result.held != nil {
-		scores = result.held
+	m := trained.Bundle.Manifest
+	scores, train := m.Metrics.Held, m.Metrics.Train
+	if scores == nil {
+		scores = train
 	}
-	out := comparison{Name: c.name, RelativeError: scores.RelativeError, Utilization: result.train.Utilization.Mean, Perplexity: result.train.Perplexity.Mean,
-		Seconds: result.duration.Seconds(), records: records}
-	for _, n := range result.usage.Histogram(0) {
+	out := comparison{Name: c.name, RelativeError: scores.RelativeError, Utilization: train.Utilization.Mean, Perplexity: train.Perplexity.Mean,
+		Seconds: m.Training.Seconds, records: records}
+	for _, n := range trained.Bundle.Usage[0] {
 		out.usage = append(out.usage, float64(n))
 	}
 	return out, nil

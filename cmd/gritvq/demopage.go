@@ -34,11 +34,11 @@ func demoCharts(results []comparison) [4]report.Chart {
 		for _, record := range r.records {
 			step := float64(record.Step)
 			if record.Held != nil {
-				add(&errors, step, record.Held.RelativeError)
+				errors.Add(step, record.Held.RelativeError)
 			}
 			if record.Levels != nil {
-				add(&used, step, 100*record.Utilization)
-				add(&spread, step, record.Perplexity)
+				used.Add(step, 100*record.Utilization)
+				spread.Add(step, record.Perplexity)
 			}
 		}
 		held.Series, use.Series, perplexity.Series = append(held.Series, errors), append(use.Series, used), append(perplexity.Series, spread)

@@ -9,12 +9,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gritvq/gritvq/task/catalogue"
+	"github.com/gritvq/gritvq/task/tokenize"
 )
 
 // idsOptions is the command line of ids.
 type idsOptions struct {
-	settings  settings
-	inputs    []string // embeddings, or texts, of a catalogue each
+	settings  cli.Settings
+	layers    tokenize.Settings // chooseMethod sets it
+	inputs    []string          // embeddings, or texts, of a catalogue each
 	items     []string
 	names     []string
 	output    string
@@ -39,7 +41,6 @@ type idsCommands struct {
 
 func newIDsCommand(s *cli.Streams, commands idsCommands) *cobra.Command {
 	o := idsOptions{}
-	o.settings.defaults = idsDefaults
 	cmd := &cobra.Command{
 		Use:   "ids EMBEDDINGS... -o DIR",
 		Short: "Give the items of a catalogue semantic IDs",
@@ -81,8 +82,7 @@ as --name says.
 	}
 	cli.OutputFlag(cmd, &o.output, "directory of the IDs")
 	f := cmd.Flags()
-	o.settings.flags = f
-	o.settings.addFlags(f)
+	o.settings.AddFlags(cmd, false)
 	f.Lookup("method").Usage = "quantizer: gritvq methods lists them; also dense and vqvae, see above"
 	f.Lookup("levels").Usage = "codes of an ID; residual levels, or slices where the method has those"
 	f.Lookup("steps").Usage = "training steps (default 2000)"

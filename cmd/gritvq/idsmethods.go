@@ -36,7 +36,7 @@ const idsMethodsHelp = `Rows of the paper's recommendation table. All give --lev
 // chooseMethod settles what --method stands for.
 func (o *idsOptions) chooseMethod() error {
 	names := append(vq.MethodNames(), denseIDs, slicedVQ)
-	method, given := o.settings.method, o.settings.flags.Changed
+	method, given := o.settings.Text("method"), o.settings.Given
 	if !slices.Contains(names, method) {
 		if near := config.Nearest(method, names); near != "" {
 			return usage.Errorf("--method %s: did you mean %s?", method, near)
@@ -60,10 +60,16 @@ func (o *idsOptions) chooseMethod() error {
 		}
 	}
 	sliced := method == slicedVQ
-	if sliced {
-		o.settings.method = "ste"
+	o.layers = o.settings.Layers(false)
+	o.layers.Defaults = idsDefaults
+	if flags := o.layers.Flags; sliced {
+		o.layers.Flags = func(c *vqtrain.Config) error {
+			err := flags(c)
+			c.Quantizer.Method = "ste"
+			return err
+		}
 	}
-	o.settings.finish = func(c *vqtrain.Config) {
+	o.layers.Final = func(c *vqtrain.Config) {
 		q := &c.Quantizer
 		if sliced {
 			q.Levels, q.Parts = 1, q.Levels*q.Parts
@@ -71,7 +77,7 @@ func (o *idsOptions) chooseMethod() error {
 		}
 		// --levels is the length of an ID, also where codes lie side by side.
 		arranged := *q
-		arranged.Arrange(o.settings.levels, 1)
+		arranged.Arrange(o.settings.Int("levels"), 1)
 		if arranged.Parts > 1 && given("levels") && !given("parts") {
 			*q = arranged
 		}

@@ -3,13 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 
 	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task/catalogue"
+	"github.com/gritvq/gritvq/task/tokenize"
 )
 
 func runIDs(ctx context.Context, s *cli.Streams, o idsOptions) error {
@@ -27,13 +27,18 @@ func runIDs(ctx context.Context, s *cli.Streams, o idsOptions) error {
 		Sources: sources, Output: o.output, Resolve: catalogue.Resolution(o.resolve), Spare: o.spare, Tokenizer: o.tokenizer,
 		Each: o.each, Backend: o.backend, Resume: o.resume, Force: o.force, Command: s.Command,
 	}
-	catalogue.Describe = describeModel
+	catalogue.Describe = tokenize.Describe
 	run.Train = func(ctx context.Context, input, output string) error {
-		train := trainOptions{settings: o.settings, input: input, output: output, backend: o.backend, workers: o.workers, resume: o.resume, force: !o.resume}
-		return runTrain(ctx, &cli.Streams{Out: io.Discard, Err: s.Err, Terminal: s.Terminal, Command: s.Command}, train)
+		config, err := o.layers.Config()
+		if err != nil {
+			return err
+		}
+		_, err = tokenize.Train(ctx, tokenize.TrainOptions{Config: config, Input: tokenize.Input{Path: input}, Output: output, Backend: o.backend,
+			Resume: o.resume, Force: !o.resume, Command: s.Command}, s)
+		return o.layers.Explain(err)
 	}
 	if o.dense {
-		run.Dense = &catalogue.Dense{Seed: o.settings.seed, Levels: o.settings.levels * o.settings.parts, Codes: o.settings.codes}
+		run.Dense = &catalogue.Dense{Seed: o.settings.Seed(), Levels: o.settings.Int("levels") * o.settings.Int("parts"), Codes: o.settings.Int("codes")}
 	}
 	r, err := catalogue.Make(ctx, run, s)
 	if err != nil {
@@ -77,7 +82,7 @@ func (o idsOptions) sources() ([]catalogue.Source, error) {
 }
 
 func runIDsAdd(ctx context.Context, s *cli.Streams, o idsAddOptions) error {
-	catalogue.Describe = describeModel
+	catalogue.Describe = tokenize.Describe
 	summary, err := catalogue.Add(ctx, catalogue.AddOptions{
 		Dir: o.dir, Source: catalogue.Source{Input: o.input, Items: o.items}, Backend: o.backend, Command: s.Command,
 	}, s)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/gritvq/gritvq/dataset/images"
+	"github.com/gritvq/gritvq/task/picture"
 	"github.com/gritvq/gritvq/task/picture/draw"
 )
 
@@ -87,7 +88,7 @@ func writePictures(dir string) error {
 		return err
 	}
 	defer set.Close()
-	sink, err := createPictures(filepath.Join(dir, "photos.tar"), set.Len())
+	out, err := picture.Create(filepath.Join(dir, "photos.tar"), set.Len())
 	if err != nil {
 		return err
 	}
@@ -96,7 +97,7 @@ func writePictures(dir string) error {
 		if err != nil {
 			return err
 		}
-		if err := sink.add(fmt.Sprintf("scene%d", i), p); err != nil {
+		if err := out.Add(fmt.Sprintf("scene%d", i), p); err != nil {
 			return err
 		}
 		if i == 0 {
@@ -105,5 +106,5 @@ func writePictures(dir string) error {
 			}
 		}
 	}
-	return sink.commit()
+	return out.Commit()
 }

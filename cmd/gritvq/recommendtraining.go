@@ -18,6 +18,7 @@ import (
 	"github.com/gritvq/gritvq/internal/atomicfile"
 	"github.com/gritvq/gritvq/task/catalogue"
 	"github.com/gritvq/gritvq/task/recommend/modeldir"
+	"github.com/gritvq/gritvq/task/tokenize"
 	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/weights"
 )
@@ -83,10 +84,10 @@ func (o modelTraining) settings(c any, t *train.Config, validate func() error) e
 			return usage.Errorf("--set %s: %w", assignment, err)
 		}
 	}
-	if t.Evaluate == preset.Evaluate && !named(o.sets, "train.evaluate") {
+	if t.Evaluate == preset.Evaluate && !tokenize.Assigned(o.sets, "train.evaluate") {
 		t.Evaluate = max(1, min(t.Evaluate, t.Steps/4))
 	}
-	if t.Schedule.Warmup == preset.Schedule.Warmup && !named(o.sets, "train.schedule.warmup") {
+	if t.Schedule.Warmup == preset.Schedule.Warmup && !tokenize.Assigned(o.sets, "train.schedule.warmup") {
 		t.Schedule.Warmup = min(t.Schedule.Warmup, max(1, t.Steps/10))
 	}
 	if err := validate(); err != nil {

@@ -5,8 +5,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gritvq/gritvq/cmd/gritvq/config"
+	"github.com/gritvq/gritvq/cmd/gritvq/decode"
+	"github.com/gritvq/gritvq/cmd/gritvq/doctor"
+	"github.com/gritvq/gritvq/cmd/gritvq/encode"
+	"github.com/gritvq/gritvq/cmd/gritvq/eval"
+	"github.com/gritvq/gritvq/cmd/gritvq/grid"
+	"github.com/gritvq/gritvq/cmd/gritvq/inspect"
 	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/cmd/gritvq/methods"
+	"github.com/gritvq/gritvq/cmd/gritvq/train"
+	versioncmd "github.com/gritvq/gritvq/cmd/gritvq/version"
 	"github.com/gritvq/gritvq/internal/version"
 )
 
@@ -42,11 +51,11 @@ its rivals, on the CPU without any other software, or on GPUs through XLA.`,
 	cobra.EnableCommandSorting = false // the order below is that of use
 	root.SetFlagErrorFunc(cli.FlagError)
 	root.AddCommand(
-		newTrainCommand(s, runTrain), newEncodeCommand(s, runEncode), newDecodeCommand(s, runDecode),
-		newEvalCommand(s, runEval), newGridCommand(s, runGrid), newCompareCommand(s, runCompare), newIDsCommand(s, idsCommands{runIDs, runIDsAdd, runIDsShow}),
+		train.New(s), encode.New(s), decode.New(s),
+		eval.New(s), grid.New(s), newCompareCommand(s, runCompare), newIDsCommand(s, idsCommands{runIDs, runIDsAdd, runIDsShow}),
 		newRecommendCommand(s, recommendCommands{runRecommendTrain, runRecommendEval, runRecommendAsk, runSignificance}),
-		newRetrieveCommand(s, retrieveCommands{runRetrieveTrain, runRetrieveEval, runRetrieveAsk}), newInspectCommand(s, runInspect), newConfigCommand(s, runConfig),
-		methods.New(s), newDoctorCommand(s, runDoctor), newDemoCommand(s, runDemo),
-		newVersionCommand(s, runVersion))
+		newRetrieveCommand(s, retrieveCommands{runRetrieveTrain, runRetrieveEval, runRetrieveAsk}), inspect.New(s), config.New(s),
+		methods.New(s), doctor.New(s), newDemoCommand(s, runDemo),
+		versioncmd.New(s))
 	return root
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/gritvq/gritvq/internal/progress"
+	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task"
 )
 
@@ -49,6 +50,19 @@ func (s *Streams) WriteJSON(v any) error {
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(v); err != nil {
 		return fmt.Errorf("writing the result: %w", err)
+	}
+	return nil
+}
+
+// WriteTables prints tables to Out, with an empty line between them.
+func (s *Streams) WriteTables(tables []report.Table) error {
+	for i, t := range tables {
+		if i > 0 {
+			fmt.Fprintln(s.Out)
+		}
+		if err := t.Text(s.Out); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -1,0 +1,172 @@
+// Package doctor is the command gritvq doctor.
+package doctor
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+
+	"github.com/gomlx/gomlx/core/graph"
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/cpu"
+
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
+	"github.com/gritvq/gritvq/engine"
+	"github.com/gritvq/gritvq/index"
+	"github.com/gritvq/gritvq/internal/version"
+	"github.com/gritvq/gritvq/report"
+)
+
+type options struct {
+	json bool
+}
+
+// New returns the command.
+func New(s *cli.Streams) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check engines, CPU and memory, and say what is missing",
+		Long: `Shows the version, the CPU's vector instructions and whether this build uses them,
+cores and memory, and the engines at hand, and says how to get what is missing.
+It fails only if the built-in engine does not work.`,
+		Example: `  gritvq doctor
+  gritvq doctor --json`,
+		Args: cli.Arguments(),
+		RunE: func(*cobra.Command, []string) error { return run(s, o) },
+	}
+	cli.JSONFlag(cmd, &o.json, "")
+	return cmd
+}
+
+// diagnosis is the output of doctor --json.
+type diagnosis struct {
+	Version     string   `json:"version"`
+	Go          string   `json:"go"`
+	Platform    string   `json:"platform"`
+	SIMD        bool     `json:"simd"`   // built with vector kernels
+	Search      string   `json:"search"` // kernel of nearest-code search
+	CPU         []string `json:"cpu_features"`
+	Cores       int      `json:"cores"`
+	MemoryBytes int64    `json:"memory_bytes"` // 0 where unknown
+	EngineGo    string   `json:"engine_go"`    // "ok" or the failure
+	EngineXLA   bool     `json:"engine_xla"`   // compiled in
+	Plugins     []string `json:"xla_plugins"`
+	Advice      []string `json:"advice"`
+}
+
+func run(s *cli.Streams, o options) error {
+	d := diagnose()
+	var err error
+	if d.EngineGo != "ok" {
+		err = fmt.Errorf("the built-in engine does not work: %s", d.EngineGo)
+	}
+	if o.json {
+		if failed := s.WriteJSON(d); failed != nil {
+			return failed
+		}
+		return err
+	}
+	d.print(s)
+	return err
+}
+
+func diagnose() diagnosis {
+	d := diagnosis{
+		Version: version.String(), Go: runtime.Version(), Platform: version.Platform, SIMD: engine.SIMD, Search: index.Level(),
+		CPU: cpuFeatures(), Cores: runtime.NumCPU(), MemoryBytes: totalMemory(),
+		EngineGo: tryEngine(engine.Embedded), EngineXLA: engine.XLA, Plugins: append([]string{}, engine.Plugins()...), Advice: []string{},
+	}
+	if !d.SIMD && runtime.GOARCH == "amd64" {
+		d.Advice = append(d.Advice, "build with vector kernels, about 20 times faster: GOEXPERIMENT=simd go build ./cmd/gritvq")
+	}
+	switch {
+	case !d.EngineXLA:
+		d.Advice = append(d.Advice, "for GPUs, build the XLA engine in (needs a C compiler): "+engine.BuildXLA)
+	case len(d.Plugins) == 0:
+		d.Advice = append(d.Advice, "XLA needs a PJRT plugin: "+engine.GetPlugin)
+	}
+	return d
+}
+
+// tryEngine adds two numbers on an engine and reports "ok" or the failure.
+func tryEngine(value string) string {
+	backend, err := engine.Choose(value)
+	if err != nil {
+		return err.Error()
+	}
+	sum, err := graph.CallOnce(backend, func(a, b *graph.Node) *graph.Node { return graph.Add(a, b) }, float32(1), float32(2))
+	if err != nil {
+		return err.Error()
+	}
+	if got, ok := sum.Value().(float32); !ok || got != 3 {
+		return fmt.Sprintf("1 + 2 gave %v", sum.Value())
+	}
+	return "ok"
+}
+
+// cpuFeatures lists the vector extensions that matter here.
+func cpuFeatures() []string {
+	found := []string{}
+	for _, f := range []struct {
+		name string
+		has  bool
+	}{
+		{"avx2", cpu.X86.HasAVX2}, {"fma", cpu.X86.HasFMA}, {"avx512f", cpu.X86.HasAVX512F}, {"avx512vnni", cpu.X86.HasAVX512VNNI},
+		{"asimd", cpu.ARM64.HasASIMD}, {"sve", cpu.ARM64.HasSVE},
+	} {
+		if f.has {
+			found = append(found, f.name)
+		}
+	}
+	return found
+}
+
+// totalMemory reads the machine's memory from Linux's /proc; 0 elsewhere.
+func totalMemory() int64 {
+	content, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return 0
+	}
+	var kilobytes int64
+	for line := range strings.Lines(string(content)) {
+		if _, err := fmt.Sscanf(line, "MemTotal: %d kB", &kilobytes); err == nil {
+			return kilobytes << 10
+		}
+	}
+	return 0
+}
+
+func (d diagnosis) print(s *cli.Streams) {
+	build := "no"
+	if d.SIMD {
+		build = "yes"
+	} else if runtime.GOARCH != "amd64" {
+		build = "not for this CPU"
+	}
+	memory := "unknown"
+	if d.MemoryBytes > 0 {
+		memory = fmt.Sprintf("%.1f GiB", float64(d.MemoryBytes)/(1<<30))
+	}
+	features := strings.Join(d.CPU, ", ")
+	if features == "" {
+		features = "no vector extensions known"
+	}
+	xla := "not built in"
+	if d.EngineXLA {
+		xla = "built in, no plugin found"
+		if len(d.Plugins) > 0 {
+			xla = "plugins: " + strings.Join(d.Plugins, ", ")
+		}
+	}
+	for _, line := range [][2]string{
+		{"version", d.Version}, {"go", d.Go + ", " + d.Platform}, {"simd build", build}, {"search", d.Search}, {"cpu", features},
+		{"cores", report.Count(d.Cores)}, {"memory", memory}, {"engine go", d.EngineGo}, {"engine xla", xla},
+	} {
+		fmt.Fprintf(s.Out, "%-11s %s\n", line[0], line[1])
+	}
+	for _, advice := range d.Advice {
+		fmt.Fprintf(s.Out, "\n* %s\n", advice)
+	}
+}

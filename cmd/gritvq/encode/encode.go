@@ -1,0 +1,65 @@
+// Package encode is the command gritvq encode.
+package encode
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
+	"github.com/gritvq/gritvq/engine"
+	"github.com/gritvq/gritvq/task/tokenize"
+)
+
+type options struct {
+	tokenize.EncodeOptions
+	json bool
+}
+
+// New returns the command.
+func New(s *cli.Streams) *cobra.Command { return newCommand(s, run) }
+
+func newCommand(s *cli.Streams, run func(context.Context, *cli.Streams, options) error) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "encode DIR DATA -o CODES",
+		Short: "Turn vectors or pictures into codes",
+		Long: `Encodes every row of a file of vectors with a trained tokenizer. The extension of
+the output decides its format: .npy (rows x levels), .parquet, .jsonl, or .gvq,
+which packs the bits, detects damage and remembers the tokenizer. Files of any
+size are streamed. A row's codes depend on nothing but the row.
+
+Of pictures, every one becomes a row with the codes of its middle square, and their
+names go into a .keys file beside the codes; a killed run resumes when the command
+is repeated. One picture of any size and an output .gvq make a compact file, which
+decode restores.`,
+		Example: `  gritvq encode tok vectors.npy -o codes.npy
+  gritvq encode tok vectors.npy -o codes.gvq --beam 8
+  gritvq encode tok more.parquet -o codes.jsonl --levels 2
+  gritvq encode tok photos.tar -o codes.npy
+  gritvq encode tok photo.jpg -o photo.gvq`,
+		Args: cli.Arguments("DIR", "DATA"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Dir, o.Input = args[0], args[1]
+			if err := cli.RequireOutput(o.Output, "codes.npy"); err != nil {
+				return err
+			}
+			return run(cmd.Context(), s, o)
+		},
+	}
+	cli.OutputFlag(cmd, &o.Output, "file of codes: .npy, .parquet, .jsonl or .gvq")
+	cli.CodingFlags(cmd, &o.CodingOptions)
+	cli.JSONFlag(cmd, &o.json, "the result as")
+	return cmd
+}
+
+func run(ctx context.Context, s *cli.Streams, o options) error {
+	if err := engine.UseWorkers(o.Workers); err != nil {
+		return err
+	}
+	result, err := tokenize.Encode(ctx, o.EncodeOptions, s)
+	if err != nil {
+		return err
+	}
+	return s.WriteResult(result, o.json)
+}

@@ -1,0 +1,67 @@
+// Package eval is the command gritvq eval.
+package eval
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
+	"github.com/gritvq/gritvq/engine"
+	"github.com/gritvq/gritvq/task/tokenize"
+)
+
+type options struct {
+	tokenize.EvaluateOptions
+	json bool
+}
+
+// New returns the command.
+func New(s *cli.Streams) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "eval DIR DATA",
+		Short: "Score a tokenizer on vectors or pictures",
+		Long: `Encodes and decodes every row and reports how close the reconstructions are and how
+the codes are used. relative_error is the squared error divided by the spread of
+the vectors around their mean: 0 is perfect, 1 is answering with the mean. Rates
+are fractions.
+
+Of pictures it takes the middle and reports PSNR, SSIM and, where --metrics names a
+directory with the networks, LPIPS (lpips*.safetensors) and the Frechet and kernel
+distances of features (another .safetensors, or .onnx).`,
+		Example: `  gritvq eval tok vectors.npy
+  gritvq eval tok vectors.npy --json
+  gritvq eval tok vectors.npy --levels 2 --beam 4
+  gritvq eval tok photos.tar --metrics networks/`,
+		Args: cli.Arguments("DIR", "DATA"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Dir, o.Input = args[0], args[1]
+			return run(cmd.Context(), s, o)
+		},
+	}
+	cli.CodingFlags(cmd, &o.CodingOptions)
+	cli.JSONFlag(cmd, &o.json, "the scores as")
+	cmd.Flags().StringVar(&o.Metrics, "metrics", "", "pictures: directory of metric networks (default $GRITVQ_METRICS)")
+	return cmd
+}
+
+func run(ctx context.Context, s *cli.Streams, o options) error {
+	if err := engine.UseWorkers(o.Workers); err != nil {
+		return err
+	}
+	scores, err := tokenize.Evaluate(ctx, o.EvaluateOptions, s)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return s.WriteJSON(scores)
+	}
+	if err := s.WriteTables(scores.Tables); err != nil {
+		return err
+	}
+	for _, note := range scores.Notes() {
+		s.Remark("%s", note)
+	}
+	return nil
+}

@@ -1,0 +1,229 @@
+package cli
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/gritvq/gritvq/config"
+	"github.com/gritvq/gritvq/internal/usage"
+	"github.com/gritvq/gritvq/task/tokenize"
+	"github.com/gritvq/gritvq/train/vqtrain"
+)
+
+// setting is a flag that changes a key of the configuration.
+type setting struct {
+	name  string
+	key   string
+	value any // default that --help shows
+	usage string
+	// either is the usage in commands that take vectors and pictures, with both
+	// defaults.
+	either   string
+	pictures bool // only for pictures
+	// apply takes the place of assigning the value to the key.
+	apply func(s *Settings, c *vqtrain.Config, value string) error
+}
+
+// settings in the order in which they are applied.
+var settings = []setting{
+	{name: "method", key: "quantizer.method", value: "grit", usage: "quantizer, see: gritvq methods", apply: applyMethod},
+	{name: "codes", key: "quantizer.codes", value: 256, usage: "codes per level", either: "codes per level (default 256, of pictures 16384)"},
+	{name: "levels", key: "quantizer.levels", value: 4, usage: "residual levels, each coding what the ones before left over",
+		either: "residual levels, each coding what the ones before left over (default 4, of pictures 1)"},
+	{name: "parts", key: "quantizer.parts", value: 1, usage: "slices of the vector quantized side by side"},
+	{name: "hidden", value: "512,256,128", usage: "widths of the hidden layers, or none to quantize the vectors themselves",
+		either: "vectors: widths of the hidden layers, or none to quantize the vectors themselves (default 512,256,128)", apply: applyHidden},
+	{name: "dim", key: "model.dim", value: 32, usage: "dimension of the latents (0: that of the vectors)",
+		either: "dimension of the latents (default 32, of pictures 256; 0: that of the vectors)"},
+	{name: "steps", key: "train.steps", value: 0, usage: "training steps (default from the preset)"},
+	{name: "batch", key: "train.batch", value: 1024, usage: "vectors a step", either: "vectors or pictures a step (default 1024, of pictures 64)"},
+	{name: "split", key: "train.split", value: 0.9, usage: "share of the rows to train on; the rest is held out"},
+	{name: "seed", key: "seed", value: uint64(1), usage: "decides initial weights, the split and the order of the data"},
+	{name: "size", key: "model.image.size", value: 256, pictures: true, usage: "pictures: side of the squares the network sees"},
+	{name: "short", key: "model.image.short", value: 0, pictures: true,
+		usage: "pictures: what short sides are reduced to before squares are cut: more shows the network the\n" +
+			"detail of large photos (default 286 for --size 256, and in proportion)"},
+	{name: "width", value: "64,128,128,256,256", pictures: true, usage: "pictures: channels at every resolution", apply: applyWidth},
+	{name: "down", value: 16, pictures: true, usage: "pictures: pixels on the side of a code's cell, a power of two", apply: applyDown},
+	{name: "precision", value: "f32", pictures: true, apply: applyPrecision,
+		usage: "pictures: arithmetic of the convolutions, f32 or bf16 (bf16 with XLA; the embedded engine computes in f32)"},
+	{name: "perceptual", key: "train.perceptual", value: 0.0, pictures: true,
+		usage: "pictures: weight of the perceptual loss (default 0.1 where --metrics has a network, else 0)"},
+}
+
+// Settings are the flags that configure a tokenizer.
+type Settings struct {
+	flags  *pflag.FlagSet
+	preset string
+	file   string
+	sets   []string
+}
+
+// AddFlags adds the flags to a command that trains one method; with pictures
+// also those of pictures.
+func (s *Settings) AddFlags(cmd *cobra.Command, pictures bool) { s.add(cmd, pictures, true) }
+
+// AddSharedFlags adds the flags that do not depend on the method.
+func (s *Settings) AddSharedFlags(cmd *cobra.Command) { s.add(cmd, true, false) }
+
+func (s *Settings) add(cmd *cobra.Command, pictures, method bool) {
+	f := cmd.Flags()
+	s.flags = f
+	f.StringVar(&s.preset, "preset", "default", "default (does best on real data) or paper (the paper's letter)")
+	f.StringVar(&s.file, "config", "", "YAML file of settings, as gritvq config prints it")
+	f.StringArrayVar(&s.sets, "set", nil, "one setting, such as quantizer.dropout=0.1 (repeatable)")
+	for _, v := range settings {
+		if v.pictures && !pictures || v.name == "method" && !method {
+			continue
+		}
+		switch value := v.value.(type) {
+		case int:
+			f.Int(v.name, value, v.usage)
+		case uint64:
+			f.Uint64(v.name, value, v.usage)
+		case float64:
+			f.Float64(v.name, value, v.usage)
+		case string:
+			f.String(v.name, value, v.usage)
+		}
+		if pictures && v.either != "" { // the usage says the defaults
+			flag := f.Lookup(v.name)
+			flag.Usage, flag.DefValue = v.either, ""
+			if _, number := v.value.(int); number {
+				flag.DefValue = "0"
+			}
+		}
+	}
+}
+
+// Layers returns the layers of the configuration for an input of vectors or
+// pictures.
+func (s *Settings) Layers(pictures bool) tokenize.Settings {
+	for _, v := range settings {
+		pictures = pictures || v.pictures && s.Given(v.name)
+	}
+	return tokenize.Settings{Preset: s.preset, Pictures: pictures, File: s.file, Flags: s.apply, Sets: s.sets}
+}
+
+// Given says whether a flag was given.
+func (s *Settings) Given(name string) bool {
+	return s.flags.Changed(name)
+}
+
+// Text is the value of a flag of text.
+func (s *Settings) Text(name string) string { return s.flags.Lookup(name).Value.String() }
+
+// Int is the value of a flag of whole numbers.
+func (s *Settings) Int(name string) int {
+	n, err := s.flags.GetInt(name)
+	if err != nil {
+		panic(err)
+	}
+	return n
+}
+
+// Seed is the value of --seed.
+func (s *Settings) Seed() uint64 {
+	seed, err := s.flags.GetUint64("seed")
+	if err != nil {
+		panic(err)
+	}
+	return seed
+}
+
+// FixedPerceptual says whether the weight of the perceptual loss was chosen.
+func (s *Settings) FixedPerceptual() bool {
+	return s.Given("perceptual") || tokenize.Assigned(s.sets, "train.perceptual")
+}
+
+// apply changes the keys of the flags that were given.
+func (s *Settings) apply(c *vqtrain.Config) error {
+	for _, v := range settings {
+		if !s.Given(v.name) {
+			continue
+		}
+		value := s.Text(v.name)
+		if v.apply != nil {
+			if err := v.apply(s, c, value); err != nil {
+				return err
+			}
+		} else if err := config.Set(c, v.key+"="+value); err != nil {
+			return usage.Errorf("--%s %s: %w", v.name, value, err)
+		}
+	}
+	return nil
+}
+
+func applyMethod(_ *Settings, c *vqtrain.Config, value string) error {
+	c.Quantizer.Method = value
+	return nil
+}
+
+func applyPrecision(_ *Settings, c *vqtrain.Config, value string) error {
+	c.Model.Image.Precision = value
+	return nil
+}
+
+// applyHidden sets the hidden layers; without any, latents have the dimension of
+// the vectors.
+func applyHidden(_ *Settings, c *vqtrain.Config, value string) error {
+	widths, err := parseWidths(value)
+	if err != nil {
+		return err
+	}
+	c.Model.Hidden = widths
+	if widths == nil {
+		c.Model.Dim = 0
+	}
+	return nil
+}
+
+func applyWidth(_ *Settings, c *vqtrain.Config, value string) error {
+	widths, err := parseWidths(value)
+	if err != nil || len(widths) == 0 {
+		return usage.Errorf("--width %s: write channels such as 64,128,256", value)
+	}
+	c.Model.Image.Widths = widths
+	return nil
+}
+
+// applyDown makes the network halve the picture log2(down) times: it cuts the
+// list of widths or repeats the last one.
+func applyDown(s *Settings, c *vqtrain.Config, _ string) error {
+	image, down, stages := &c.Model.Image, s.Int("down"), 0
+	for 1<<stages < down {
+		stages++
+	}
+	switch {
+	case down < 1 || 1<<stages != down:
+		return usage.Errorf("--down %d is no power of two", down)
+	case s.Given("width") && image.Down() != down:
+		return usage.Errorf("--down %d needs %d widths, --width has %d", down, stages+1, len(image.Widths))
+	}
+	image.Widths = slices.Clone(image.Widths)
+	for len(image.Widths) <= stages {
+		image.Widths = append(image.Widths, image.Widths[len(image.Widths)-1])
+	}
+	image.Widths = image.Widths[:stages+1]
+	return nil
+}
+
+// parseWidths reads "512,256" or "none".
+func parseWidths(text string) ([]int, error) {
+	if text == "none" || text == "" {
+		return nil, nil
+	}
+	var widths []int
+	for field := range strings.SplitSeq(text, ",") {
+		w, err := strconv.Atoi(strings.TrimSpace(field))
+		if err != nil || w < 1 {
+			return nil, usage.Errorf("--hidden %s: %q is no width; write numbers such as 512,256 or none", text, field)
+		}
+		widths = append(widths, w)
+	}
+	return widths, nil
+}

@@ -1,0 +1,121 @@
+// Package train is the command gritvq train.
+package train
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gritvq/gritvq/artifact/bundle"
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
+	"github.com/gritvq/gritvq/dataset"
+	"github.com/gritvq/gritvq/engine"
+	"github.com/gritvq/gritvq/internal/usage"
+	"github.com/gritvq/gritvq/report"
+	"github.com/gritvq/gritvq/task/tokenize"
+)
+
+type options struct {
+	tokenize.TrainOptions
+	settings cli.Settings
+	json     bool
+}
+
+// New returns the command.
+func New(s *cli.Streams) *cobra.Command { return newCommand(s, run) }
+
+func newCommand(s *cli.Streams, run func(context.Context, *cli.Streams, options) error) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "train DATA -o DIR",
+		Short: "Train a tokenizer on vectors or pictures",
+		Long: `Trains a tokenizer and writes it to a directory with a report. DATA is a .npy, .npz,
+.parquet, .fvecs or .bvecs file of vectors; or pictures: a folder, a .tar or a .zip
+of JPEG, PNG, GIF, WebP or BMP files; or a built-in set (synthetic:manifold,
+synthetic:mixture, synthetic:scenes). Part of it is held out to score the result.
+Settings come from the preset, then the config file, then flags, then --set. A run
+that was interrupted or killed continues with --resume as if nothing had happened.`,
+		Example: `  gritvq train vectors.npy -o tok
+  gritvq train vectors.npy -o tok --codes 1024 --levels 2 --steps 5000
+  gritvq train photos.tar -o tok --size 128 --down 8 --codes 4096
+  gritvq train synthetic:manifold -o tok --method ste --hidden none --set train.optimizer.rate=0.002`,
+		Args: cli.Arguments("DATA"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Input.Path = args[0]
+			if err := cli.RequireOutput(o.Output, "tok"); err != nil {
+				return err
+			}
+			return run(cmd.Context(), s, o)
+		},
+	}
+	cli.OutputFlag(cmd, &o.Output, "directory of the tokenizer")
+	o.settings.AddFlags(cmd, true)
+	f := cmd.Flags()
+	f.StringVar(&o.Input.Metrics, "metrics", "", "pictures: directory of metric networks (default $GRITVQ_METRICS)")
+	f.StringVar(&o.Input.Held, "val", "", "held-out vectors or pictures, instead of --split")
+	f.StringVar(&o.Codebook, "init-codebook", "",
+		"start from these codes: an array [codes*levels, dim], level after level, in\nthe units of the vectors (without a network) or of the latents")
+	f.BoolVar(&o.Resume, "resume", false, "continue an interrupted run")
+	f.BoolVar(&o.Force, "force", false, "replace what is in the directory")
+	f.BoolVar(&o.Input.Drop, "drop-nonfinite", false, "leave out rows with NaN or Inf")
+	cli.WorkersFlag(cmd, &o.Input.Workers)
+	cli.JSONFlag(cmd, &o.json, "the result as")
+	cli.BackendFlag(cmd, &o.Backend)
+	return cmd
+}
+
+func run(ctx context.Context, s *cli.Streams, o options) error {
+	settings := o.settings.Layers(dataset.KindOf(o.Input.Path).IsPictures())
+	var err error
+	if o.Config, err = settings.Config(); err != nil {
+		return err
+	}
+	if o.Input.Held != "" && o.settings.Given("split") {
+		return usage.Errorf("--split and --val exclude each other: the held-out rows are those of %s", o.Input.Held)
+	}
+	if err := engine.UseWorkers(o.Input.Workers); err != nil {
+		return err
+	}
+	o.Input.FixedPerceptual, o.Command = o.settings.FixedPerceptual(), s.Command
+	trained, err := tokenize.Train(ctx, o.TrainOptions, s)
+	if err != nil {
+		return settings.Explain(err)
+	}
+	return show(s, o.json, trained)
+}
+
+// result is the output of train --json.
+type result struct {
+	Bundle  string      `json:"bundle"`
+	Report  string      `json:"report"`
+	Steps   int         `json:"steps"`
+	Seconds float64     `json:"seconds"`
+	Data    bundle.Data `json:"data"`
+	Held    any         `json:"held"` // scores; null without held-out items
+	Train   any         `json:"train"`
+}
+
+// show prints the scores of a finished run.
+func show(s *cli.Streams, asJSON bool, t *tokenize.Trained) error {
+	m := t.Bundle.Manifest
+	if asJSON {
+		r := result{Bundle: t.Dir, Report: t.Report, Steps: m.Training.Steps, Seconds: m.Training.Seconds, Data: m.Data,
+			Held: m.Metrics.Held, Train: m.Metrics.Train}
+		if p := m.Metrics.Pictures; p != nil {
+			r.Held, r.Train = p.Held, p.Train
+		}
+		return s.WriteJSON(r)
+	}
+	if err := s.WriteTables(tokenize.Tables(m)); err != nil {
+		return err
+	}
+	steps := fmt.Sprintf("%d steps", m.Training.Steps)
+	if m.Training.Resumed > 0 {
+		steps = fmt.Sprintf("steps %d to %d", m.Training.Resumed+1, m.Training.Steps)
+	}
+	duration := time.Duration(m.Training.Seconds * float64(time.Second))
+	fmt.Fprintf(s.Out, "\ntime:   %s for %s\nreport: %s\n", report.Duration(duration), steps, t.Report)
+	return nil
+}

@@ -1,0 +1,221 @@
+package tokenize
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/gritvq/gritvq/codes"
+	"github.com/gritvq/gritvq/dataset"
+	"github.com/gritvq/gritvq/dataset/images"
+	"github.com/gritvq/gritvq/internal/atomicfile"
+	"github.com/gritvq/gritvq/internal/output"
+	"github.com/gritvq/gritvq/task"
+	"github.com/gritvq/gritvq/task/picture"
+	"github.com/gritvq/gritvq/tokenizer"
+)
+
+// Items that are held in memory at a time; for pictures also the number between
+// two safe points.
+const (
+	blockRows     = 4096
+	blockPictures = 64
+)
+
+// EncodeOptions name a tokenizer, its input and the file of codes.
+type EncodeOptions struct {
+	CodingOptions
+	Output string // .npy, .parquet, .jsonl or .gvq
+}
+
+// Encode writes the codes of vectors or pictures. A killed run on pictures
+// resumes when it is repeated. A single picture of any size becomes an
+// entropy-coded .gvq file.
+func Encode(ctx context.Context, o EncodeOptions, watch task.Watcher) (Result, error) {
+	if err := output.Check(o.Input, o.Output); err != nil {
+		return nil, err
+	}
+	t, err := o.open()
+	if err != nil {
+		return nil, err
+	}
+	if !t.pictures() {
+		return o.encodeVectors(ctx, t, watch)
+	}
+	if codes.IsPacked(o.Output) && dataset.KindOf(o.Input) == dataset.Picture {
+		return o.encodePicture(ctx, t)
+	}
+	return o.encodePictures(ctx, t, watch)
+}
+
+// content describes the file of codes of a number of rows; cells is 0 for
+// vectors.
+func (o EncodeOptions) content(t *Opened, rows, cells int) codes.Content {
+	vocab := t.Bundle.Tokenizer.Quantizer.Layout().VocabOf(o.Levels)
+	return codes.Content{Vocab: vocab, Rows: rows, Cells: cells, Fingerprint: t.Bundle.Manifest.Fingerprint()}
+}
+
+func (o EncodeOptions) encodeVectors(ctx context.Context, t *Opened, watch task.Watcher) (Result, error) {
+	v, dropped, err := OpenVectors(ctx, o.Input, o.Drop, watch)
+	if err != nil {
+		return nil, err
+	}
+	defer v.Close()
+	if err := CheckDimension(v, t.Bundle.Manifest.Input); err != nil {
+		return nil, err
+	}
+	w, err := codes.Create(o.Output, o.content(t, v.Len(), 0))
+	if err != nil {
+		return nil, err
+	}
+	defer w.Abort()
+	line := watch.Line(v.Len(), "rows")
+	defer line.Done()
+	buffer := make([]float32, blockRows*v.Dim())
+	for start := 0; start < v.Len(); start += blockRows {
+		n := min(blockRows, v.Len()-start)
+		block := buffer[:n*v.Dim()]
+		if err := v.Rows(start, n, block); err != nil {
+			return nil, err
+		}
+		if err := checkFinite(v.Path(), block, v.Dim(), start, "clean the file or pass --drop-nonfinite"); err != nil {
+			return nil, err
+		}
+		encoded, err := t.Runtime.Encode(ctx, block, n, o.runtime())
+		if err != nil {
+			return nil, err
+		}
+		if err := w.WriteRows(encoded); err != nil {
+			return nil, err
+		}
+		line.Update(int64(start+n), "encoded")
+	}
+	if err := w.Commit(); err != nil {
+		return nil, err
+	}
+	return written(o.Output, v.Len(), t.Runtime.Positions(o.runtime()), dropped, "codes"), nil
+}
+
+// encodePictures encodes the middle of every picture of a set, a row each, and
+// writes their keys beside the codes.
+func (o EncodeOptions) encodePictures(ctx context.Context, t *Opened, watch task.Watcher) (Result, error) {
+	if err := codes.CheckExtension(o.Output); err != nil {
+		return nil, err
+	}
+	set, err := OpenPictures(ctx, o.Input, t.Bundle.Tokenizer.Spec.Model.Image, o.Workers, watch)
+	if err != nil {
+		return nil, err
+	}
+	defer set.Close()
+	fingerprint, err := set.Fingerprint()
+	if err != nil {
+		return nil, err
+	}
+	cells, positions := t.Bundle.Tokenizer.Tokens(), t.Runtime.Positions(o.runtime())
+	identity := fmt.Sprintf("%x %s levels %d beam %d", t.Bundle.Manifest.Fingerprint(), fingerprint, o.Levels, o.Beam)
+	part, err := codes.OpenPartial(partialPath(o.Output), identity, cells*positions)
+	if err != nil {
+		return nil, err
+	}
+	defer part.Close()
+	if part.Next() > 0 {
+		watch.Remark("continuing after picture %d of %d", part.Next(), set.Len())
+	}
+	line := watch.Line(set.Len(), "pictures")
+	defer line.Done()
+	for start := part.Next(); start < set.Len(); start += blockPictures {
+		end := min(set.Len(), start+blockPictures)
+		if err := encodeBlock(ctx, t.Runtime, set, start, end, o.runtime(), part); err != nil {
+			return nil, err
+		}
+		line.Update(int64(end), "encoded")
+	}
+	line.Done()
+	if part.Len() == 0 {
+		return nil, fmt.Errorf("none of the %d pictures of %s could be read", set.Len(), o.Input)
+	}
+	if err := o.writeGrids(t, set, part, cells); err != nil {
+		return nil, err
+	}
+	if err := part.Remove(); err != nil {
+		return nil, fmt.Errorf("removing unfinished codes: %w", err)
+	}
+	return written(o.Output, part.Len(), cells*positions, set.Len()-part.Len(), "codes"), nil
+}
+
+// encodeBlock encodes pictures start to end and appends them to the partial
+// file; damaged pictures are left out.
+func encodeBlock(ctx context.Context, r *tokenizer.Runtime, set *images.Set, start, end int, o tokenizer.Options, part *codes.Partial) error {
+	rows := make([]int, 0, end-start)
+	for i := start; i < end; i++ {
+		rows = append(rows, i)
+	}
+	pair, _, err := tokenizer.ReadCentres(set, rows, r.Tokenizer().Input)
+	if err != nil {
+		return err
+	}
+	encoded, err := r.EncodePictures(ctx, pair.Original, len(pair.Rows), o)
+	if err != nil {
+		return err
+	}
+	return part.Append(pair.Rows, encoded)
+}
+
+// writeGrids turns the partial file into the file of codes, and writes the key
+// of every row beside it.
+func (o EncodeOptions) writeGrids(t *Opened, set *images.Set, part *codes.Partial, cells int) error {
+	w, err := codes.Create(o.Output, o.content(t, part.Len(), cells))
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	var keys []string
+	err = part.Each(func(row int, encoded []uint32) error {
+		keys = append(keys, set.Key(row))
+		return w.WriteRows(encoded)
+	})
+	if err != nil {
+		return err
+	}
+	err = atomicfile.Write(keysPath(o.Output), func(f io.Writer) error {
+		_, err := io.WriteString(f, strings.Join(keys, "\n")+"\n")
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return w.Commit()
+}
+
+// encodePicture writes one picture of any size as an entropy-coded file.
+func (o EncodeOptions) encodePicture(ctx context.Context, t *Opened) (Result, error) {
+	set, err := images.Open(ctx, o.Input, images.Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer set.Close()
+	p, err := set.Whole(0)
+	if err != nil {
+		return nil, err
+	}
+	grid, err := picture.Encoder{Runtime: t.Runtime, Options: o.runtime()}.Encode(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := t.files().Write(o.Output, grid); err != nil {
+		return nil, err
+	}
+	return codedPicture(o, t, grid)
+}
+
+// keysPath is codes.keys beside codes.npy.
+func keysPath(output string) string {
+	return strings.TrimSuffix(output, filepath.Ext(output)) + ".keys"
+}
+
+// partialPath is the file of an unfinished run.
+func partialPath(output string) string {
+	return filepath.Join(filepath.Dir(output), "."+filepath.Base(output)+".partial")
+}

@@ -1,0 +1,111 @@
+package tokenize
+
+import (
+	"fmt"
+	"math"
+	"path"
+
+	"github.com/gritvq/gritvq/artifact/bundle"
+	"github.com/gritvq/gritvq/eval"
+	"github.com/gritvq/gritvq/vq"
+	"github.com/gritvq/gritvq/weights"
+)
+
+// Inspection describes a trained tokenizer.
+type Inspection struct {
+	Bundle        string            `json:"bundle"`
+	Model         string            `json:"model"`
+	CreatedBy     string            `json:"created_by"`
+	Data          bundle.Data       `json:"data"`
+	InputDim      int               `json:"input_dim"`
+	Tokens        int               `json:"tokens"` // cells of a picture; 1 for vectors
+	Layout        bundle.Layout     `json:"layout"`
+	BitsPerVector float64           `json:"bits_per_vector"`
+	Parameters    ParameterCounts   `json:"parameters"`
+	Bytes         int64             `json:"bytes"` // of the model file
+	Fingerprint   string            `json:"fingerprint"`
+	Levels        []LevelInspection `json:"levels"`
+	Metrics       bundle.Metrics    `json:"metrics"`
+}
+
+// ParameterCounts are numbers of scalars.
+type ParameterCounts struct {
+	Network   int `json:"network"`
+	Codes     int `json:"codes"`
+	Transform int `json:"transform"`
+	Total     int `json:"total"`
+}
+
+// LevelInspection describes one code position.
+type LevelInspection struct {
+	Codes         int      `json:"codes"`
+	Utilization   float64  `json:"utilization"`
+	Perplexity    float64  `json:"perplexity"`
+	EffectiveRank float64  `json:"effective_rank"`
+	MinDistance   float64  `json:"min_distance"`
+	SpectralNorm  *float64 `json:"spectral_norm"` // of W; null without one
+	Usage         []int64  `json:"usage"`
+}
+
+// Inspect loads a tokenizer, checks it, and describes it.
+func Inspect(dir string) (*Inspection, error) {
+	b, err := bundle.Load(dir)
+	if err != nil {
+		return nil, err
+	}
+	m := b.Manifest
+	i := &Inspection{Bundle: dir, Model: Describe(b.Tokenizer.Spec, m.Input), CreatedBy: m.CreatedBy, Data: m.Data, InputDim: m.Input,
+		Tokens: b.Tokenizer.Tokens(), Layout: m.Layout, Metrics: m.Metrics, Fingerprint: fmt.Sprintf("sha256:%x", m.Fingerprint())}
+	for _, f := range m.Files {
+		if f.Name == bundle.ModelFile {
+			i.Bytes = f.Size
+		}
+	}
+	for p, a := range b.Weights {
+		switch weights.GroupOf(p) {
+		case weights.State:
+			continue
+		case weights.Network:
+			i.Parameters.Network += len(a.Data)
+		case weights.Codes:
+			i.Parameters.Codes += len(a.Data)
+		default:
+			i.Parameters.Transform += len(a.Data)
+		}
+		i.Parameters.Total += len(a.Data)
+	}
+	for position, book := range b.Codebooks {
+		i.BitsPerVector += math.Log2(float64(m.Layout.Vocab[position]))
+		k, d := book.Shape[0], book.Shape[1]
+		level := LevelInspection{Codes: k, Usage: b.Usage[position],
+			EffectiveRank: eval.EffectiveRank(book.Data, k, d), MinDistance: eval.MinPairwiseDistance(book.Data, k, d)}
+		level.Utilization, level.Perplexity = usageOf(b.Usage[position])
+		if w := featureMap(b, position); w != nil {
+			norm := eval.SpectralNorm(w.Data, w.Shape[0])
+			level.SpectralNorm = &norm
+		}
+		i.Levels = append(i.Levels, level)
+	}
+	return i, nil
+}
+
+// usageOf returns the share of codes in use and the perplexity of counts.
+func usageOf(counts []int64) (utilization, perplexity float64) {
+	total, used, entropy := 0.0, 0, 0.0
+	for _, n := range counts {
+		total += float64(n)
+	}
+	for _, n := range counts {
+		if n > 0 {
+			used++
+			p := float64(n) / total
+			entropy -= p * math.Log(p)
+		}
+	}
+	return float64(used) / float64(max(1, len(counts))), math.Exp(entropy)
+}
+
+// featureMap finds the W of a code position, if it has one.
+func featureMap(b *bundle.Bundle, position int) *weights.Array {
+	return b.Weights[path.Join(vq.Prefix, b.Tokenizer.Quantizer.Layout().Path(position), vq.FeatureMapPath)]
+}

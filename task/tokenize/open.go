@@ -1,0 +1,87 @@
+package tokenize
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/gomlx/compute"
+
+	"github.com/gritvq/gritvq/artifact/bundle"
+	"github.com/gritvq/gritvq/dataset"
+	"github.com/gritvq/gritvq/engine"
+	"github.com/gritvq/gritvq/internal/usage"
+	"github.com/gritvq/gritvq/task/picture"
+	"github.com/gritvq/gritvq/tokenizer"
+)
+
+// Opened is a trained tokenizer on an engine.
+type Opened struct {
+	Bundle  *bundle.Bundle
+	Runtime *tokenizer.Runtime
+	Backend compute.Backend
+}
+
+// Open loads a tokenizer onto the engine of a --backend value.
+func Open(dir, backend string) (*Opened, error) {
+	b, err := bundle.Load(dir)
+	if err != nil {
+		return nil, err
+	}
+	e, err := engine.Choose(backend)
+	if err != nil {
+		return nil, err
+	}
+	r, err := b.Runtime(e)
+	if err != nil {
+		return nil, fmt.Errorf("preparing %s: %w", dir, err)
+	}
+	return &Opened{b, r, e}, nil
+}
+
+func (t *Opened) pictures() bool { return t.Bundle.Tokenizer.Spec.Model.Pictures() }
+
+// files stores single pictures as codes.
+func (t *Opened) files() picture.Files {
+	return picture.Files{Tokenizer: t.Bundle.Tokenizer, Fingerprint: t.Bundle.Manifest.Fingerprint(), Entropy: t.Bundle.Entropy}
+}
+
+// CodingOptions name a tokenizer and the data that it encodes.
+type CodingOptions struct {
+	Dir     string // of the tokenizer
+	Input   string // vectors or pictures
+	Backend string // see [engine.Choose]
+	Levels  int    // 0 is all
+	Beam    int    // 0 is the method's own
+	Drop    bool   // leave out vectors with NaN or Inf
+	Workers int    // threads that read pictures; 0 is all cores
+}
+
+func (o CodingOptions) runtime() tokenizer.Options {
+	return tokenizer.Options{Levels: o.Levels, Beam: o.Beam}
+}
+
+// open opens the tokenizer and checks options and kind of input against it.
+func (o CodingOptions) open() (*Opened, error) {
+	t, err := Open(o.Dir, o.Backend)
+	if err != nil {
+		return nil, err
+	}
+	if have := t.Bundle.Manifest.Layout.Levels; o.Levels < 0 || o.Levels > have {
+		return nil, usage.Errorf("--levels %d: the tokenizer has levels 1 to %d", o.Levels, have)
+	}
+	if o.Beam < 0 {
+		return nil, usage.Errorf("--beam %d must be at least 1, or 0 for the method's own", o.Beam)
+	}
+	switch pictures := dataset.KindOf(o.Input).IsPictures(); {
+	case t.pictures() && !pictures:
+		if _, err := os.Stat(o.Input); errors.Is(err, fs.ErrNotExist) && !dataset.IsSynthetic(o.Input) {
+			return nil, fmt.Errorf("cannot read %s: %w; check the path", o.Input, fs.ErrNotExist)
+		}
+		return nil, fmt.Errorf("%s is a tokenizer of pictures, and %s is none: give a folder, an archive or a picture", o.Dir, o.Input)
+	case !t.pictures() && pictures:
+		return nil, fmt.Errorf("%s is a tokenizer of vectors, and %s holds pictures", o.Dir, o.Input)
+	}
+	return t, nil
+}

@@ -1,0 +1,142 @@
+package tokenize
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gritvq/gritvq/artifact/bundle"
+	"github.com/gritvq/gritvq/config"
+	"github.com/gritvq/gritvq/report"
+	"github.com/gritvq/gritvq/task/picture"
+	"github.com/gritvq/gritvq/tokenizer"
+	"github.com/gritvq/gritvq/train/vqtrain"
+)
+
+// page makes the report of a finished run from its log and its result.
+func (t *training) page(ctx context.Context, b *bundle.Bundle, result *outcome) (*report.Page, error) {
+	records, err := vqtrain.ReadLog(filepath.Join(t.Output, bundle.LogFile))
+	if err != nil {
+		return nil, err
+	}
+	m := b.Manifest
+	p := parts{course: course(records), bundle: b, outcome: result}
+	describe := t.describeVectors
+	if t.data.Images != nil {
+		describe = t.describePictures
+	}
+	if err := describe(ctx, &p); err != nil {
+		return nil, err
+	}
+	page := report.New("Training report: "+m.Data.Name, "Tokenizer: "+Describe(t.Config.Spec, m.Input))
+	page.Facts(append(p.facts, p.time()))
+	page.Section("Training", "The errors should fall and stay down; codes in use should stay near 100%.", p.charts...)
+	page.Section("Codes", "A healthy codebook uses every code, and none of them for most of the "+p.items+".", append(p.codes, usageCharts(b)...)...)
+	if len(p.figures) > 0 {
+		page.Section("Pictures", "Reconstructions, and patches that codes stand for.", p.figures...)
+	}
+	var tables []report.Part
+	for _, table := range Tables(m) {
+		tables = append(tables, table)
+	}
+	page.Section("Scores", p.scored, tables...)
+	rendered, err := config.Render(t.Config)
+	if err != nil {
+		return nil, err
+	}
+	page.Section("Reproduce", "The run is determined by its data, its settings and its seed.",
+		report.Code{Caption: "Command", Text: m.Command},
+		report.Code{Caption: "Settings", Text: withoutComments(rendered)})
+	page.Footer(fmt.Sprintf("%s, %s. Data %s.", m.CreatedBy, m.Created.Format("2 January 2006 15:04 MST"), m.Data.Fingerprint))
+	return page, nil
+}
+
+// parts are the parts of a page that depend on the kind of data.
+type parts struct {
+	course
+	bundle  *bundle.Bundle
+	outcome *outcome
+	facts   []report.Fact
+	charts  []report.Part // the course of training
+	codes   []report.Part // besides the usage of codes
+	figures []report.Part // pictures
+	items   string
+	scored  string // how the scores were taken
+}
+
+// time is the fact about the speed of training.
+func (p *parts) time() report.Fact {
+	steps := p.bundle.Manifest.Training.Steps - p.outcome.firstStep
+	speed := float64(steps) / p.outcome.duration.Seconds()
+	return report.Fact{Name: "training time", Value: report.Duration(p.outcome.duration.Round(time.Millisecond)),
+		Note: fmt.Sprintf("%s steps/s", report.Number(speed, 3))}
+}
+
+func (t *training) describeVectors(ctx context.Context, p *parts) error {
+	m := p.bundle.Manifest
+	train, scores, on := m.Metrics.Train, m.Metrics.Held, "on %s held-out vectors"
+	if scores == nil {
+		scores, on = train, "on %s training vectors"
+	}
+	used, codes := 0, 0
+	for _, counts := range p.bundle.Usage {
+		codes += len(counts)
+		for _, n := range counts {
+			if n > 0 {
+				used++
+			}
+		}
+	}
+	p.facts = []report.Fact{
+		{Name: "relative error", Value: report.Number(scores.RelativeError, 4), Note: fmt.Sprintf(on, report.Count(scores.Vectors))},
+		{Name: "codes in use", Value: report.Percent(train.Utilization.Mean, 1), Note: fmt.Sprintf("%s of %s", report.Count(used), report.Count(codes))},
+		{Name: "perplexity", Value: report.Number(train.Perplexity.Mean, 4), Note: fmt.Sprintf("of %s codes a level", report.Count(m.Layout.Vocab[0]))},
+		{Name: "bits per vector", Value: report.Number(scores.BitsPerVector, 4), Note: fmt.Sprintf("instead of %s as float32", report.Count(32*m.Input))},
+	}
+	p.items = "data"
+	p.scored = "With hard codes, as encode and decode work. The relative error is 0 for a perfect reconstruction and 1 for answering with the mean."
+	p.charts = p.vectorCharts(t.Config.Model.Standardize)
+	projection, err := t.projection(ctx, p.bundle, p.outcome.runtime)
+	p.codes = []report.Part{projection}
+	return err
+}
+
+// reportPictures bounds the pictures that a page is drawn from.
+const reportPictures = 256
+
+func (t *training) describePictures(ctx context.Context, p *parts) error {
+	m := p.bundle.Manifest
+	train, scores, on := m.Metrics.Pictures.Train, m.Metrics.Pictures.Held, "on %s held-out pictures"
+	set, rows := t.data.HeldImages, t.data.Held
+	if scores == nil {
+		scores, on = train, "on %s training pictures"
+		set, rows = t.data.Images, t.data.Train
+	}
+	p.facts = []report.Fact{
+		{Name: "PSNR", Value: report.Number(scores.PSNR, 4) + " dB", Note: fmt.Sprintf(on, report.Count(scores.Images))},
+		{Name: "SSIM", Value: report.Number(scores.SSIM, 3), Note: "1 is a perfect reconstruction"},
+		{Name: "codes in use", Value: report.Percent(train.Utilization.Mean, 1),
+			Note: fmt.Sprintf("of %s, by %s tokens a code", report.Count(m.Layout.Vocab[0]), report.Number(train.TokensPerCode, 3))},
+		{Name: "bits per pixel", Value: report.Number(scores.BitsPerPixel, 3), Note: "instead of 24"},
+	}
+	p.items = "pictures"
+	p.scored = "With hard codes, on the middle of every picture."
+	p.charts = p.pictureCharts()
+	sample, err := picture.Take(ctx, p.outcome.runtime, set, rows.Head(reportPictures), tokenizer.Options{})
+	if err == nil {
+		p.figures, err = sample.Figures()
+	}
+	return err
+}
+
+// withoutComments removes comments and blank lines from rendered settings.
+func withoutComments(rendered []byte) string {
+	lines := slices.DeleteFunc(strings.Split(string(rendered), "\n"), func(line string) bool {
+		trimmed := strings.TrimSpace(line)
+		return trimmed == "" || strings.HasPrefix(trimmed, "#")
+	})
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,165 @@
+package tokenize
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/gritvq/gritvq/config"
+	"github.com/gritvq/gritvq/internal/usage"
+	"github.com/gritvq/gritvq/train/vqtrain"
+)
+
+// Settings assemble a configuration in layers: the preset of the method, a file,
+// flags, and single assignments.
+type Settings struct {
+	Preset   string                // "default" or "paper"
+	Pictures bool                  // start from the preset for pictures
+	Defaults func(*vqtrain.Config) // changes the preset; may be nil
+	File     string                // YAML; may be empty
+	// Flags applies the flags of a command line; may be nil.
+	Flags func(*vqtrain.Config) error
+	Sets  []string              // assignments such as "quantizer.codes=64"
+	Final func(*vqtrain.Config) // changes the result; may be nil
+}
+
+// Config assembles the configuration. Every error is a usage error.
+func (s Settings) Config() (vqtrain.Config, error) {
+	// The method selects the preset, and any layer may name it.
+	layered, err := s.Layered("grit")
+	if err != nil {
+		return vqtrain.Config{}, err
+	}
+	return s.ConfigOf(layered.Quantizer.Method)
+}
+
+// ConfigOf assembles the configuration of a method.
+func (s Settings) ConfigOf(method string) (vqtrain.Config, error) {
+	c, err := s.Layered(method)
+	if err != nil {
+		return vqtrain.Config{}, err
+	}
+	if s.Final != nil {
+		s.Final(&c)
+	}
+	base, err := vqtrain.Preset(s.Preset, method)
+	if err != nil {
+		return vqtrain.Config{}, usage.Error{Err: err}
+	}
+	FitToSize(&c, base, s.Sets)
+	if err := c.Validate(); err != nil {
+		return vqtrain.Config{}, usage.Error{Err: err}
+	}
+	return c, nil
+}
+
+// document reads the file, if there is one.
+func (s Settings) document() ([]byte, error) {
+	if s.File == "" {
+		return nil, nil
+	}
+	document, err := os.ReadFile(s.File)
+	if err != nil {
+		if path, ok := errors.AsType[*fs.PathError](err); ok {
+			err = path.Err
+		}
+		return nil, usage.Errorf("cannot read the configuration %s: %w", s.File, err)
+	}
+	return document, nil
+}
+
+// Layered applies file, flags and assignments to the preset of a method. The
+// result is neither fitted to its size nor validated.
+func (s Settings) Layered(method string) (vqtrain.Config, error) {
+	document, err := s.document()
+	if err != nil {
+		return vqtrain.Config{}, err
+	}
+	preset := vqtrain.Preset
+	if s.Pictures {
+		preset = vqtrain.Pictures
+	}
+	c, err := preset(s.Preset, method)
+	if err != nil {
+		return c, usage.Error{Err: err}
+	}
+	if s.Defaults != nil {
+		s.Defaults(&c)
+	}
+	if document != nil {
+		if err := config.Decode(document, &c); err != nil {
+			return c, usage.Errorf("%s: %w", s.File, err)
+		}
+	}
+	if s.Flags != nil {
+		if err := s.Flags(&c); err != nil {
+			return c, err
+		}
+	}
+	for _, assignment := range s.Sets {
+		if err := config.Set(&c, assignment); err != nil {
+			return c, usage.Errorf("--set %s: %w", assignment, err)
+		}
+	}
+	if _, err := vqtrain.Preset(s.Preset, c.Quantizer.Method); err != nil {
+		return c, usage.Error{Err: err}
+	}
+	return c, nil
+}
+
+// UnsuitedError reports settings that do not work for a method.
+type UnsuitedError struct {
+	Method string
+	Err    error
+}
+
+func (e *UnsuitedError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *UnsuitedError) Unwrap() error { return e.Err }
+
+// Explain completes an [UnsuitedError] whose settings come from a file for
+// another method: it says how to get a file for this one.
+func (s Settings) Explain(err error) error {
+	unsuited, ok := errors.AsType[*UnsuitedError](err)
+	if !ok {
+		return err
+	}
+	document, unread := s.document()
+	var file vqtrain.Config
+	if unread != nil || document == nil || config.Decode(document, &file) != nil || file.Quantizer.Method == unsuited.Method {
+		return err
+	}
+	return usage.Errorf("%s: %w, or settings from: gritvq config --method %s", s.File, unsuited.Err, unsuited.Method)
+}
+
+// FitToSize lowers settings that a small codebook or a short run leaves no room
+// for: the transform's ranks, the rate's warm-up, the periods of evaluation and
+// log. Settings that differ from the preset or that sets assign stay.
+func FitToSize(c *vqtrain.Config, preset vqtrain.Config, sets []string) {
+	lower := func(key string, value *int, preset, most int) {
+		if *value == preset && !Assigned(sets, key) {
+			*value = min(*value, max(1, most))
+		}
+	}
+	codes, steps := c.Quantizer.Codes, c.Train.Steps
+	transform, base := &c.Quantizer.Transform, preset.Quantizer.Transform
+	lower("quantizer.transform.rank", &transform.Rank, base.Rank, codes)
+	lower("quantizer.transform.topk", &transform.TopK, base.TopK, codes)
+	lower("quantizer.transform.groups", &transform.Groups, base.Groups, codes)
+	lower("train.schedule.warmup", &c.Train.Schedule.Warmup, preset.Train.Schedule.Warmup, steps/10)
+	lower("train.evaluate", &c.Train.Evaluate, preset.Train.Evaluate, steps/6)
+	lower("train.log", &c.Train.Log, preset.Train.Log, steps/40)
+}
+
+// Assigned says whether one of the assignments of --set is to a key or to a
+// section that contains it.
+func Assigned(sets []string, key string) bool {
+	return slices.ContainsFunc(sets, func(assignment string) bool {
+		name, _, _ := strings.Cut(assignment, "=")
+		name = strings.TrimSpace(name)
+		return name == key || strings.HasPrefix(key, name+".")
+	})
+}

@@ -1,0 +1,197 @@
+// Package tokenize holds the workflows of tokenizers: training one into a
+// directory with a report, encoding, decoding, scoring and inspecting. The
+// commands of gritvq call it, and programs can.
+package tokenize
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+
+	"github.com/gomlx/compute"
+
+	"github.com/gritvq/gritvq/artifact"
+	"github.com/gritvq/gritvq/artifact/bundle"
+	"github.com/gritvq/gritvq/dataset"
+	"github.com/gritvq/gritvq/engine"
+	"github.com/gritvq/gritvq/internal/output"
+	"github.com/gritvq/gritvq/internal/usage"
+	"github.com/gritvq/gritvq/internal/version"
+	"github.com/gritvq/gritvq/report"
+	"github.com/gritvq/gritvq/task"
+	"github.com/gritvq/gritvq/train/vqtrain"
+	"github.com/gritvq/gritvq/weights"
+)
+
+// TrainOptions describe a training run.
+type TrainOptions struct {
+	Config   vqtrain.Config
+	Input    Input
+	Output   string // directory of the tokenizer
+	Codebook string // file of codes to start from; may be empty
+	Backend  string // see [engine.Choose]
+	Resume   bool   // continue an interrupted run; a finished run is returned
+	Force    bool   // replace the tokenizer in the directory
+	Command  string // recorded in manifest and report
+}
+
+// Trained is a finished run.
+type Trained struct {
+	Dir    string
+	Bundle *bundle.Bundle
+	Report string // path of the page
+}
+
+// training is a run in progress.
+type training struct {
+	TrainOptions
+	watch       task.Watcher
+	data        *Data
+	fingerprint string           // of data and imported codebook
+	codes       []*weights.Array // imported codebook
+	backend     compute.Backend
+	resume      bool
+}
+
+// Train trains a tokenizer and writes its bundle and report. The output
+// directory is not touched before the input proved usable.
+func Train(ctx context.Context, o TrainOptions, watch task.Watcher) (*Trained, error) {
+	state, err := o.checkOutput()
+	if err != nil {
+		return nil, err
+	}
+	t := &training{TrainOptions: o, watch: watch, resume: o.Resume && !o.Force}
+	if t.data, err = o.Input.Open(ctx, &t.Config, watch); err != nil {
+		return nil, err
+	}
+	defer t.data.Close()
+	t.fingerprint = t.data.Fingerprint
+	if state == artifact.Finished && t.resume {
+		return t.finished()
+	}
+	if _, err := t.Config.Tokenizer(t.data.Input()); err != nil {
+		return nil, usage.Error{Err: &UnsuitedError{t.Config.Quantizer.Method, err}}
+	}
+	if o.Codebook != "" {
+		if err := t.importCodebook(ctx, o.Codebook); err != nil {
+			return nil, err
+		}
+	}
+	if t.backend, err = engine.Choose(o.Backend); err != nil {
+		return nil, err
+	}
+	discard, err := claim(o.Output, o.Force)
+	if err != nil {
+		return nil, err
+	}
+	result, err := t.run(ctx)
+	if err != nil {
+		if !errors.Is(err, vqtrain.ErrInterrupted) {
+			discard()
+		}
+		return nil, err
+	}
+	b, err := t.store(ctx, result)
+	if err != nil {
+		discard()
+		return nil, err
+	}
+	return trained(o.Output, b), nil
+}
+
+func trained(dir string, b *bundle.Bundle) *Trained {
+	return &Trained{Dir: dir, Bundle: b, Report: filepath.Join(dir, bundle.ReportFile)}
+}
+
+// checkOutput refuses a directory whose content nobody asked to replace.
+func (o TrainOptions) checkOutput() (artifact.State, error) {
+	state, err := bundle.Kind.State(o.Output)
+	if err != nil || o.Force {
+		return state, err
+	}
+	switch {
+	case state == artifact.Finished && !o.Resume:
+		return state, fmt.Errorf("%s holds a finished tokenizer; choose another directory, or --force to replace it", o.Output)
+	case state == artifact.Unfinished && !o.Resume:
+		return state, fmt.Errorf("%s holds an unfinished run; --resume continues it, --force starts over", o.Output)
+	case state == artifact.Absent:
+		return state, output.RefuseForeign(o.Output, "tokenizer", bundle.ConfigFile, bundle.ReportFile)
+	}
+	return state, nil
+}
+
+// claim prepares the output directory. The returned function undoes it after a
+// failure, unless there is a checkpoint to resume from.
+func claim(dir string, force bool) (discard func(), err error) {
+	_, missing := os.Stat(dir)
+	if err := output.MakeDir(dir); err != nil {
+		return nil, err
+	}
+	discard = func() { // errors here would add nothing to the one being reported
+		if output.Present(filepath.Join(dir, vqtrain.CheckpointFile)) {
+			_ = bundle.Kind.Sweep(dir)
+		} else {
+			_ = bundle.Clear(dir)
+		}
+		if missing != nil {
+			os.Remove(dir) // only if empty
+		}
+	}
+	if force {
+		return discard, bundle.Clear(dir)
+	}
+	return discard, bundle.Kind.Sweep(dir)
+}
+
+// finished returns the run that is complete already, if it has the same
+// settings and data.
+func (t *training) finished() (*Trained, error) {
+	b, err := bundle.Load(t.Output)
+	if err != nil {
+		return nil, err
+	}
+	c, err := vqtrain.ReadConfig(b.Config)
+	if err != nil {
+		return nil, err
+	}
+	other := ""
+	switch {
+	case !reflect.DeepEqual(c, t.Config):
+		other = "settings"
+	case b.Manifest.Data.Fingerprint != t.fingerprint:
+		other = "data"
+	}
+	if other != "" {
+		return nil, fmt.Errorf("%s was finished with other %s; choose another directory, or --force to replace it", t.Output, other)
+	}
+	t.watch.Remark("%s is already finished", t.Output)
+	return trained(t.Output, b), nil
+}
+
+// started announces the run from a step, which is above 0 if it is resumed.
+func (t *training) started(step int) {
+	t.watch.Remark("training %s on %s of %s, %d held out", Describe(t.Config.Spec, t.data.Input()),
+		report.Counted(t.data.Train.Len(), ItemName(t.Config.Spec)), t.Input.Path, t.data.Held.Len())
+	if step > 0 {
+		t.watch.Remark("continuing after step %d of %d", step, t.Config.Train.Steps)
+	}
+}
+
+// manifest records how the tokenizer was made.
+func (t *training) manifest(result *outcome) bundle.Manifest {
+	m := result.runtime.Tokenizer()
+	manifest := bundle.Manifest{
+		Head: artifact.Provenance(version.CreatedBy(), t.Command),
+		Data: bundle.Data{Name: dataset.Name(t.Input.Path), Fingerprint: t.fingerprint, Rows: t.data.Len(),
+			TrainRows: t.data.Train.Len(), HeldRows: t.data.Held.Len(), Dropped: t.data.Dropped},
+		Training: bundle.Training{Steps: t.Config.Train.Steps, Resumed: result.firstStep, Seconds: result.duration.Seconds(), Backend: t.Backend},
+		Input:    m.Input, Layout: bundle.LayoutOf(m.Quantizer.Layout()), Metrics: result.metrics,
+	}
+	if t.Input.Held != "" {
+		manifest.Data.Held = dataset.Name(t.Input.Held)
+	}
+	return manifest
+}

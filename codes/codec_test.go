@@ -86,7 +86,8 @@ func TestGoldenBytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if h := r.Header(); h.Rows != 3 || h.BlockRows != 2 || h.Fingerprint != goldenHeader().Fingerprint || !slices.Equal(h.Vocab, goldenHeader().Vocab) {
+	if h := r.Header(); h.Rows != 3 || h.BlockRows != 2 || h.Fingerprint != goldenHeader().Fingerprint ||
+		!slices.Equal(h.Vocab, goldenHeader().Vocab) {
 		t.Errorf("header %+v", h)
 	}
 	got := make([]uint32, 9)
@@ -186,7 +187,8 @@ func TestRowsAreCountedWhenUnknown(t *testing.T) {
 func TestUnfinishedFileIsRefused(t *testing.T) {
 	header := goldenHeader()
 	header.Rows = UnknownRows
-	if _, err := open(append(header.encode(), golden()[len(header.encode()):]...)); err == nil || !strings.Contains(err.Error(), "never finished") {
+	if _, err := open(append(header.encode(), golden()[len(header.encode()):]...)); err == nil ||
+		!strings.Contains(err.Error(), "never finished") {
 		t.Error(err)
 	}
 }

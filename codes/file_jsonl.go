@@ -61,7 +61,8 @@ func spoolJSONL(path string, file io.Reader, out *rowfile.Spool) (rows, levels i
 			levels = len(record.Codes)
 		}
 		if len(record.Codes) != levels {
-			return 0, 0, fmt.Errorf("row %d of %s has %d codes, the rows before it have %d; all must be of one length", rows, path, len(record.Codes), levels)
+			return 0, 0, fmt.Errorf("row %d of %s has %d codes, the rows before it have %d; all must be of one length",
+				rows, path, len(record.Codes), levels)
 		}
 		if _, err := out.Write(rowfile.BytesOf(record.Codes)); err != nil {
 			return 0, 0, err
@@ -81,7 +82,8 @@ func spoolJSONL(path string, file io.Reader, out *rowfile.Spool) (rows, levels i
 }
 
 func outOfOrder(path string, want, got int64) error {
-	return fmt.Errorf("row %d of %s is numbered %d; codes must be complete and in order: sort them by row, or write them again", want, path, got)
+	return fmt.Errorf("row %d of %s is numbered %d; codes must be complete and in order: sort them by row, or write them again",
+		want, path, got)
 }
 
 // jsonlEncoder writes one object a line.

@@ -74,12 +74,13 @@ func codeElement(descr string) (rowfile.Element[uint32], bool) {
 			return -1
 		}}, true
 	case "u4":
-		return rowfile.Element[uint32]{Size: 4, Native: (descr[0] == '<') == rowfile.HostLittleEndian, Decode: func(dst []uint32, src []byte) int {
-			for i := range dst {
-				dst[i] = order.Uint32(src[4*i:])
-			}
-			return -1
-		}}, true
+		return rowfile.Element[uint32]{Size: 4, Native: (descr[0] == '<') == rowfile.HostLittleEndian,
+			Decode: func(dst []uint32, src []byte) int {
+				for i := range dst {
+					dst[i] = order.Uint32(src[4*i:])
+				}
+				return -1
+			}}, true
 	case "i4":
 		return rowfile.Element[uint32]{Size: 4, Decode: func(dst []uint32, src []byte) int {
 			for i := range dst {

@@ -87,8 +87,10 @@ func TestCodesGolden(t *testing.T) {
 		want  string
 	}{
 		{"c.jsonl", []int{512, 8}, "{\"row\":0,\"codes\":[1,2]}\n{\"row\":1,\"codes\":[300,4]}\n"},
-		{"c.npy", []int{512, 65_536}, "\x93NUMPY\x01\x00\x76\x00{'descr': '<u2', 'fortran_order': False, 'shape': (2, 2), }" + strings.Repeat(" ", 58) + "\n\x01\x00\x02\x00\x2c\x01\x04\x00"},
-		{"c.npy", []int{512, 65_537}, "\x93NUMPY\x01\x00\x76\x00{'descr': '<u4', 'fortran_order': False, 'shape': (2, 2), }" + strings.Repeat(" ", 58) + "\n\x01\x00\x00\x00\x02\x00\x00\x00\x2c\x01\x00\x00\x04\x00\x00\x00"},
+		{"c.npy", []int{512, 65_536}, "\x93NUMPY\x01\x00\x76\x00{'descr': '<u2', 'fortran_order': False, 'shape': (2, 2), }" +
+			strings.Repeat(" ", 58) + "\n\x01\x00\x02\x00\x2c\x01\x04\x00"},
+		{"c.npy", []int{512, 65_537}, "\x93NUMPY\x01\x00\x76\x00{'descr': '<u4', 'fortran_order': False, 'shape': (2, 2), }" +
+			strings.Repeat(" ", 58) + "\n\x01\x00\x00\x00\x02\x00\x00\x00\x2c\x01\x00\x00\x04\x00\x00\x00"},
 	} {
 		got, err := os.ReadFile(writeRows(t, test.name, test.vocab, codes))
 		if err != nil || string(got) != test.want {
@@ -140,7 +142,8 @@ func TestOpenBadCodes(t *testing.T) {
 		{"ragged json", "c.jsonl", []byte("{\"row\":0,\"codes\":[1]}\n{\"row\":1,\"codes\":[1,2]}\n"), []string{"row 1 of", "2 codes", "have 1"}},
 		{"missing row", "c.jsonl", []byte("{\"row\":0,\"codes\":[1]}\n{\"row\":2,\"codes\":[1]}\n"), []string{"row 1 of", "numbered 2"}},
 		{"blank", "c.jsonl", []byte("\n\n"), []string{"no rows"}},
-		{"shuffled", "c.parquet", parquetBytes(t, []shuffledRecord{{0, []int32{1}}, {2, []int32{1}}, {1, []int32{1}}}), []string{"row 1 of", "numbered 2"}},
+		{"shuffled", "c.parquet", parquetBytes(t, []shuffledRecord{{0, []int32{1}}, {2, []int32{1}}, {1, []int32{1}}}),
+			[]string{"row 1 of", "numbered 2"}},
 		{"negative parquet", "c.parquet", parquetBytes(t, []shuffledRecord{{0, []int32{1}}, {1, []int32{-1}}}), []string{"row 1 of", "no code"}},
 	}
 	for _, test := range tests {

@@ -32,7 +32,8 @@ func (c *contextCoder) look(y, x int) {
 	left, above, corner := g.at(y, x-1), g.at(y-1, x), g.at(y-1, x+1)
 	c.neighbour = [...]int32{left, above, corner}
 	left, above = or(left, above), or(above, left)
-	c.evidence = [maxEvidence]neighbouring{{c.levelModel, left}, {c.levelModel, above}, {c.levelModel, or(g.at(y-1, x-1), above)}, {c.levelModel, or(corner, above)}}
+	c.evidence = [maxEvidence]neighbouring{{c.levelModel, left}, {c.levelModel, above}, {c.levelModel, or(g.at(y-1, x-1), above)},
+		{c.levelModel, or(corner, above)}}
 	if c.lower == nil {
 		return
 	}

@@ -122,8 +122,10 @@ func TestModelComesNearTheEntropyOfItsSource(t *testing.T) {
 	}
 	alone, given := source.entropy()
 	best := (given*(side-1) + alone) / side // the first column is drawn afresh
-	t.Logf("bits a code: %.3f uniform, %.3f counted (entropy %.3f), %.3f contextual (entropy %.3f)", bits[Uniform], bits[Counted], alone, bits[Contextual], best)
-	if math.Abs(bits[Uniform]-6) > 0.01 || bits[Counted] > alone*1.03 || bits[Counted] < alone*0.97 || bits[Contextual] > best*1.05 || bits[Contextual] < best*0.97 {
+	t.Logf("bits a code: %.3f uniform, %.3f counted (entropy %.3f), %.3f contextual (entropy %.3f)",
+		bits[Uniform], bits[Counted], alone, bits[Contextual], best)
+	if math.Abs(bits[Uniform]-6) > 0.01 || bits[Counted] > alone*1.03 || bits[Counted] < alone*0.97 || bits[Contextual] > best*1.05 ||
+		bits[Contextual] < best*0.97 {
 		t.Errorf("bits a code: %v, want 6, %.3f and %.3f", bits, alone, best)
 	}
 }
@@ -272,12 +274,13 @@ func TestNewModelFindsDamage(t *testing.T) {
 		"one repeated":  {append(m.Tensors()[1:], m.Tensors()[20]), "22 tensors of 1 levels"},
 		"another name":  {named("level1/left", func(t *safetensors.Tensor) { t.Name = "level1/right" }), "level 1: left is missing"},
 		"another level": {named("level1/counts", func(t *safetensors.Tensor) { t.Name = "level7/counts" }), "level 1: counts is missing"},
-		"another type":  {named("level0/depth", func(t *safetensors.Tensor) { t.DType = safetensors.I8 }), "depth is missing or not U8 [32]: it is I8 [32]"},
-		"short table":   {named("level0/place", cut), "place is missing or not I8"},
-		"short depth":   {named("level0/depth", cut), "depth is missing or not U8"},
-		"short data":    {named("level0/above", func(t *safetensors.Tensor) { t.Data = t.Data[1:] }), "above is missing"},
-		"no tree":       {named("level0/depth", func(t *safetensors.Tensor) { t.Data[3]++ }), "tree"},
-		"order":         {named("level0/order", func(t *safetensors.Tensor) { t.Data[2] = 1 }), "each once"},
+		"another type": {named("level0/depth", func(t *safetensors.Tensor) { t.DType = safetensors.I8 }),
+			"depth is missing or not U8 [32]: it is I8 [32]"},
+		"short table": {named("level0/place", cut), "place is missing or not I8"},
+		"short depth": {named("level0/depth", cut), "depth is missing or not U8"},
+		"short data":  {named("level0/above", func(t *safetensors.Tensor) { t.Data = t.Data[1:] }), "above is missing"},
+		"no tree":     {named("level0/depth", func(t *safetensors.Tensor) { t.Data[3]++ }), "tree"},
+		"order":       {named("level0/order", func(t *safetensors.Tensor) { t.Data[2] = 1 }), "each once"},
 		"wide vectors": {named("level1/vectors", func(t *safetensors.Tensor) {
 			t.Shape, t.Data = []int{16, 9}, make([]byte, 16*9)
 		}), "vectors of 9 numbers"},

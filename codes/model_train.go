@@ -27,7 +27,8 @@ func (g Grid) check(vocab []uint32) error {
 	for i, code := range g.Codes {
 		if level := i % len(vocab); code >= vocab[level] {
 			cell := i / len(vocab)
-			return fmt.Errorf("row %d, column %d, level %d: code %d is outside the vocabulary of %d", cell/g.Width, cell%g.Width, level, code, vocab[level])
+			return fmt.Errorf("row %d, column %d, level %d: code %d is outside the vocabulary of %d",
+				cell/g.Width, cell%g.Width, level, code, vocab[level])
 		}
 	}
 	return nil

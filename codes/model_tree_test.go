@@ -163,7 +163,8 @@ func TestClassesOfNeighbours(t *testing.T) {
 		for code := range uint32(100) {
 			for resolution := range maxFine + 1 {
 				got := tree.class(code, node, resolution)
-				if want := classByText(text(tree.path[code], tree.depth[code]), text(node.path, node.depth), resolution); got != want || got >= 1<<resolution {
+				if want := classByText(text(tree.path[code], tree.depth[code]), text(node.path, node.depth), resolution); got != want ||
+					got >= 1<<resolution {
 					t.Fatalf("class %d of code %d at node %+v with %d bits, want %d", got, code, node, resolution, want)
 				}
 				if resolution > 2 && got>>(resolution-1) == 1 {

@@ -137,7 +137,8 @@ func Decode(r io.Reader, fingerprint [32]byte, m *Model) (Picture, error) {
 	case identity(fingerprint, nil):
 		m = nil
 	default:
-		return Picture{}, errors.New("the picture belongs to another tokenizer, or to this one with another model of its codes: decode it with the one that encoded it")
+		return Picture{}, errors.New("the picture belongs to another tokenizer, or to this one with another model of its codes: decode it " +
+			"with the one that encoded it")
 	}
 	if err := m.fits(p.Vocab); err != nil {
 		return Picture{}, err
@@ -161,7 +162,8 @@ func (m *Model) fits(vocab []uint32) error {
 		return nil
 	}
 	if known := m.Vocab(); len(known) < len(vocab) || !slices.Equal(known[:len(vocab)], vocab) {
-		return fmt.Errorf("the model of codes knows vocabularies of %v, the picture has %v: train the model with the tokenizer's pictures", known, vocab)
+		return fmt.Errorf("the model of codes knows vocabularies of %v, the picture has %v: train the model with the tokenizer's pictures",
+			known, vocab)
 	}
 	return nil
 }

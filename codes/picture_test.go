@@ -30,7 +30,8 @@ func checkRoundTrip(t *testing.T, p Picture, m *Model) []byte {
 	if err != nil {
 		t.Fatalf("%d x %d, %v: %v", p.Width, p.Height, p.Vocab, err)
 	}
-	if got.Width != p.Width || got.Height != p.Height || got.Factor != p.Factor || got.Fingerprint != p.Fingerprint || !slices.Equal(got.Vocab, p.Vocab) || !slices.Equal(got.Codes, p.Codes) {
+	if got.Width != p.Width || got.Height != p.Height || got.Factor != p.Factor || got.Fingerprint != p.Fingerprint ||
+		!slices.Equal(got.Vocab, p.Vocab) || !slices.Equal(got.Codes, p.Codes) {
 		t.Fatalf("%d x %d, %v: read something else", p.Width, p.Height, p.Vocab)
 	}
 	// Never larger than uniform codes: 2 bytes a level for the method, the
@@ -83,7 +84,8 @@ func TestPictureRoundTrip(t *testing.T) {
 				}
 			}
 			for _, g := range []Grid{noise, constant, structured(size[0], size[1])} {
-				p := Picture{Width: 8*g.Width - random.IntN(8), Height: 8*g.Height - random.IntN(8), Factor: 8, Vocab: vocab, Codes: g.Codes, Fingerprint: [32]byte{1, 2, 3}}
+				p := Picture{Width: 8*g.Width - random.IntN(8), Height: 8*g.Height - random.IntN(8), Factor: 8, Vocab: vocab, Codes: g.Codes,
+					Fingerprint: [32]byte{1, 2, 3}}
 				checkRoundTrip(t, p, nil)
 				checkRoundTrip(t, p, model)
 			}
@@ -233,27 +235,32 @@ func TestDecodeFindsDamage(t *testing.T) {
 		model       *Model
 		want        string
 	}{
-		"empty":             {nil, p.Fingerprint, m, "does not start with GVQI"},
-		"packed":            {golden(), p.Fingerprint, m, "does not start with GVQI"},
-		"short":             {[]byte("GVQI\x01"), p.Fingerprint, m, "truncated"},
-		"newer":             {sealed("GVQI\x02"), p.Fingerprint, m, "format version 2"},
-		"version 0":         {sealed("GVQI\x00"), p.Fingerprint, m, "never existed"},
-		"no header":         {sealed("GVQI\x01"), p.Fingerprint, m, "header of the picture is damaged"},
-		"no pixels":         {sealed("GVQI\x01\x00\x01\x01\x01\x04", string(id[:])), p.Fingerprint, m, "0 x 1 pixels"},
-		"no factor":         {sealed("GVQI\x01\x01\x01\x00\x01\x04", string(id[:])), p.Fingerprint, m, "cells of 0 pixels"},
-		"no levels":         {sealed("GVQI\x01\x01\x01\x01\x00", string(id[:])), p.Fingerprint, m, "levels, not 0"},
-		"many levels":       {sealed("GVQI\x01\x01\x01\x01\xff\x7f", strings.Repeat("\x01", 300), string(id[:])), p.Fingerprint, m, "levels, not 257"},
-		"long varint":       {sealed("GVQI\x01\x81\x00\x01\x01\x01\x04", string(id[:])), p.Fingerprint, m, "header of the picture is damaged"},
-		"huge varint":       {sealed("GVQI\x01\xff\xff\xff\xff\x0f\x01\x01\x01\x04", string(id[:])), p.Fingerprint, m, "header of the picture is damaged"},
-		"huge":              {sealed("GVQI\x01\x80\x80\x80\x04\x80\x80\x80\x04\x01\x01\x04", string(id[:])), p.Fingerprint, m, "more than 67108864 codes"},
-		"vocabulary":        {sealed("GVQI\x01\x01\x01\x01\x01\x04", string(id[:])), p.Fingerprint, m, "the picture has [4]"},
-		"ends early":        {sealed("GVQI\x01\x40\x40\x01\x01\x04", string(plain[:]), "\x12"), p.Fingerprint, m, "its payload of 1 bytes does not hold level 0"},
+		"empty":     {nil, p.Fingerprint, m, "does not start with GVQI"},
+		"packed":    {golden(), p.Fingerprint, m, "does not start with GVQI"},
+		"short":     {[]byte("GVQI\x01"), p.Fingerprint, m, "truncated"},
+		"newer":     {sealed("GVQI\x02"), p.Fingerprint, m, "format version 2"},
+		"version 0": {sealed("GVQI\x00"), p.Fingerprint, m, "never existed"},
+		"no header": {sealed("GVQI\x01"), p.Fingerprint, m, "header of the picture is damaged"},
+		"no pixels": {sealed("GVQI\x01\x00\x01\x01\x01\x04", string(id[:])), p.Fingerprint, m, "0 x 1 pixels"},
+		"no factor": {sealed("GVQI\x01\x01\x01\x00\x01\x04", string(id[:])), p.Fingerprint, m, "cells of 0 pixels"},
+		"no levels": {sealed("GVQI\x01\x01\x01\x01\x00", string(id[:])), p.Fingerprint, m, "levels, not 0"},
+		"many levels": {sealed("GVQI\x01\x01\x01\x01\xff\x7f", strings.Repeat("\x01", 300), string(id[:])), p.Fingerprint, m,
+			"levels, not 257"},
+		"long varint": {sealed("GVQI\x01\x81\x00\x01\x01\x01\x04", string(id[:])), p.Fingerprint, m, "header of the picture is damaged"},
+		"huge varint": {sealed("GVQI\x01\xff\xff\xff\xff\x0f\x01\x01\x01\x04", string(id[:])), p.Fingerprint, m,
+			"header of the picture is damaged"},
+		"huge": {sealed("GVQI\x01\x80\x80\x80\x04\x80\x80\x80\x04\x01\x01\x04", string(id[:])), p.Fingerprint, m,
+			"more than 67108864 codes"},
+		"vocabulary": {sealed("GVQI\x01\x01\x01\x01\x01\x04", string(id[:])), p.Fingerprint, m, "the picture has [4]"},
+		"ends early": {sealed("GVQI\x01\x40\x40\x01\x01\x04", string(plain[:]), "\x12"), p.Fingerprint, m,
+			"its payload of 1 bytes does not hold level 0"},
 		"method":            {sealed("GVQI\x01\x01\x01\x01\x01\x04", string(plain[:]), "\xf0"), p.Fingerprint, m, "does not hold level 0"},
 		"another tokenizer": {good, [32]byte{1}, m, "another tokenizer"},
 		"another model":     {good, p.Fingerprint, other, "another model"},
 		"no model":          {good, p.Fingerprint, nil, "another model"},
 	} {
-		if _, err := Decode(bytes.NewReader(test.content), test.fingerprint, test.model); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := Decode(bytes.NewReader(test.content), test.fingerprint, test.model); err == nil ||
+			!strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %s", name, err, test.want)
 		}
 	}

@@ -124,7 +124,8 @@ func (r *Reader) ReadRows(start uint64, n int, dst []uint32) error {
 		unpack(codes, block, int64(within)*int64(r.header.BitsPerRow()), r.widths)
 		for i, code := range codes {
 			if level := i % levels; code >= r.header.Vocab[level] {
-				return fmt.Errorf("row %d, level %d: code %d is outside the vocabulary of %d", start+uint64(i/levels), level, code, r.header.Vocab[level])
+				return fmt.Errorf("row %d, level %d: code %d is outside the vocabulary of %d",
+					start+uint64(i/levels), level, code, r.header.Vocab[level])
 			}
 		}
 		dst = dst[len(codes):]
@@ -146,10 +147,12 @@ func (r *Reader) readBlock(buffer []byte, number uint64, rows int) ([]byte, erro
 	data, sum := buffer[:size-checksumBytes], binary.LittleEndian.Uint32(buffer[size-checksumBytes:])
 	first := number * uint64(r.header.blockRows())
 	if crc32.Checksum(data, castagnoli) != sum {
-		return nil, fmt.Errorf("rows %d to %d of the file of codes are damaged: the checksum of block %d does not match", first, first+uint64(rows)-1, number)
+		return nil, fmt.Errorf("rows %d to %d of the file of codes are damaged: the checksum of block %d does not match",
+			first, first+uint64(rows)-1, number)
 	}
 	if used := int64(rows) * int64(r.header.BitsPerRow()) % 8; used > 0 && data[len(data)-1]>>used != 0 {
-		return nil, fmt.Errorf("rows %d to %d of the file of codes are damaged: block %d does not end in zero bits", first, first+uint64(rows)-1, number)
+		return nil, fmt.Errorf("rows %d to %d of the file of codes are damaged: block %d does not end in zero bits",
+			first, first+uint64(rows)-1, number)
 	}
 	return data, nil
 }

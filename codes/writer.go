@@ -63,7 +63,8 @@ func (w *Writer) WriteRows(codes []uint32) error {
 	}
 	for i, code := range codes {
 		if level := i % levels; code >= w.header.Vocab[level] {
-			return fmt.Errorf("row %d, level %d: code %d is outside the vocabulary of %d", w.rows+uint64(i/levels), level, code, w.header.Vocab[level])
+			return fmt.Errorf("row %d, level %d: code %d is outside the vocabulary of %d",
+				w.rows+uint64(i/levels), level, code, w.header.Vocab[level])
 		}
 	}
 	w.rows += n

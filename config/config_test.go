@@ -109,7 +109,7 @@ func TestDecodeErrors(t *testing.T) {
 		"name: a\n\ntransform:\n  scale: 1\n  rnak: 4": `unknown key "transform.rnak" at line 5: did you mean "transform.rank"?`,
 		"trasnform: {rank: 1}":                         `unknown key "trasnform" at line 1: did you mean "transform"?`,
 		"rank: 4":                                      `unknown key "rank" at line 1: did you mean "transform.rank"?`,
-		"transform.rank: 4":                            `unknown key "transform.rank" at line 1: nest it under its section instead of writing it with dots`,
+		"transform.rank: 4":                            `unknown key "transform.rank" at line 1: nest it under its section`,
 		"transform: {zzzzzz: 4}":                       `unknown key "transform.zzzzzz" at line 1: the keys here are rank, kind, scale`,
 		"layers: [{width: 1}, {widht: 1}]":             `unknown key "layers[1].widht" at line 1: did you mean "layers[1].width"?`,
 		"Private: 1":                                   `unknown key "Private" at line 1: the keys here are`,
@@ -132,7 +132,7 @@ func TestDecodeErrors(t *testing.T) {
 		"transform: 3":                                 `key "transform" at line 1: got the whole number 3, wanted a map of keys`,
 		"- a":                                          `the configuration at line 1 is a list, wanted a map of keys`,
 		"name: a\nsteps: 1\nname: b":                   `key "name" at line 3 is given twice: it is already at line 1`,
-		"transform: {kind: liner}":                     `key "transform.kind" at line 1: "liner" is not one of identity, linear, attention: did you mean "linear"?`,
+		"transform: {kind: liner}":                     `key "transform.kind" at line 1: "liner" is not one of identity, linear, attention: did you mean "linear"`,
 		"modes: [fast, quick]":                         `key "modes[1]" at line 1: "quick" is not one of fast, slow`,
 		"steps: &x 1\nseed: *x":                        `key "seed" at line 2: got the alias *x, which is not supported`,
 		"steps: !!int \"3\"":                           `key "steps" at line 1: got the explicit tag !!int, which is not supported`,
@@ -250,7 +250,8 @@ func TestUnsupportedStructsAreReported(t *testing.T) {
 	var inlineNumber struct {
 		Number int `yaml:",inline"`
 	}
-	for _, into := range []any{&withMap, &withPointer, &repeated, &enumOnInt, &inline, &inlineNumber, sample{}, nil, (*sample)(nil), new(int)} {
+	for _, into := range []any{&withMap, &withPointer, &repeated, &enumOnInt, &inline, &inlineNumber, sample{}, nil, (*sample)(nil),
+		new(int)} {
 		if err := Decode([]byte("a: 1"), into); err == nil {
 			t.Errorf("Decode into %T accepted", into)
 		}

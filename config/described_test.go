@@ -24,7 +24,8 @@ func TestStructsDescribeTheirKeys(t *testing.T) {
 	if err := Set(&c, "method=grit"); err != nil || c.Method != "grit" {
 		t.Errorf("set %q: %v", c.Method, err)
 	}
-	if err := Decode([]byte("method: gritt\n"), &c); err == nil || !strings.Contains(err.Error(), `not one of grit, ema: did you mean "grit"?`) {
+	if err := Decode([]byte("method: gritt\n"), &c); err == nil || !strings.Contains(err.Error(),
+		`not one of grit, ema: did you mean "grit"?`) {
 		t.Errorf("a value outside the list gave %v", err)
 	}
 }

@@ -14,7 +14,7 @@ func TestRenderGolden(t *testing.T) {
 		Rate float64 `yaml:"rate"`
 	}
 	type config struct {
-		Name     string   `yaml:"name" doc:"a text long enough that it does not fit into the one hundred columns that a comment may take, so it goes on"`
+		Name     string   `yaml:"name" doc:"a text that does not fit into the one hundred columns of a comment, which goes on in the next line"`
 		Kind     mode     `yaml:"kind" doc:"how codes are mapped" enum:"identity|linear"`
 		Hidden   []int    `yaml:"hidden"`
 		Section  section  `yaml:"section" doc:"a section"`
@@ -30,8 +30,8 @@ func TestRenderGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `# a text long enough that it does not fit into the one hundred columns that a comment may take, so
-# it goes on
+	want := `# a text that does not fit into the one hundred columns of a comment, which goes on in the next
+# line
 name: "true"
 # how codes are mapped
 # one of: identity, linear
@@ -66,7 +66,8 @@ func TestRenderDecodesBack(t *testing.T) {
 	full := sample{
 		Name: "\u2028 \x00\x7f\u0085\ufeff\u00a0 \U0001F600\U000E0001 'quoted' \"double\" \\ # : {[",
 		Seed: 255, Steps: math.MinInt64, Rate: math.MaxFloat32, Resume: true, Hidden: []int{math.MinInt, 0, math.MaxInt},
-		Files:     []string{"", " ", "~", "null", "yes", "1", "1e5", "0x1", ".inf", "2024-01-01", "=", "<<", "*.png", "a: b", "-", "a\nb\n", "C:\\x"},
+		Files: []string{"", " ", "~", "null", "yes", "1", "1e5", "0x1", ".inf", "2024-01-01", "=", "<<", "*.png", "a: b", "-", "a\nb\n",
+			"C:\\x"},
 		Modes:     []mode{"fast", "slow"},
 		Grid:      [][]float64{nil, {math.Inf(-1), math.SmallestNonzeroFloat64, math.MaxFloat64, 1.0 / 3, 1e6, 1e21, -1}},
 		Transform: transformSection{Rank: -1, Kind: "attention", Scale: math.Copysign(0, -1)},

@@ -49,7 +49,8 @@ func TestSplitIsDisjointAndExhaustive(t *testing.T) {
 
 func TestSelectionOutsideItsRowsPanics(t *testing.T) {
 	train, held := Split(10, 0.5, 1)
-	for _, call := range []func(){func() { train.At(5) }, func() { held.At(5) }, func() { held.At(-1) }, func() { All(3).At(3) }, func() { NewPermutation(3, 1).At(3) }} {
+	for _, call := range []func(){func() { train.At(5) }, func() { held.At(5) }, func() { held.At(-1) }, func() { All(3).At(3) },
+		func() { NewPermutation(3, 1).At(3) }} {
 		func() {
 			defer func() {
 				if recover() == nil {

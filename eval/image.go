@@ -63,7 +63,8 @@ func (s *ImageScores[T]) Add(x, xhat []T, shape ImageShape) error {
 	}
 	size := shape.Len()
 	if len(x) != len(xhat) || len(x)%size != 0 {
-		return fmt.Errorf("%d samples and their reconstruction of %d are not whole pictures of %d x %d x %d", len(x), len(xhat), shape.Height, shape.Width, shape.Channels)
+		return fmt.Errorf("%d samples and their reconstruction of %d are not whole pictures of %d x %d x %d",
+			len(x), len(xhat), shape.Height, shape.Width, shape.Channels)
 	}
 	// Pictures are scored side by side and summed in their order, so that the
 	// sums do not depend on the number of cores.

@@ -86,7 +86,8 @@ func SSIM[T Sample](a, b []T, shape ImageShape) (float64, error) {
 // check reports a shape SSIM's window does not fit.
 func (s ImageShape) check() error {
 	if s.Height < ssimWindow || s.Width < ssimWindow || s.Channels < 1 {
-		return fmt.Errorf("SSIM needs pictures of at least %d x %d with a channel, not %d x %d x %d", ssimWindow, ssimWindow, s.Height, s.Width, s.Channels)
+		return fmt.Errorf("SSIM needs pictures of at least %d x %d with a channel, not %d x %d x %d",
+			ssimWindow, ssimWindow, s.Height, s.Width, s.Channels)
 	}
 	return nil
 }

@@ -39,7 +39,8 @@ func KernelDistance(ctx context.Context, a, b []float32, d int, o KernelOptions)
 		return KernelScore{}, fmt.Errorf("%d and %d values are not whole feature vectors of dimension %d", len(a), len(b), d)
 	}
 	if o.Subsets < 0 || o.SubsetSize < 0 || o.SubsetSize == 1 {
-		return KernelScore{}, fmt.Errorf("a kernel distance over %d subsets of %d vectors is not defined: use 1 subset of 2 or more, or 0 for the defaults", o.Subsets, o.SubsetSize)
+		return KernelScore{}, fmt.Errorf("a kernel distance over %d subsets of %d vectors is not defined: use 1 subset of 2 or more, or 0 for "+
+			"the defaults", o.Subsets, o.SubsetSize)
 	}
 	n, m := len(a)/d, len(b)/d
 	size := min(n, m, defaulted(o.SubsetSize, 1000))

@@ -65,7 +65,8 @@ func TestKernelDistanceIsUnbiased(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	estimates := make([]float64, sets)
 	for i := range estimates {
-		score, err := KernelDistance(context.Background(), gaussianRows(random, n, d, 0.5, 1), gaussianRows(random, n, d, 0.5, 1), d, KernelOptions{})
+		score, err := KernelDistance(context.Background(), gaussianRows(random, n, d, 0.5, 1), gaussianRows(random, n, d, 0.5, 1), d,
+			KernelOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

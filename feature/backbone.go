@@ -85,7 +85,8 @@ func identifyBackbone(file *safetensors.File) (backbone, error) {
 	case holds("features.28.weight", 3):
 		return vgg16, nil
 	}
-	return backbone{}, errors.New("its tensors are not those of a network known here: MobileNetV2, or LPIPS over torchvision's SqueezeNet 1.1, AlexNet or VGG16; give other networks as ONNX")
+	return backbone{}, errors.New("its tensors are not those of a network known here: MobileNetV2, or LPIPS over torchvision's SqueezeNet " +
+		"1.1, AlexNet or VGG16; give other networks as ONNX")
 }
 
 // read returns the backbone's variables.

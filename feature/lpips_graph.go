@@ -15,7 +15,8 @@ import (
 func (l *LPIPS) Activations(v weights.Vars, x *Node) []*Node {
 	dims := x.Shape().Dimensions
 	if len(dims) != 4 || dims[3] != 3 || dims[1] < smallestPicture || dims[2] < smallestPicture {
-		panic(fmt.Errorf("feature: LPIPS compares pictures [batch, height, width, 3] of at least %d x %d, not %v", smallestPicture, smallestPicture, dims))
+		panic(fmt.Errorf("feature: LPIPS compares pictures [batch, height, width, 3] of at least %d x %d, not %v",
+			smallestPicture, smallestPicture, dims))
 	}
 	return l.backbone.activations(v, normalized(x,
 		// The published scaling of 2x - 1: by channel (shift -0.030, -0.088,

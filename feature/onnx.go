@@ -42,14 +42,17 @@ func LoadONNX(path string, o ONNXOptions) (*ONNX, error) {
 		o.Mean, o.Std = [3]float64{0.485, 0.456, 0.406}, [3]float64{0.229, 0.224, 0.225}
 	}
 	if min(o.Std[0], o.Std[1], o.Std[2]) <= 0 || o.Size < 0 {
-		return nil, fmt.Errorf("pictures cannot be normalised by %v and resized to %d: give positive numbers, or none for the defaults", o.Std, o.Size)
+		return nil, fmt.Errorf("pictures cannot be normalised by %v and resized to %d: give positive numbers, or none for the defaults",
+			o.Std, o.Size)
 	}
 	batch, channels, height, width := m.InputShape()
 	if channels != 0 && channels != 3 || height != width {
-		return nil, fmt.Errorf("%s wants pictures of %d channels, %d x %d: networks for square pictures in colour, channels before height, can be used", path, channels, height, width)
+		return nil, fmt.Errorf("%s wants pictures of %d channels, %d x %d: networks for square pictures in colour, channels before height, "+
+			"can be used", path, channels, height, width)
 	}
 	if o.Size != 0 && height != 0 && o.Size != height {
-		return nil, fmt.Errorf("%s fixes pictures of %d x %d: leave the size %d out, or export the network with free axes", path, height, height, o.Size)
+		return nil, fmt.Errorf("%s fixes pictures of %d x %d: leave the size %d out, or export the network with free axes",
+			path, height, height, o.Size)
 	}
 	return &ONNX{
 		name:    strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)),

@@ -38,7 +38,8 @@ type runner struct {
 
 // newRunner prepares a graph function of picture blocks [block, H, W, 3], whose
 // result is [block, …]. A block of 0 is the engine's usual one.
-func newRunner(backend compute.Backend, set weights.Set, block int, build func(v weights.Vars, pictures []*graph.Node) *graph.Node) (*runner, error) {
+func newRunner(backend compute.Backend, set weights.Set, block int, build func(v weights.Vars,
+	pictures []*graph.Node) *graph.Node) (*runner, error) {
 	heapguard.Ensure()
 	r := &runner{store: model.NewStore(), block: compiledBlock, workers: 1}
 	if backend.String() == "go" {
@@ -65,7 +66,8 @@ func (r *runner) close() {
 // run feeds n pictures of side x side through the network. fill writes count
 // pictures from start on as values in [0, 1], for every argument of the graph
 // function; it is called from several goroutines.
-func (r *runner) run(ctx context.Context, n, side, arguments int, fill func(argument, start, count int, block []float32)) ([]float32, error) {
+func (r *runner) run(ctx context.Context, n, side, arguments int, fill func(argument, start, count int, block []float32)) ([]float32,
+	error) {
 	results := make([][]float32, (n+r.block-1)/r.block)
 	failed := make([]error, r.workers)
 	var next atomic.Int64

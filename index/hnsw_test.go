@@ -193,12 +193,14 @@ func TestNewHNSWErrors(t *testing.T) {
 			t.Errorf("%+v: error %v", opt, err)
 		}
 	}
-	if _, err := NewHNSW(t.Context(), Euclidean, []float32{1, 2e18}, 2, 1, HNSWOptions{}); err == nil || !strings.Contains(err.Error(), "row 1 is not shorter") {
+	if _, err := NewHNSW(t.Context(), Euclidean, []float32{1, 2e18}, 2, 1, HNSWOptions{}); err == nil ||
+		!strings.Contains(err.Error(), "row 1 is not shorter") {
 		t.Errorf("error %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := NewHNSW(ctx, Euclidean, rows, 100, 2, HNSWOptions{}); err == nil || !strings.Contains(err.Error(), "stopped 100 rows before its end") {
+	if _, err := NewHNSW(ctx, Euclidean, rows, 100, 2, HNSWOptions{}); err == nil ||
+		!strings.Contains(err.Error(), "stopped 100 rows before its end") {
 		t.Errorf("error %v", err)
 	}
 	opt := newHNSW(t, Euclidean, rows, 2, HNSWOptions{}).opt

@@ -176,7 +176,8 @@ func TestDot(t *testing.T) {
 }
 
 func TestSortableKeepsOrder(t *testing.T) {
-	values := []float32{float32(math.Inf(-1)), -math.MaxFloat32, -1, -math.SmallestNonzeroFloat32, 0, math.SmallestNonzeroFloat32, 1, math.MaxFloat32, float32(math.Inf(1))}
+	values := []float32{float32(math.Inf(-1)), -math.MaxFloat32, -1, -math.SmallestNonzeroFloat32, 0, math.SmallestNonzeroFloat32, 1,
+		math.MaxFloat32, float32(math.Inf(1))}
 	for i, v := range values {
 		if fromSortable(sortable(v)) != v {
 			t.Errorf("%v comes back as %v", v, fromSortable(sortable(v)))

@@ -212,7 +212,8 @@ func TestTreeStart(t *testing.T) {
 	}
 	errorOf := func(init KMeansInit, workers int) (float64, []float32) {
 		last := 0.0
-		centers, _, err := KMeans(t.Context(), x, n, d, k, KMeansOptions{Seed: 5, Init: init, Iterations: 3, Workers: workers, Watch: func(_ int, total float64) { last = total }})
+		centers, _, err := KMeans(t.Context(), x, n, d, k, KMeansOptions{Seed: 5, Init: init, Iterations: 3, Workers: workers,
+			Watch: func(_ int, total float64) { last = total }})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -281,7 +281,8 @@ func TestSurvivors(t *testing.T) {
 			}
 			if c.levels[len(c.levels)-1] == first { // no code left out is nearer than one kept
 				for code := range uint32(k) {
-					if gap := q.squaredError(row, []uint32{code}, make([]float32, d)); !seen[fmt.Sprint([]uint32{code})] && gap < errors[c.distinct-1]-1e-5 {
+					if gap := q.squaredError(row, []uint32{code}, make([]float32, d)); !seen[fmt.Sprint([]uint32{code})] &&
+						gap < errors[c.distinct-1]-1e-5 {
 						t.Fatalf("row %d: code %d is nearer than a survivor", i, code)
 					}
 				}

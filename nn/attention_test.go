@@ -158,7 +158,8 @@ func TestRelativePositionBuckets(t *testing.T) {
 	// Bucket edges solved by hand from 8 + 8 ln(far/8)/ln(128/8) = n, that is
 	// far = 8 · 2^((n-8)/2), and likewise 16 · 8^((n-16)/16) looking back alone.
 	for ahead, want := range map[int]int{
-		0: 0, -1: 1, -7: 7, -8: 8, -11: 8, -12: 9, -15: 9, -16: 10, -22: 10, -23: 11, -31: 11, -32: 12, -63: 13, -64: 14, -90: 14, -91: 15, -128: 15, -5000: 15,
+		0: 0, -1: 1, -7: 7, -8: 8, -11: 8, -12: 9, -15: 9, -16: 10, -22: 10, -23: 11, -31: 11, -32: 12, -63: 13, -64: 14, -90: 14, -91: 15,
+		-128: 15, -5000: 15,
 		1: 17, 7: 23, 8: 24, 12: 25, 16: 26, 64: 30, 128: 31, 5000: 31,
 	} {
 		if got := both.bucket(ahead); got != want {
@@ -203,7 +204,8 @@ func TestRelativePositions(t *testing.T) {
 // In half precision scores and softmax are float32: the weights of 200 equal
 // keys add up to 1, which bfloat16 cannot count to.
 func TestAttentionSoftmaxIsFloat32(t *testing.T) {
-	in := gradtest.Inputs{"q": {Shape: []int{1, 1, 2, 4}, Data: make([]float64, 8)}, "k": {Shape: []int{1, 1, 200, 4}, Data: make([]float64, 800)}}
+	in := gradtest.Inputs{"q": {Shape: []int{1, 1, 2, 4}, Data: make([]float64, 8)},
+		"k": {Shape: []int{1, 1, 200, 4}, Data: make([]float64, 800)}}
 	ones := gradtest.Value{Shape: []int{1, 1, 200, 4}, Data: make([]float64, 800)}
 	for i := range ones.Data {
 		ones.Data[i] = 1

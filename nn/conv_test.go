@@ -72,7 +72,8 @@ func TestConvInit(t *testing.T) {
 	if got := second(Conv{In: 8, Out: 8, Kernel: 3, Zero: true}); got != 0 {
 		t.Errorf("Zero starts at %g", got)
 	}
-	if shape := (Conv{In: 8, Out: 6, Kernel: 4, Groups: 2}).Init(weights.Rand(1, ""))["weights"].Shape; shape[0] != 4 || shape[1] != 4 || shape[2] != 4 || shape[3] != 6 {
+	if shape := (Conv{In: 8, Out: 6, Kernel: 4, Groups: 2}).Init(weights.Rand(1, ""))["weights"].Shape; shape[0] != 4 || shape[1] != 4 ||
+		shape[2] != 4 || shape[3] != 6 {
 		t.Errorf("weights of shape %v", shape)
 	}
 }

@@ -84,7 +84,8 @@ type taps struct {
 
 func newConvolution(x, kernel []int, o ConvOptions) convolution {
 	if len(x) != 4 || len(kernel) != 4 {
-		panic(fmt.Errorf("nn: a convolution wants an image [batch, height, width, channels] and a kernel [height, width, in, out], not %v and %v", x, kernel))
+		panic(fmt.Errorf("nn: a convolution wants an image [batch, height, width, channels] and a kernel [height, width, in, out], "+
+			"not %v and %v", x, kernel))
 	}
 	c := convolution{images: x[0], layers: max(1, o.layers), out: kernel[3], groups: max(1, o.Groups), native: o.native}
 	c.in = x[3] / c.layers

@@ -59,7 +59,8 @@ func (c convolution) interleave(adjoint *graph.Node, build func(rows, cols phase
 		lines = append(lines, graph.Reshape(concatenate(pixels), c.images, height, width*c.cols.stride*depth))
 	}
 	x := graph.Reshape(concatenate(lines), c.images, height*c.rows.stride, width*c.cols.stride, depth)
-	return padAxes(x, graph.PadAxis{}, graph.PadAxis{End: c.rows.in - height*c.rows.stride}, graph.PadAxis{End: c.cols.in - width*c.cols.stride}, graph.PadAxis{})
+	return padAxes(x, graph.PadAxis{}, graph.PadAxis{End: c.rows.in - height*c.rows.stride},
+		graph.PadAxis{End: c.cols.in - width*c.cols.stride}, graph.PadAxis{})
 }
 
 // concatenate joins along the last axis.

@@ -18,7 +18,8 @@ func newSubpixelConvolution(c convolution) subpixelConvolution {
 	axis := func(t taps) taps {
 		return taps{in: t.out, out: t.out, kernel: 3, stride: 1, dilation: 1, before: 1}
 	}
-	small := convolution{images: c.images, layers: c.layers, in: c.out, out: 4 * c.in, groups: c.groups, rows: axis(c.rows), cols: axis(c.cols)}
+	small := convolution{images: c.images, layers: c.layers, in: c.out, out: 4 * c.in, groups: c.groups, rows: axis(c.rows),
+		cols: axis(c.cols)}
 	return subpixelConvolution{c, winogradConvolution{small, memo{}}}
 }
 

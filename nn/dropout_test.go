@@ -138,20 +138,21 @@ func TestPartsDropOut(t *testing.T) {
 func TestPooledDraws(t *testing.T) {
 	sizes := []int{1000, poolSize - 1500, 400, 200, poolSize + 7, 300}
 	pools := 0
-	got := gradtest.Eval[float32](t, gradtest.Inputs{"x": {Shape: []int{1}, Data: []float64{0}}}, func(nodes map[string]*graph.Node) []*graph.Node {
-		g := nodes["x"].Graph()
-		random := &Random{state: graph.RNGStateFromSeedForGraph(g, 3), pools: true}
-		var draws []*graph.Node
-		var last *graph.Node
-		for _, n := range sizes {
-			draws = append(draws, graph.Reshape(random.uniform([]int{1, n}), n))
-			if random.pool != last {
-				pools++
+	got := gradtest.Eval[float32](t, gradtest.Inputs{"x": {Shape: []int{1}, Data: []float64{0}}},
+		func(nodes map[string]*graph.Node) []*graph.Node {
+			g := nodes["x"].Graph()
+			random := &Random{state: graph.RNGStateFromSeedForGraph(g, 3), pools: true}
+			var draws []*graph.Node
+			var last *graph.Node
+			for _, n := range sizes {
+				draws = append(draws, graph.Reshape(random.uniform([]int{1, n}), n))
+				if random.pool != last {
+					pools++
+				}
+				last = random.pool
 			}
-			last = random.pool
-		}
-		return draws
-	})
+			return draws
+		})
 	if pools != 4 { // the first three share one, the fourth and the last have their own, as has the large one
 		t.Errorf("%d generators", pools)
 	}

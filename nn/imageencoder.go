@@ -68,7 +68,8 @@ func (e ImageEncoder) Init(rng *rand.Rand) weights.Set {
 func (e ImageEncoder) Build(v weights.Vars, x *graph.Node) *graph.Node {
 	d := x.Shape().Dimensions
 	if len(d) != 4 || d[1]%e.Factor() != 0 || d[2]%e.Factor() != 0 {
-		panic(fmt.Errorf("nn: pictures of shape %v cannot be halved %d times; their sides must be multiples of %d", d[1:], len(e.Widths)-1, e.Factor()))
+		panic(fmt.Errorf("nn: pictures of shape %v cannot be halved %d times; their sides must be multiples of %d",
+			d[1:], len(e.Widths)-1, e.Factor()))
 	}
 	h := e.input().Build(v.In("input"), InPrecision(x, e.DType))
 	l := layoutFor(h)

@@ -135,7 +135,8 @@ func (t Transformer) bias(v weights.Vars, g *graph.Graph, queries, keys int, cau
 }
 
 // add adds to h what a part makes of it after its norm.
-func (t Transformer) add(layer weights.Vars, part string, h *graph.Node, random *Random, build func(v weights.Vars, x *graph.Node) *graph.Node) *graph.Node {
+func (t Transformer) add(layer weights.Vars, part string, h *graph.Node, random *Random,
+	build func(v weights.Vars, x *graph.Node) *graph.Node) *graph.Node {
 	change := build(layer.In("%s", part), t.norm().Build(layer.In("%s_norm", part), h))
 	return graph.Add(h, random.Dropout(change, t.Dropout, 1))
 }

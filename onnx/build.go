@@ -29,7 +29,8 @@ var operators map[string]operator
 func init() {
 	operators = map[string]operator{
 		"Add": pairwise(Add), "Sub": pairwise(Sub), "Mul": pairwise(Mul), "Div": pairwise(Div),
-		"Relu": elementwise(relu), "Sigmoid": elementwise(Sigmoid), "Tanh": elementwise(Tanh), "LeakyRelu": leakyRelu, "Clip": clip, "Softmax": softmax,
+		"Relu": elementwise(relu), "Sigmoid": elementwise(Sigmoid), "Tanh": elementwise(Tanh), "LeakyRelu": leakyRelu, "Clip": clip,
+		"Softmax":  softmax,
 		"Identity": identity, "Dropout": identity, "Cast": identity,
 		"Conv": convolution, "BatchNormalization": batchNormalization, "Gemm": gemm, "MatMul": matMul,
 		"MaxPool": maxPool, "AveragePool": averagePool, "GlobalAveragePool": globalPool(ReduceMean), "GlobalMaxPool": globalPool(ReduceMax),

@@ -51,25 +51,31 @@ func TestOperatorsByHand(t *testing.T) {
 		parts [][]byte
 		want  []float64
 	}{
-		"Flatten":   {[][]byte{op("Flatten", "y", "x")}, []float64{0, 1, 2, 3, 4, 5, 6, 7}},
-		"Transpose": {[][]byte{op("Transpose", "z", "x", intsAttribute("perm", 0, 2, 3, 1)), op("Flatten", "y", "z")}, []float64{0, 4, 1, 5, 2, 6, 3, 7}},
+		"Flatten": {[][]byte{op("Flatten", "y", "x")}, []float64{0, 1, 2, 3, 4, 5, 6, 7}},
+		"Transpose": {[][]byte{op("Transpose", "z", "x", intsAttribute("perm", 0, 2, 3, 1)), op("Flatten", "y", "z")},
+			[]float64{0, 4, 1, 5, 2, 6, 3, 7}},
 		"Slice": {[][]byte{
 			intsInit("from", 1), intsInit("to", 2), intsInit("axis", -3),
 			op("Slice", "z", "x from to axis"), op("Flatten", "y", "z"),
 		}, []float64{4, 5, 6, 7}},
 		"ReduceMean":    {[][]byte{op("ReduceMean", "y", "x", intsAttribute("axes", 2, 3), intAttribute("keepdims", 0))}, []float64{1.5, 5.5}},
 		"GlobalMaxPool": {[][]byte{op("GlobalMaxPool", "y", "x")}, []float64{3, 7}},
-		"Clip below":    {[][]byte{floatsInit("low", nil, 5), op("Clip", "z", "x low"), op("Flatten", "y", "z")}, []float64{5, 5, 5, 5, 5, 5, 6, 7}},
+		"Clip below": {[][]byte{floatsInit("low", nil, 5), op("Clip", "z", "x low"), op("Flatten", "y", "z")},
+			[]float64{5, 5, 5, 5, 5, 5, 6, 7}},
 		"Clip by attributes": {[][]byte{
 			op("Clip", "z", "x", floatAttribute("min", 1), floatAttribute("max", 6)), op("Flatten", "y", "z"),
 		}, []float64{1, 1, 2, 3, 4, 5, 6, 6}},
-		"Squeeze": {[][]byte{intsInit("axes", 2, 3), op("GlobalMaxPool", "z", "x"), op("Squeeze", "s", "z axes"), op("LeakyRelu", "y", "s")}, []float64{3, 7}},
+		"Squeeze": {[][]byte{intsInit("axes", 2, 3), op("GlobalMaxPool", "z", "x"), op("Squeeze", "s", "z axes"), op("LeakyRelu", "y", "s")},
+			[]float64{3, 7}},
 		"Gemm": {[][]byte{
-			intsInit("shape", 0, -1), floatsInit("w", []int64{8, 2}, 1, 0, 1, 0, 1, 0, 1, 0, 0, 1, 0, 1, 0, 1, 0, 1), floatsInit("c", []int64{2}, 10, 20),
+			intsInit("shape", 0, -1), floatsInit("w", []int64{8, 2}, 1, 0, 1, 0, 1, 0, 1, 0, 0, 1, 0, 1, 0, 1, 0, 1),
+			floatsInit("c", []int64{2}, 10, 20),
 			op("Reshape", "z", "x shape"), op("Gemm", "y", "z w c", floatAttribute("alpha", 2), floatAttribute("beta", 3)),
 		}, []float64{2*6 + 30, 2*22 + 60}},
-		"SAME_UPPER": {[][]byte{ones, op("Conv", "z", "x k", textAttribute("auto_pad", "SAME_UPPER")), op("Flatten", "y", "z")}, []float64{28, 16, 18, 10}},
-		"SAME_LOWER": {[][]byte{ones, op("Conv", "z", "x k", textAttribute("auto_pad", "SAME_LOWER")), op("Flatten", "y", "z")}, []float64{4, 10, 12, 28}},
+		"SAME_UPPER": {[][]byte{ones, op("Conv", "z", "x k", textAttribute("auto_pad", "SAME_UPPER")), op("Flatten", "y", "z")},
+			[]float64{28, 16, 18, 10}},
+		"SAME_LOWER": {[][]byte{ones, op("Conv", "z", "x k", textAttribute("auto_pad", "SAME_LOWER")), op("Flatten", "y", "z")},
+			[]float64{4, 10, 12, 28}},
 		"Pad": {[][]byte{
 			intsInit("pads", 0, 0, 1, 0, 0, 0, 0, 1), floatsInit("nine", nil, 9), intsInit("from", 0), intsInit("to", 1), intsInit("axis", 1),
 			op("Pad", "p", "x pads nine"), op("Slice", "z", "p from to axis"), op("Flatten", "y", "z"),
@@ -83,11 +89,14 @@ func TestOperatorsByHand(t *testing.T) {
 			op("AveragePool", "z", "x", intsAttribute("kernel_shape", 2, 2), intsAttribute("pads", 1, 1, 0, 0)), op("Flatten", "y", "z"),
 		}, []float64{0, 0.5, 1, 1.5, 4, 4.5, 5, 5.5}},
 		"AveragePool of the padded picture": {[][]byte{
-			op("AveragePool", "z", "x", intsAttribute("kernel_shape", 2, 2), intsAttribute("pads", 1, 1, 0, 0), intAttribute("count_include_pad", 1)), op("Flatten", "y", "z"),
+			op("AveragePool", "z", "x", intsAttribute("kernel_shape", 2, 2), intsAttribute("pads", 1, 1, 0, 0),
+				intAttribute("count_include_pad", 1)), op("Flatten", "y", "z"),
 		}, []float64{0, 0.25, 0.5, 1.5, 1, 2.25, 2.5, 5.5}},
-		"Softmax":      {[][]byte{op("GlobalMaxPool", "z", "x"), op("Flatten", "s", "z"), op("Softmax", "y", "s")}, []float64{1 / (1 + math.Exp(4)), 1 / (1 + math.Exp(-4))}},
-		"Concat":       {[][]byte{op("Concat", "z", "x x", intAttribute("axis", 1)), op("GlobalMaxPool", "y", "z")}, []float64{3, 7, 3, 7}},
-		"Sub then Div": {[][]byte{floatsInit("c", []int64{2, 1, 1}, 1, 3), op("Sub", "s", "x c"), op("Div", "z", "s c"), op("GlobalMaxPool", "y", "z")}, []float64{2, 4.0 / 3}},
+		"Softmax": {[][]byte{op("GlobalMaxPool", "z", "x"), op("Flatten", "s", "z"), op("Softmax", "y", "s")},
+			[]float64{1 / (1 + math.Exp(4)), 1 / (1 + math.Exp(-4))}},
+		"Concat": {[][]byte{op("Concat", "z", "x x", intAttribute("axis", 1)), op("GlobalMaxPool", "y", "z")}, []float64{3, 7, 3, 7}},
+		"Sub then Div": {[][]byte{floatsInit("c", []int64{2, 1, 1}, 1, 3), op("Sub", "s", "x c"), op("Div", "z", "s c"),
+			op("GlobalMaxPool", "y", "z")}, []float64{2, 4.0 / 3}},
 	} {
 		m, err := Decode(modelMessage(13, c.parts...), "y")
 		if err != nil {
@@ -102,18 +111,19 @@ func TestOperatorsByHand(t *testing.T) {
 func TestBuildNamesTheNode(t *testing.T) {
 	kernel := floatsInit("k", []int64{1, 2, 2, 2}, 1, 1, 1, 1, 1, 1, 1, 1)
 	for want, parts := range map[string][][]byte{
-		"export the network with a free batch axis":  {intsInit("shape", 1, -1), op("Reshape", "y", "x shape")},
-		`node "Conv" (Conv): strides and dilations`:  {kernel, op("Conv", "y", "x k", intsAttribute("strides", 1, 2))},
-		`"Conv" (Conv): pads have to be four`:        {kernel, op("Conv", "y", "x k", intsAttribute("pads", 1, 1))},
-		`"MaxPool" (MaxPool): it needs the height`:   {op("MaxPool", "y", "x")},
-		`"MaxPool" (MaxPool): a window of [3 3]`:     {op("MaxPool", "y", "x", intsAttribute("kernel_shape", 3, 3))},
-		`"Transpose" (Transpose): [0 1] is not an`:   {op("Transpose", "y", "x", intsAttribute("perm", 0, 1))},
-		`the output "y" holds whole numbers`:         {op("Shape", "y", "x")},
-		`"Softmax" (Softmax): axis 7 is outside`:     {op("Softmax", "y", "x", intAttribute("axis", 7))},
-		`"Gather" (Gather): its indices have to be`:  {op("Gather", "y", "x x")},
-		`features are [batch, width]`:                {intsInit("axis", 3), op("GlobalMaxPool", "z", "x"), op("Squeeze", "y", "z axis")},
-		`"Unsqueeze" (Unsqueeze): axis 1 is added`:   {intsInit("axes", 1, 1), op("Flatten", "z", "x"), op("Unsqueeze", "y", "z axes")},
-		`"AveragePool" (AveragePool): dilated pools`: {op("AveragePool", "y", "x", intsAttribute("kernel_shape", 1, 1), intsAttribute("dilations", 2, 2))},
+		"export the network with a free batch axis": {intsInit("shape", 1, -1), op("Reshape", "y", "x shape")},
+		`node "Conv" (Conv): strides and dilations`: {kernel, op("Conv", "y", "x k", intsAttribute("strides", 1, 2))},
+		`"Conv" (Conv): pads have to be four`:       {kernel, op("Conv", "y", "x k", intsAttribute("pads", 1, 1))},
+		`"MaxPool" (MaxPool): it needs the height`:  {op("MaxPool", "y", "x")},
+		`"MaxPool" (MaxPool): a window of [3 3]`:    {op("MaxPool", "y", "x", intsAttribute("kernel_shape", 3, 3))},
+		`"Transpose" (Transpose): [0 1] is not an`:  {op("Transpose", "y", "x", intsAttribute("perm", 0, 1))},
+		`the output "y" holds whole numbers`:        {op("Shape", "y", "x")},
+		`"Softmax" (Softmax): axis 7 is outside`:    {op("Softmax", "y", "x", intAttribute("axis", 7))},
+		`"Gather" (Gather): its indices have to be`: {op("Gather", "y", "x x")},
+		`features are [batch, width]`:               {intsInit("axis", 3), op("GlobalMaxPool", "z", "x"), op("Squeeze", "y", "z axis")},
+		`"Unsqueeze" (Unsqueeze): axis 1 is added`:  {intsInit("axes", 1, 1), op("Flatten", "z", "x"), op("Unsqueeze", "y", "z axes")},
+		`"AveragePool" (AveragePool): dilated pools`: {op("AveragePool", "y", "x", intsAttribute("kernel_shape", 1, 1),
+			intsAttribute("dilations", 2, 2))},
 	} {
 		m, err := Decode(modelMessage(13, parts...), "y")
 		if err != nil {

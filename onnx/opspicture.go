@@ -115,7 +115,8 @@ func maxPool(b *builder, n *node) value {
 		return value{node: MaxPool(x).WindowPerAxis(w.size[:]...).StridePerAxis(w.stride[:]...).PaddingPerDim([][2]int{rows, columns}).Done()}
 	}
 	if rows != [2]int{} || columns != [2]int{} {
-		x = Pad(x, Infinity(x.Graph(), x.DType(), -1), PadAxis{}, PadAxis{Start: rows[0], End: rows[1]}, PadAxis{Start: columns[0], End: columns[1]}, PadAxis{})
+		x = Pad(x, Infinity(x.Graph(), x.DType(), -1), PadAxis{}, PadAxis{Start: rows[0], End: rows[1]},
+			PadAxis{Start: columns[0], End: columns[1]}, PadAxis{})
 	}
 	return value{node: nn.MaxPool(x, w.size[0], w.stride[0], false)}
 }

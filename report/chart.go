@@ -124,7 +124,8 @@ func leftOut(notFinite, notPositive int) []string {
 		notes = append(notes, fmt.Sprintf("%s not finite and left out.", countOf(notFinite, "value is", "values are")))
 	}
 	if notPositive > 0 {
-		notes = append(notes, fmt.Sprintf("%s zero or negative and cannot be shown on a logarithmic axis.", countOf(notPositive, "value is", "values are")))
+		notes = append(notes, fmt.Sprintf("%s zero or negative and cannot be shown on a logarithmic axis.",
+			countOf(notPositive, "value is", "values are")))
 	}
 	return notes
 }

@@ -51,7 +51,8 @@ func TestFigureIsPartOfThePage(t *testing.T) {
 			}
 		case "meta":
 			if policy := e.attributes["content"]; e.attributes["http-equiv"] == "Content-Security-Policy" &&
-				(!strings.Contains(policy, "; img-src data:") || !strings.HasPrefix(policy, "default-src 'none';") || strings.Contains(policy, "http")) {
+				(!strings.Contains(policy, "; img-src data:") || !strings.HasPrefix(policy, "default-src 'none';") ||
+					strings.Contains(policy, "http")) {
 				t.Errorf("policy %q", policy)
 			}
 		}

@@ -89,7 +89,8 @@ func (c LineChart) validate() error {
 			return fmt.Errorf("series %q has %d x and %d y values; give one y for each x", s.Name, len(s.X), n)
 		}
 		if (s.Low != nil || s.High != nil) && (len(s.Low) != n || len(s.High) != n) {
-			return fmt.Errorf("series %q has a band of %d low and %d high values for %d points; give both for every point", s.Name, len(s.Low), len(s.High), n)
+			return fmt.Errorf("series %q has a band of %d low and %d high values for %d points; give both for every point",
+				s.Name, len(s.Low), len(s.High), n)
 		}
 	}
 	return nil

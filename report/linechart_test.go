@@ -8,7 +8,8 @@ import (
 func TestPercentStaysBelowAHundred(t *testing.T) {
 	top := func(percent bool) string {
 		var b strings.Builder
-		c := LineChart{Title: "use", XLabel: "step", YLabel: "%", Percent: percent, Series: []Series{{Name: "codes", Y: []float64{100, 100, 100}}}}
+		c := LineChart{Title: "use", XLabel: "step", YLabel: "%", Percent: percent,
+			Series: []Series{{Name: "codes", Y: []float64{100, 100, 100}}}}
 		if err := WriteSVG(&b, c); err != nil {
 			t.Fatal(err)
 		}

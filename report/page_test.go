@@ -147,7 +147,8 @@ func TestEverythingIsEscaped(t *testing.T) {
 	p.Facts([]Fact{{evil, evil, evil}})
 	p.Footer(evil)
 	p.Section(evil, evil,
-		LineChart{Title: evil, Caption: evil, XLabel: evil, YLabel: evil, Series: []Series{{Name: evil, Y: one}, {Name: evil}}, Marks: []Mark{{1, evil}}},
+		LineChart{Title: evil, Caption: evil, XLabel: evil, YLabel: evil, Series: []Series{{Name: evil, Y: one}, {Name: evil}},
+			Marks: []Mark{{1, evil}}},
 		BarChart{Title: evil, Caption: evil, XLabel: evil, YLabel: evil, Values: one},
 		GroupedBars{Title: evil, Caption: evil, YLabel: evil, Groups: []string{evil}, Series: []BarSeries{{Name: evil, Values: one}}},
 		Scatter{Title: evil, Caption: evil, XLabel: evil, YLabel: evil, Layers: []Layer{{Name: evil, X: one, Y: one, Labels: []string{evil}}}},
@@ -185,10 +186,12 @@ func TestEverythingIsEscaped(t *testing.T) {
 func TestContradictionsAreErrorsBeforeAnyOutput(t *testing.T) {
 	two, one := []float64{1, 2}, []float64{1}
 	for want, part := range map[string]Part{
-		`chart "T": series "s" has 2 x and 1 y values`:        LineChart{Title: "T", Series: []Series{{Name: "s", X: two, Y: one}}},
-		`series "s" has a band of 1 low and 0 high values`:    LineChart{Series: []Series{{Name: "s", Y: two, Low: one}}},
-		`series "s" has 1 values for 2 groups`:                GroupedBars{Groups: []string{"a", "b"}, Series: []BarSeries{{Name: "s", Values: one}}},
-		`series "s" has 1 errors for 2 values`:                GroupedBars{Groups: []string{"a", "b"}, Series: []BarSeries{{Name: "s", Values: two, Errors: one}}},
+		`chart "T": series "s" has 2 x and 1 y values`:     LineChart{Title: "T", Series: []Series{{Name: "s", X: two, Y: one}}},
+		`series "s" has a band of 1 low and 0 high values`: LineChart{Series: []Series{{Name: "s", Y: two, Low: one}}},
+		`series "s" has 1 values for 2 groups`: GroupedBars{Groups: []string{"a", "b"},
+			Series: []BarSeries{{Name: "s", Values: one}}},
+		`series "s" has 1 errors for 2 values`: GroupedBars{Groups: []string{"a", "b"},
+			Series: []BarSeries{{Name: "s", Values: two, Errors: one}}},
 		`layer "l" has 1 x and 2 y values`:                    Scatter{Layers: []Layer{{Name: "l", X: one, Y: two}}},
 		`layer "l" has 1 labels for 2 points`:                 Scatter{Layers: []Layer{{Name: "l", X: two, Y: two, Labels: []string{"a"}}}},
 		`chart "L": has nothing to draw with`:                 LineChart{Title: "L"},

@@ -25,7 +25,8 @@ func TestSamplePageOnRequest(t *testing.T) {
 // size a training run produces.
 func samplePage() *Page {
 	random := rand.New(rand.NewPCG(7, 7))
-	page := New("Tokenizer training report", "A sample with made-up numbers: a vector tokenizer with 1,024 codes, trained for 20,000 steps on synthetic embeddings.")
+	page := New("Tokenizer training report", "A sample with made-up numbers: a vector tokenizer with 1,024 codes, trained for 20,000 steps "+
+		"on synthetic embeddings.")
 	page.Facts([]Fact{
 		{Name: "reconstruction error", Value: PlusMinus(0.012345, 0.00021), Note: "mean and deviation of 3 seeds"},
 		{Name: "codes in use", Value: Percent(0.982, 1), Note: "1,006 of 1,024"},
@@ -37,12 +38,14 @@ func samplePage() *Page {
 	page.Section("Codebook", "A healthy codebook uses every code, none of them for most of the data.",
 		BarChart{Title: "How often each code is chosen", Caption: "Look for tall spikes and empty stretches: a flat profile is a full codebook.",
 			XLabel: "code", YLabel: "assignments", Values: counts},
-		LineChart{Title: "Share of assignments by rank", Caption: "The flatter the line and the further right it reaches, the better the codes share the work.",
-			XLabel: "rank of the code", YLabel: "share of assignments", LogX: true, LogY: true,
+		LineChart{Title: "Share of assignments by rank",
+			Caption: "The flatter the line and the further right it reaches, the better the codes share the work.",
+			XLabel:  "rank of the code", YLabel: "share of assignments", LogX: true, LogY: true,
 			Series: []Series{RankSeries("GRIT", counts), RankSeries("plain VQ", sampleCounts(random, 1024, 620))}},
 		sampleProjection(random))
 	page.Section("Comparison", "", sampleTable(),
-		GroupedBars{Title: "Reconstruction error by data set", Caption: "Lower is better. Lines show one standard deviation over 3 seeds.", YLabel: "mean squared error",
+		GroupedBars{Title: "Reconstruction error by data set", Caption: "Lower is better. Lines show one standard deviation over 3 seeds.",
+			YLabel: "mean squared error",
 			Groups: []string{"text embeddings", "image patches", "audio frames"},
 			Series: []BarSeries{
 				{Name: "GRIT", Values: []float64{0.0121, 0.0312, 0.0225}, Errors: []float64{0.0004, 0.0011, 0.0009}},
@@ -56,7 +59,8 @@ func samplePage() *Page {
 				{Name: "plain VQ", Values: []float64{24.1, 25.2, 25.6, 25.5}, Errors: []float64{0.15, 0.2, 0.3, 0.4}},
 			}})
 	page.Section("Reproduce", "", Paragraph("The run is determined by its configuration and seed; both are stored beside the checkpoint."),
-		Code{Caption: "The command that made this page", Text: "gritvq train --config configs/demo.yaml --set train.steps=20000 --seed 1\ngritvq report runs/demo"})
+		Code{Caption: "The command that made this page",
+			Text: "gritvq train --config configs/demo.yaml --set train.steps=20000 --seed 1\ngritvq report runs/demo"})
 	page.Footer("gritvq sample page. All numbers are made up.")
 	return page
 }
@@ -78,12 +82,14 @@ func sampleLoss(random *rand.Rand) LineChart {
 		held.Low, held.High = append(held.Low, v*0.9), append(held.High, v*1.1)
 	}
 	raw := Series{Name: "training", X: x, Y: train, Faint: true}
-	return LineChart{Title: "Loss", Caption: "Validation should follow training; the band is one standard deviation over 3 seeds.", XLabel: "step", YLabel: "mean squared error", LogY: true,
+	return LineChart{Title: "Loss", Caption: "Validation should follow training; the band is one standard deviation over 3 seeds.",
+		XLabel: "step", YLabel: "mean squared error", LogY: true,
 		Series: []Series{raw, held}, Marks: []Mark{{1000, "warm-up ends"}, {12000, "learning rate / 10"}}}
 }
 
 func sampleUse(random *rand.Rand) LineChart {
-	chart := LineChart{Title: "Codes in use", Caption: "A line that falls and does not recover is a collapsing codebook.", XLabel: "step", YLabel: "share of codes used (%)"}
+	chart := LineChart{Title: "Codes in use", Caption: "A line that falls and does not recover is a collapsing codebook.", XLabel: "step",
+		YLabel: "share of codes used (%)"}
 	for k, name := range []string{"GRIT", "plain VQ", "rotation trick"} {
 		s := Series{Name: name}
 		for i := 0; i <= 20000; i += 500 {
@@ -122,17 +128,21 @@ func sampleProjection(random *rand.Rand) Scatter {
 	for range 6 {
 		dead.X, dead.Y = append(dead.X, 0.5*random.NormFloat64()), append(dead.Y, 0.4*random.NormFloat64())
 	}
-	return Scatter{Title: "Latents and codes", Caption: "Codes should lie where the latents are. Hollow rings are codes that nothing chose: they sit in empty space.",
+	return Scatter{Title: "Latents and codes", Caption: "Codes should lie where the latents are. Hollow rings are codes that nothing " +
+		"chose: they sit in empty space.",
 		XLabel: "first principal component", YLabel: "second principal component", EqualUnits: true, Layers: []Layer{latents, codes, dead}}
 }
 
 func sampleTable() Table {
 	t := Table{Title: "Methods at K = 1,024", Caption: "Best of each column in bold.",
-		Columns: []Column{{Name: "method"}, {Name: "error", Note: "mean squared error on held-out data, lower is better"}, {Name: "codes in use"}, {Name: "perplexity"}, {Name: "time"}, {Name: "remark"}}}
+		Columns: []Column{{Name: "method"}, {Name: "error", Note: "mean squared error on held-out data, lower is better"},
+			{Name: "codes in use"}, {Name: "perplexity"}, {Name: "time"}, {Name: "remark"}}}
 	t.Rows = [][]Cell{
-		{{Text: "GRIT", Strong: true}, {Text: PlusMinus(0.01213, 0.00041), Strong: true, Tip: "seeds 1, 2 and 3"}, {Text: "98.2%", Strong: true}, {Text: "811", Strong: true}, {Text: "12m 41s"}, {Text: "radius family: exponential"}},
+		{{Text: "GRIT", Strong: true}, {Text: PlusMinus(0.01213, 0.00041), Strong: true, Tip: "seeds 1, 2 and 3"}, {Text: "98.2%", Strong: true},
+			{Text: "811", Strong: true}, {Text: "12m 41s"}, {Text: "radius family: exponential"}},
 		Cells("rotation trick", PlusMinus(0.01441, 0.0006), "84.9%", "604", "13m 02s", ""),
-		{{Text: "plain VQ", Muted: true}, {Text: PlusMinus(0.0187, 0.0012), Muted: true}, {Text: "39.6%", Muted: true}, {Text: "188", Muted: true}, {Text: "12m 10s", Muted: true}, {Text: "baseline", Muted: true}},
+		{{Text: "plain VQ", Muted: true}, {Text: PlusMinus(0.0187, 0.0012), Muted: true}, {Text: "39.6%", Muted: true},
+			{Text: "188", Muted: true}, {Text: "12m 10s", Muted: true}, {Text: "baseline", Muted: true}},
 	}
 	return t
 }
@@ -142,27 +152,32 @@ func sampleCharts() map[string]Chart {
 	random := rand.New(rand.NewPCG(3, 3))
 	nan, inf := math.NaN(), math.Inf(1)
 	charts := map[string]Chart{
-		"loss":         sampleLoss(random),
-		"projection":   sampleProjection(random),
-		"empty":        LineChart{Title: "t", Series: []Series{{Name: "none"}}},
-		"empty log":    LineChart{LogX: true, LogY: true, Series: []Series{{Name: "none", Y: []float64{0, -1, nan}}}},
-		"one point":    LineChart{Series: []Series{{Y: []float64{3}}}},
-		"constant":     LineChart{Series: []Series{{Y: []float64{5, 5, 5, 5}}}},
-		"zeros":        LineChart{Series: []Series{{Y: []float64{0, 0, 0}}}},
-		"huge":         LineChart{Series: []Series{{Y: []float64{-1e300, 1e300, math.MaxFloat64}}}},
-		"tiny":         LineChart{Series: []Series{{Y: []float64{5e-324, 1e-310, 3e-308}}}},
-		"huge log":     LineChart{LogY: true, LogX: true, Series: []Series{{X: []float64{1e-300, 1, 1e300}, Y: []float64{5e-324, 1e-299, 1e300}}}},
-		"near":         LineChart{Series: []Series{{Y: []float64{1e6, 1e6 + 1e-4, 1e6 + 2e-4}}}},
-		"not finite":   LineChart{Series: []Series{{X: []float64{0, nan, 2, inf}, Y: []float64{nan, 1, -inf, 2}, Low: []float64{nan, 0, 0, 0}, High: []float64{1, 1, inf, nan}}}, Marks: []Mark{{nan, "x"}, {inf, "y"}}},
-		"many series":  LineChart{Series: slices.Repeat([]Series{{Name: "a rather long series name <b>", Y: []float64{1, 2}}}, 30)},
-		"bars":         BarChart{Values: []float64{1, 2, nan, -3, inf}},
-		"bars zero":    BarChart{Values: make([]float64, 12)},
-		"bars empty":   BarChart{},
-		"bars log":     BarChart{Values: []float64{0, 1, 1e-9, 1e9, -1}, LogY: true, Sorted: true},
-		"bars 65536":   BarChart{Values: sampleCounts(random, 65536, 30000), Sorted: true},
-		"groups":       GroupedBars{Groups: []string{"a", "b & c"}, Series: []BarSeries{{Name: "s", Values: []float64{-1, nan}, Errors: []float64{2, inf}}}},
-		"groups log":   GroupedBars{LogY: true, Groups: []string{"a", "b", "c"}, Series: []BarSeries{{Values: []float64{1, 0, 1000}, Errors: []float64{5, 0, 1}}}},
-		"groups many":  GroupedBars{Groups: slices.Repeat([]string{"an unreasonably long name of a group"}, 40), Series: []BarSeries{{Values: make([]float64, 40)}}},
+		"loss":       sampleLoss(random),
+		"projection": sampleProjection(random),
+		"empty":      LineChart{Title: "t", Series: []Series{{Name: "none"}}},
+		"empty log":  LineChart{LogX: true, LogY: true, Series: []Series{{Name: "none", Y: []float64{0, -1, nan}}}},
+		"one point":  LineChart{Series: []Series{{Y: []float64{3}}}},
+		"constant":   LineChart{Series: []Series{{Y: []float64{5, 5, 5, 5}}}},
+		"zeros":      LineChart{Series: []Series{{Y: []float64{0, 0, 0}}}},
+		"huge":       LineChart{Series: []Series{{Y: []float64{-1e300, 1e300, math.MaxFloat64}}}},
+		"tiny":       LineChart{Series: []Series{{Y: []float64{5e-324, 1e-310, 3e-308}}}},
+		"huge log": LineChart{LogY: true, LogX: true,
+			Series: []Series{{X: []float64{1e-300, 1, 1e300}, Y: []float64{5e-324, 1e-299, 1e300}}}},
+		"near": LineChart{Series: []Series{{Y: []float64{1e6, 1e6 + 1e-4, 1e6 + 2e-4}}}},
+		"not finite": LineChart{Series: []Series{{X: []float64{0, nan, 2, inf}, Y: []float64{nan, 1, -inf, 2}, Low: []float64{nan, 0, 0, 0},
+			High: []float64{1, 1, inf, nan}}}, Marks: []Mark{{nan, "x"}, {inf, "y"}}},
+		"many series": LineChart{Series: slices.Repeat([]Series{{Name: "a rather long series name <b>", Y: []float64{1, 2}}}, 30)},
+		"bars":        BarChart{Values: []float64{1, 2, nan, -3, inf}},
+		"bars zero":   BarChart{Values: make([]float64, 12)},
+		"bars empty":  BarChart{},
+		"bars log":    BarChart{Values: []float64{0, 1, 1e-9, 1e9, -1}, LogY: true, Sorted: true},
+		"bars 65536":  BarChart{Values: sampleCounts(random, 65536, 30000), Sorted: true},
+		"groups": GroupedBars{Groups: []string{"a", "b & c"},
+			Series: []BarSeries{{Name: "s", Values: []float64{-1, nan}, Errors: []float64{2, inf}}}},
+		"groups log": GroupedBars{LogY: true, Groups: []string{"a", "b", "c"},
+			Series: []BarSeries{{Values: []float64{1, 0, 1000}, Errors: []float64{5, 0, 1}}}},
+		"groups many": GroupedBars{Groups: slices.Repeat([]string{"an unreasonably long name of a group"}, 40),
+			Series: []BarSeries{{Values: make([]float64, 40)}}},
 		"scatter none": Scatter{Layers: []Layer{{}}},
 		"scatter one":  Scatter{EqualUnits: true, Layers: []Layer{{X: []float64{1, nan}, Y: []float64{1, 2}, Labels: []string{"<p>", ""}}}},
 	}

@@ -92,5 +92,6 @@ var fileStyle = func() string {
 // contentPolicy lets the page run its own script and load nothing.
 var contentPolicy = func() string {
 	sum := sha256.Sum256([]byte(hoverScript))
-	return "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; img-src data:"
+	return "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+		"'; img-src data:"
 }()

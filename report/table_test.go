@@ -103,7 +103,8 @@ func TestTableWithTooManyCellsIsRefused(t *testing.T) {
 }
 
 func TestIsNumber(t *testing.T) {
-	for _, s := range []string{"0", "-1.5", "1e-5", "12.3M", "98%", ">99.9%", "0.1 ± 0.02", "1h 02m", "12 ms", "1,024", "∞", "85µs", "−3"} {
+	for _, s := range []string{"0", "-1.5", "1e-5", "12.3M", "98%", ">99.9%", "0.1 ± 0.02", "1h 02m",
+		"12 ms", "1,024", "∞", "85µs", "−3"} {
 		if !isNumber(s) {
 			t.Errorf("%q is a number", s)
 		}
@@ -117,7 +118,8 @@ func TestIsNumber(t *testing.T) {
 
 func ExampleTable_Text() {
 	t := Table{Columns: []Column{{Name: "method"}, {Name: "error"}, {Name: "codes in use"}}}
-	t.Rows = append(t.Rows, Cells("GRIT", PlusMinus(0.01213, 0.00041), Percent(0.982, 1)), Cells("plain VQ", PlusMinus(0.0187, 0.0012), Percent(0.396, 1)))
+	t.Rows = append(t.Rows, Cells("GRIT", PlusMinus(0.01213, 0.00041), Percent(0.982, 1)),
+		Cells("plain VQ", PlusMinus(0.0187, 0.0012), Percent(0.396, 1)))
 	t.Text(os.Stdout)
 	// Output:
 	// method                error  codes in use

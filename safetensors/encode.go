@@ -129,7 +129,8 @@ func encodeHeader(tensors []Tensor, metadata map[string]string) ([]byte, error) 
 		out.WriteByte(' ')
 	}
 	if out.Len() > maxHeaderBytes {
-		return nil, fmt.Errorf("header takes %d bytes, more than the %d the format allows: store fewer tensors or less metadata", out.Len(), maxHeaderBytes)
+		return nil, fmt.Errorf("header takes %d bytes, more than the %d the format allows: store fewer tensors or less metadata",
+			out.Len(), maxHeaderBytes)
 	}
 	return out.Bytes(), nil
 }

@@ -117,7 +117,8 @@ func (b *Bank) Install(set Set) error {
 				joined.Shape = []int{len(joined.Data)}
 				plain[path.Join(family, p.block)] = joined
 			default:
-				return fmt.Errorf("%d of the %d variables that travel as %q are given; all are needed", present, len(p.members), path.Join(family, p.block))
+				return fmt.Errorf("%d of the %d variables that travel as %q are given; all are needed",
+					present, len(p.members), path.Join(family, p.block))
 			}
 		}
 	}

@@ -200,13 +200,15 @@ func TestFingerprintOfMuchIsSampled(t *testing.T) {
 	if err != nil || !strings.HasPrefix(fingerprint, "sha256-sampled:") {
 		t.Fatalf("%s, %v", fingerprint, err)
 	}
-	if len(read) != fingerprintFiles || len(slices.Compact(slices.Clone(read))) != len(read) || read[0] != "0.jpg" || read[len(read)-1] != "999.jpg" {
+	if len(read) != fingerprintFiles || len(slices.Compact(slices.Clone(read))) != len(read) || read[0] != "0.jpg" ||
+		read[len(read)-1] != "999.jpg" {
 		t.Fatalf("read %d files, from %s to %s", len(read), read[0], read[len(read)-1])
 	}
 }
 
 func TestNamesStayInsideAndKeysUnique(t *testing.T) {
-	files := []file{{"../../etc/x.jpg", photo(t, 0)}, {"/abs.jpg", photo(t, 1)}, {"abs.jpg", photo(t, 2)}, {"abs.jpg", photo(t, 3)}, {"abs.jpg", photo(t, 4)}}
+	files := []file{{"../../etc/x.jpg", photo(t, 0)}, {"/abs.jpg", photo(t, 1)}, {"abs.jpg", photo(t, 2)}, {"abs.jpg", photo(t, 3)},
+		{"abs.jpg", photo(t, 4)}}
 	set := mustOpen(t, written(t, "x.tar", tarOf(t, files)), Options{})
 	if got, want := keysOf(set), []string{"etc/x", "abs", "abs.jpg", "abs.jpg#2", "abs.jpg#3"}; !slices.Equal(got, want) {
 		t.Fatalf("keys %q, want %q", got, want)
@@ -292,7 +294,8 @@ func TestOpenHeedsItsContextAndTellsProgress(t *testing.T) {
 	files, _ := mixedFiles(t)
 	cancelled, cancel := context.WithCancel(context.Background())
 	cancel()
-	for name, path := range map[string]string{"folder": writeFolder(t, files), "tar": written(t, "x.tar", tarOf(t, files)), "zip": written(t, "x.zip", zipOf(t, files))} {
+	for name, path := range map[string]string{"folder": writeFolder(t, files), "tar": written(t, "x.tar", tarOf(t, files)),
+		"zip": written(t, "x.zip", zipOf(t, files))} {
 		if _, err := Open(cancelled, path, Options{}); err == nil {
 			t.Errorf("%s: opened under a cancelled context", name)
 		}

@@ -43,7 +43,8 @@ func difference(t *testing.T, a, b *RGB) (most int, mean float64) {
 }
 
 func TestDecodesWhatPillowDecodes(t *testing.T) {
-	for _, name := range []string{"jpeg420.jpg", "jpeg422progressive.jpg", "jpegcmyk.jpg", "webplossy.webp", "webplossless.webp", "webpalpha.webp"} {
+	for _, name := range []string{"jpeg420.jpg", "jpeg422progressive.jpg", "jpegcmyk.jpg", "webplossy.webp", "webplossless.webp",
+		"webpalpha.webp"} {
 		encoded, err := os.ReadFile(filepath.Join("testdata", name))
 		if err != nil {
 			t.Fatal(err)
@@ -148,7 +149,8 @@ func TestGIFShowsItsFirstFrameOnItsCanvas(t *testing.T) {
 	first := image.NewPaletted(image.Rect(1, 0, 2, 1), color.Palette{red})
 	second := image.NewPaletted(image.Rect(0, 0, 3, 1), color.Palette{blue})
 	var b bytes.Buffer
-	if err := gif.EncodeAll(&b, &gif.GIF{Image: []*image.Paletted{first, second}, Delay: []int{1, 1}, Config: image.Config{Width: 3, Height: 1}}); err != nil {
+	if err := gif.EncodeAll(&b, &gif.GIF{Image: []*image.Paletted{first, second}, Delay: []int{1, 1},
+		Config: image.Config{Width: 3, Height: 1}}); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := mustDecode(t, b.Bytes()).Pix, []uint8{255, 255, 255, 255, 0, 0, 255, 255, 255}; !bytes.Equal(got, want) {
@@ -224,7 +226,8 @@ func TestOrientationPutsCornersWhereEXIFSays(t *testing.T) {
 			for stored, seen := range map[int]int{0: want.first, 1: want.endOfRow} {
 				x, y := seen%2*(p.Width/2)+p.Width/4, seen/2*(p.Height/2)+p.Height/4
 				got, c := p.RGBA64At(x, y), quarter[stored]
-				if near := func(a uint16, b uint8) bool { d := int(a>>8) - int(b); return d > -40 && d < 40 }; !near(got.R, c.R) || !near(got.G, c.G) || !near(got.B, c.B) {
+				if near := func(a uint16, b uint8) bool { d := int(a>>8) - int(b); return d > -40 && d < 40 }; !near(got.R, c.R) ||
+					!near(got.G, c.G) || !near(got.B, c.B) {
 					t.Errorf("orientation %d: corner %d is %v, want the stored corner %d, %v", orientation, seen, got, stored, c)
 				}
 			}

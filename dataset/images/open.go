@@ -56,7 +56,8 @@ func (o Options) withDefaults() (Options, error) {
 	case o.Size < 0 || o.Size > maxSide:
 		return o, fmt.Errorf("squares of %d pixels are impossible; use a size from 1 to %d", o.Size, maxSide)
 	case o.Short < o.Size || o.Short > 2*maxSide:
-		return o, fmt.Errorf("a short side of %d pixels is impossible for squares of %d; use %d or more, up to %d", o.Short, o.Size, o.Size, 2*maxSide)
+		return o, fmt.Errorf("a short side of %d pixels is impossible for squares of %d; use %d or more, up to %d",
+			o.Short, o.Size, o.Size, 2*maxSide)
 	case o.Workers < 1:
 		return o, fmt.Errorf("%d workers cannot decode pictures; use 1 or more", o.Workers)
 	}
@@ -135,7 +136,8 @@ func openFile(ctx context.Context, path string, file *os.File, size int64, progr
 		return openZip(ctx, path, file, size, file, progress)
 	case isTar(file), extension == ".tar":
 		return openTar(ctx, path, file, size, file, progress)
-	case strings.HasPrefix(start, "\x1f\x8b"), strings.HasPrefix(start, "\x28\xb5\x2f\xfd"), strings.HasPrefix(start, "BZh"), strings.HasPrefix(start, "\xfd7zXZ"):
+	case strings.HasPrefix(start, "\x1f\x8b"), strings.HasPrefix(start, "\x28\xb5\x2f\xfd"), strings.HasPrefix(start, "BZh"),
+		strings.HasPrefix(start, "\xfd7zXZ"):
 		return nil, fmt.Errorf("%s is compressed as a whole, which forbids reading at any position; decompress it first", path)
 	case extension == ".zip":
 		return nil, fmt.Errorf("%s is no zip: it begins with %q; copy or pack it again", path, head[:min(n, 4)])

@@ -6,11 +6,16 @@ type sky struct {
 }
 
 var skies = []sky{
-	{zenith: colour{0.20, 0.42, 0.75}, horizon: colour{0.72, 0.84, 0.93}, cloud: colour{0.97, 0.97, 0.98}, sun: colour{1, 0.98, 0.88}, ground: colour{0.34, 0.46, 0.20}},
-	{zenith: colour{0.30, 0.33, 0.55}, horizon: colour{0.96, 0.62, 0.38}, cloud: colour{0.93, 0.55, 0.48}, sun: colour{1, 0.87, 0.60}, ground: colour{0.30, 0.25, 0.18}},
-	{zenith: colour{0.52, 0.58, 0.63}, horizon: colour{0.80, 0.82, 0.83}, cloud: colour{0.62, 0.65, 0.68}, sun: colour{0.93, 0.93, 0.92}, ground: colour{0.33, 0.37, 0.26}},
-	{zenith: colour{0.44, 0.52, 0.72}, horizon: colour{0.95, 0.80, 0.74}, cloud: colour{0.96, 0.84, 0.82}, sun: colour{1, 0.95, 0.84}, ground: colour{0.40, 0.42, 0.28}},
-	{zenith: colour{0.05, 0.07, 0.17}, horizon: colour{0.22, 0.27, 0.42}, cloud: colour{0.20, 0.23, 0.33}, sun: colour{0.95, 0.95, 0.88}, ground: colour{0.08, 0.11, 0.13}},
+	{zenith: colour{0.20, 0.42, 0.75}, horizon: colour{0.72, 0.84, 0.93}, cloud: colour{0.97, 0.97, 0.98}, sun: colour{1, 0.98, 0.88},
+		ground: colour{0.34, 0.46, 0.20}},
+	{zenith: colour{0.30, 0.33, 0.55}, horizon: colour{0.96, 0.62, 0.38}, cloud: colour{0.93, 0.55, 0.48}, sun: colour{1, 0.87, 0.60},
+		ground: colour{0.30, 0.25, 0.18}},
+	{zenith: colour{0.52, 0.58, 0.63}, horizon: colour{0.80, 0.82, 0.83}, cloud: colour{0.62, 0.65, 0.68}, sun: colour{0.93, 0.93, 0.92},
+		ground: colour{0.33, 0.37, 0.26}},
+	{zenith: colour{0.44, 0.52, 0.72}, horizon: colour{0.95, 0.80, 0.74}, cloud: colour{0.96, 0.84, 0.82}, sun: colour{1, 0.95, 0.84},
+		ground: colour{0.40, 0.42, 0.28}},
+	{zenith: colour{0.05, 0.07, 0.17}, horizon: colour{0.22, 0.27, 0.42}, cloud: colour{0.20, 0.23, 0.33}, sun: colour{0.95, 0.95, 0.88},
+		ground: colour{0.08, 0.11, 0.13}},
 }
 
 // sky paints the sky down to the horizon and returns its light.
@@ -47,7 +52,8 @@ func (c *canvas) landscape() {
 	ranges := 2 + c.IntN(3)
 	for i := range ranges {
 		depth := float64(i+1) / float64(ranges)
-		c.hills(horizon+(depth-1)*0.04, c.between(0.05, 0.3)*(1.2-depth), mix(mix(light.horizon, light.zenith, 0.4), light.ground, 0.25+0.65*depth))
+		c.hills(horizon+(depth-1)*0.04, c.between(0.05, 0.3)*(1.2-depth), mix(mix(light.horizon, light.zenith, 0.4), light.ground,
+			0.25+0.65*depth))
 	}
 	if c.chance(0.4) {
 		c.water(horizon, light)

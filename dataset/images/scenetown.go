@@ -48,7 +48,8 @@ func (c *canvas) house(area box, light sky, depth, side float64, night bool) {
 	if c.chance(0.5) {
 		peak := area.top - width*c.between(0.25, 0.5)
 		roof := mix(wall.times(0.5), colour{0.35, 0.18, 0.14}, 0.5).times(1 - 0.6*boolFraction(night))
-		c.polygon([]point{{area.left + width*0.5, peak}, {area.right + width*0.05, area.top + 0.005}, {area.left - width*0.05, area.top + 0.005}}, func(p point) colour {
+		c.polygon([]point{{area.left + width*0.5, peak}, {area.right + width*0.05, area.top + 0.005},
+			{area.left - width*0.05, area.top + 0.005}}, func(p point) colour {
 			return roof.times(1 + 0.12*wave(p.y*40) + 0.3*side*(p.x-area.left-width/2)/width)
 		})
 	}

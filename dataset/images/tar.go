@@ -20,7 +20,9 @@ func isTar(file io.ReaderAt) bool {
 }
 
 // openTar makes an archive of the pictures in a tar, in its own order.
-func openTar(ctx context.Context, path string, file io.ReaderAt, size int64, closer io.Closer, progress func(done, total int64)) (*archive, error) {
+func openTar(
+	ctx context.Context, path string, file io.ReaderAt, size int64, closer io.Closer, progress func(done, total int64),
+) (*archive, error) {
 	index := tarIndex{ctx: ctx, path: path, file: file, size: size, progress: progress}
 	if err := index.build(); err != nil {
 		return nil, err

@@ -13,7 +13,9 @@ import (
 const encrypted = 1
 
 // openZip makes an archive of the pictures in a zip, in its own order.
-func openZip(ctx context.Context, path string, file io.ReaderAt, size int64, closer io.Closer, progress func(done, total int64)) (*archive, error) {
+func openZip(
+	ctx context.Context, path string, file io.ReaderAt, size int64, closer io.Closer, progress func(done, total int64),
+) (*archive, error) {
 	reader, err := zip.NewReader(file, size)
 	if err != nil {
 		return nil, fmt.Errorf("%s is cut short or damaged: the list of contents at its end cannot be read (%w); copy it again", path, err)

@@ -66,7 +66,8 @@ func (c *Catalogue) Rows(log *Log) ([]int, error) {
 		rows[i] = int(row)
 	}
 	if missing > 0 {
-		return nil, fmt.Errorf("the catalogue lacks %d of the %d items of %s, such as %q; give the catalogue that belongs to it", missing, log.Items(), log.path, first)
+		return nil, fmt.Errorf("the catalogue lacks %d of the %d items of %s, such as %q; give the catalogue that belongs to it",
+			missing, log.Items(), log.path, first)
 	}
 	return rows, nil
 }

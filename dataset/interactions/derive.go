@@ -39,7 +39,8 @@ func DeriveQueries(c *Catalogue, opt DeriveOptions) (*Queries, error) {
 	}
 	shelves := newShelves(c)
 	if len(shelves.answers) == 0 {
-		return nil, fmt.Errorf("no item of the catalogue has a category and a title of words to derive queries from; give a catalogue with categories")
+		return nil, fmt.Errorf("no item of the catalogue has a category and a title of words to derive queries from; give a catalogue with " +
+			"categories")
 	}
 	random := rand.New(rand.NewPCG(opt.Seed, 0x71756572696573))
 	q, used := &Queries{Catalogue: c}, map[string]bool{}

@@ -73,8 +73,9 @@ type esciReader struct {
 
 // The columns read, of which the first count must be there.
 var (
-	judgementColumns = []string{"query_id", "query", "product_id", "product_locale", "esci_label", "small_version", "split", "product_title", "product_brand", "product_color"}
-	productColumns   = []string{"product_id", "product_locale", "product_title", "product_brand", "product_color"}
+	judgementColumns = []string{"query_id", "query", "product_id", "product_locale", "esci_label", "small_version", "split", "product_title",
+		"product_brand", "product_color"}
+	productColumns = []string{"product_id", "product_locale", "product_title", "product_brand", "product_color"}
 )
 
 const (
@@ -109,7 +110,8 @@ func (e *esciReader) read(ctx context.Context, path string, judgements bool) err
 		case slices.Contains(names, name):
 			there, places = append(there, name), append(places, i)
 		case i < needed:
-			return fmt.Errorf("%s has no column %s, which the Shopping Queries Dataset has; its columns are %s", path, name, strings.Join(names, ", "))
+			return fmt.Errorf("%s has no column %s, which the Shopping Queries Dataset has; its columns are %s",
+				path, name, strings.Join(names, ", "))
 		}
 	}
 	row, fields := 0, make([]string, len(wanted))
@@ -197,7 +199,8 @@ func (e *esciReader) queries(paths []string) (*Queries, error) {
 	case !e.judgement:
 		return nil, fmt.Errorf("none of %s has an esci_label; add the file of examples", strings.Join(paths, ", "))
 	case len(e.list) == 0:
-		return nil, fmt.Errorf("no query of %s is of locale %q (small version: %t); choose another", strings.Join(paths, ", "), e.opt.Locale, e.opt.Small)
+		return nil, fmt.Errorf("no query of %s is of locale %q (small version: %t); choose another",
+			strings.Join(paths, ", "), e.opt.Locale, e.opt.Small)
 	case len(e.titles) == 0:
 		return nil, fmt.Errorf("no product of %s has a title; add the file of products", strings.Join(paths, ", "))
 	}

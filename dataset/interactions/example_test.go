@@ -9,7 +9,8 @@ import (
 )
 
 func ExampleOpen() {
-	bought, err := interactions.Open(context.Background(), "synthetic:shop?users=500&items=200&seed=7", interactions.Options{MinUser: 5, MinItem: 5})
+	bought, err := interactions.Open(context.Background(), "synthetic:shop?users=500&items=200&seed=7",
+		interactions.Options{MinUser: 5, MinItem: 5})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -18,7 +18,8 @@ import (
 
 // Names that the fields of an item go by, the preferred one first.
 var (
-	idFields       = []string{"id", "item", "item_id", "movieId", "product_id", "parent_asin", "asin", "itemid", "iid", "movie_id", "productid", "product", "key"}
+	idFields = []string{"id", "item", "item_id", "movieId", "product_id", "parent_asin", "asin", "itemid", "iid", "movie_id",
+		"productid", "product", "key"}
 	titleFields    = []string{"title", "name", "product_title", "short_text"}
 	textFields     = []string{"text"}
 	brandFields    = []string{"brand", "product_brand", "store"}

@@ -9,11 +9,13 @@ import (
 
 func TestItems(t *testing.T) {
 	for name, c := range map[string]struct{ file, content string }{
-		"Amazon": {"items.jsonl", `{"id": 10, "asin": "B1", "title": "Oil, pure", "brand": "Coco", "categories": [["Beauty", "Skin"], ["Other"]]}` + "\n\n" +
+		"Amazon": {"items.jsonl", `{"id": 10, "asin": "B1", "title": "Oil, pure", "brand": "Coco", "categories": ` +
+			`[["Beauty", "Skin"], ["Other"]]}` + "\n\n" +
 			`{"id": 20, "short_text": "gun mats", "attributes": [1, 2]}` + "\n"},
 		"list and text": {"items.jsonl", `{"item": "10", "name": "Oil, pure", "store": "Coco", "category": ["Beauty", "", "Skin"]}` + "\n" +
 			`{"item": "20", "title": "gun mats", "categories": null}` + "\n"},
-		"mark":      {"items.jsonl", "\xef\xbb\xbf" + `{"id": 10, "title": "Oil, pure", "brand": "Coco", "categories": "Beauty|Skin"}` + "\n" + `{"id": 20, "title": "gun mats"}`},
+		"mark": {"items.jsonl", "\xef\xbb\xbf" + `{"id": 10, "title": "Oil, pure", "brand": "Coco", "categories": "Beauty|Skin"}` + "\n" +
+			`{"id": 20, "title": "gun mats"}`},
 		"mark, csv": {"items.csv", "\xef\xbb\xbfid,title,brand,genres\n10,\"Oil, pure\",Coco,Beauty|Skin\n20,gun mats,,\n"},
 		"genres":    {"items.csv", "movieId,title,genres,brand\n10,\"Oil, pure\",Beauty|Skin,Coco\n20,gun mats,,\n"},
 		"tabs":      {"items.tsv", "genres\tbrand\tid\ttitle\nBeauty > Skin\tCoco\t10\tOil, pure\n\t\t20\tgun mats\n"},
@@ -24,7 +26,8 @@ func TestItems(t *testing.T) {
 				t.Fatal(err)
 			}
 			first, second := got.Items[0], got.Items[1]
-			if first.ID != "10" || first.Title != "Oil, pure" || !slices.Equal(first.Categories, []string{"Beauty", "Skin"}) || first.Text != "Oil, pure. Coco. Beauty, Skin" {
+			if first.ID != "10" || first.Title != "Oil, pure" || !slices.Equal(first.Categories, []string{"Beauty", "Skin"}) ||
+				first.Text != "Oil, pure. Coco. Beauty, Skin" {
 				t.Errorf("%+v", first)
 			}
 			if second.ID != "20" || second.Text != "gun mats" || second.Title != "gun mats" || len(second.Categories) != 0 {
@@ -38,7 +41,8 @@ func TestItems(t *testing.T) {
 }
 
 func TestMovies(t *testing.T) {
-	got, err := ReadItems(t.Context(), writeFile(t, "movies.dat", "73::Mis\xe9rables, Les (1995)::Drama|Musical\r\n2::Jumanji (1995)::Adventure\r\n"))
+	got, err := ReadItems(t.Context(), writeFile(t, "movies.dat",
+		"73::Mis\xe9rables, Les (1995)::Drama|Musical\r\n2::Jumanji (1995)::Adventure\r\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

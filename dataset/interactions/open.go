@@ -63,7 +63,8 @@ func Open(ctx context.Context, path string, opt Options) (*Log, error) {
 	}
 	core := log.Core(opt.MinUser, opt.MinItem)
 	if core.Len() == 0 {
-		return nil, fmt.Errorf("no user of %s has %d interactions with items that have %d; ask for fewer", path, max(1, opt.MinUser), max(1, opt.MinItem))
+		return nil, fmt.Errorf("no user of %s has %d interactions with items that have %d; ask for fewer",
+			path, max(1, opt.MinUser), max(1, opt.MinItem))
 	}
 	return core, nil
 }
@@ -71,7 +72,8 @@ func Open(ctx context.Context, path string, opt Options) (*Log, error) {
 func openLog(ctx context.Context, path string, opt Options) (*Log, error) {
 	extension := strings.ToLower(filepath.Ext(path))
 	if chosen := opt.User+opt.Item+opt.Time != ""; chosen && (dataset.IsSynthetic(path) || extension == ".txt") {
-		return nil, fmt.Errorf("%s is no table with columns to choose from; leave the choice out, or name a table .csv, .tsv, .dat or .parquet", path)
+		return nil, fmt.Errorf("%s is no table with columns to choose from; leave the choice out, or name a table .csv, .tsv, .dat or .parquet",
+			path)
 	}
 	if dataset.IsSynthetic(path) {
 		shop, err := OpenShop(path)

@@ -106,7 +106,8 @@ func TestJoinedESCI(t *testing.T) {
 	}
 	var rows []joined
 	for i := range 3000 { // several row groups
-		rows = append(rows, joined{fmt.Sprint("query ", i), fmt.Sprint(i), fmt.Sprint("P", i%50), fmt.Sprint("title ", i%50), "us", []string{"Exact", "Irrelevant"}[i%2]})
+		rows = append(rows, joined{fmt.Sprint("query ", i), fmt.Sprint(i), fmt.Sprint("P", i%50), fmt.Sprint("title ", i%50), "us",
+			[]string{"Exact", "Irrelevant"}[i%2]})
 	}
 	q, err := ReadESCI(t.Context(), []string{writeFile(t, "joined.parquet", parquetText(t, rows))}, ESCIOptions{})
 	if err != nil {
@@ -192,7 +193,8 @@ func TestDerivedQueries(t *testing.T) {
 	checkDerived(t, q, 8)
 	again, _ := DeriveQueries(shop.Catalogue, DeriveOptions{MaxAnswers: 8, Seed: 5, Count: 20})
 	other, _ := DeriveQueries(shop.Catalogue, DeriveOptions{MaxAnswers: 8, Seed: 6})
-	if len(again.List) != 20 || again.List[19].Text != q.List[19].Text || other.List[0].Text == q.List[0].Text && other.List[1].Text == q.List[1].Text {
+	if len(again.List) != 20 || again.List[19].Text != q.List[19].Text || other.List[0].Text == q.List[0].Text &&
+		other.List[1].Text == q.List[1].Text {
 		t.Error("queries are not a matter of the seed")
 	}
 	total := 0
@@ -227,7 +229,8 @@ func TestDerivedFromRealTitles(t *testing.T) {
 		for _, query := range q.List {
 			found += len(query.Answers)
 		}
-		t.Logf("%s: %d queries (%d for testing), %.1f answers each, such as %q, %q, %q", name, len(q.List), len(q.Only(TestPart)), float64(found)/float64(len(q.List)), q.List[0].Text, q.List[1].Text, q.List[2].Text)
+		t.Logf("%s: %d queries (%d for testing), %.1f answers each, such as %q, %q, %q",
+			name, len(q.List), len(q.Only(TestPart)), float64(found)/float64(len(q.List)), q.List[0].Text, q.List[1].Text, q.List[2].Text)
 		if len(q.List) < c.Len()/2 {
 			t.Errorf("%s gave %d queries", name, len(q.List))
 		}

@@ -71,8 +71,9 @@ func NewShop(users, items, dim int, seed uint64) *Shop {
 	for i, item := range floor.items {
 		topic := shopTopics[item.topic]
 		list[i] = Item{
-			ID:         fmt.Sprintf("item%d", i+1),
-			Title:      fmt.Sprintf("%s %s %s %s %d", shopStyles[item.style], topic.features[item.features[0]], topic.features[item.features[1]], topic.noun, i+1),
+			ID: fmt.Sprintf("item%d",
+				i+1), Title: fmt.Sprintf("%s %s %s %s %d", shopStyles[item.style], topic.features[item.features[0]], topic.features[item.features[1]],
+				topic.noun, i+1),
 			Categories: []string{topic.department, topic.category},
 		}
 		list[i].describe("")

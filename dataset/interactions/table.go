@@ -14,7 +14,8 @@ import (
 // Names that columns go by, in lower case.
 var (
 	userNames = []string{"user", "user_id", "userid", "uid", "reviewerid", "customer_id", "session", "session_id"}
-	itemNames = []string{"item", "item_id", "itemid", "iid", "movieid", "movie_id", "product", "product_id", "productid", "asin", "parent_asin"}
+	itemNames = []string{"item", "item_id", "itemid", "iid", "movieid", "movie_id", "product", "product_id", "productid", "asin",
+		"parent_asin"}
 	timeNames = []string{"time", "timestamp", "unixreviewtime", "date", "datetime", "ts"}
 )
 

@@ -9,7 +9,8 @@ import (
 )
 
 // timeLayouts are the dates that are understood beside numbers.
-var timeLayouts = []string{time.RFC3339Nano, "2006-01-02 15:04:05.999999999", "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999-07:00", "2006-01-02", "01 2, 2006"}
+var timeLayouts = []string{time.RFC3339Nano, "2006-01-02 15:04:05.999999999", "2006-01-02T15:04:05.999999999",
+	"2006-01-02 15:04:05.999999999-07:00", "2006-01-02", "01 2, 2006"}
 
 // parseTime returns a number as it is, and a date as seconds since 1970.
 func parseTime(text string) (float64, error) {
@@ -25,7 +26,8 @@ func parseTime(text string) (float64, error) {
 			return seconds(when), nil
 		}
 	}
-	return 0, fmt.Errorf("the time %q, which is neither a number nor a date such as 2024-01-31 23:59:59; correct it or %w, by name if there is a header", text, ErrColumns)
+	return 0, fmt.Errorf("the time %q, which is neither a number nor a date such as 2024-01-31 23:59:59; correct it or %w, by name if "+
+		"there is a header", text, ErrColumns)
 }
 
 func seconds(when time.Time) float64 {

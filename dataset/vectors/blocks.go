@@ -21,7 +21,8 @@ func (v *Vectors) blockCount() int { return (v.rows + v.blockRows() - 1) / v.blo
 // hands the results to merge in the order given, one at a time: what merge
 // accumulates does not depend on the number of workers. work gets the block's
 // first row and its values [rows*Dim], which it must not keep.
-func overBlocks[R any](ctx context.Context, v *Vectors, blocks []int, work func(start int, values []float32) R, merge func(start int, result R)) error {
+func overBlocks[R any](ctx context.Context, v *Vectors, blocks []int, work func(start int, values []float32) R,
+	merge func(start int, result R)) error {
 	workers := min(runtime.GOMAXPROCS(0), len(blocks))
 	perBlock := v.blockRows()
 	// A wave bounds how many results wait for their turn.

@@ -21,12 +21,13 @@ func floatElement(descr string) (rowfile.Element[float32], bool) {
 			return -1
 		}}, true
 	case "f4":
-		return rowfile.Element[float32]{Size: 4, Native: (descr[0] == '<') == rowfile.HostLittleEndian, Decode: func(dst []float32, src []byte) int {
-			for i := range dst {
-				dst[i] = math.Float32frombits(order.Uint32(src[4*i:]))
-			}
-			return -1
-		}}, true
+		return rowfile.Element[float32]{Size: 4, Native: (descr[0] == '<') == rowfile.HostLittleEndian,
+			Decode: func(dst []float32, src []byte) int {
+				for i := range dst {
+					dst[i] = math.Float32frombits(order.Uint32(src[4*i:]))
+				}
+				return -1
+			}}, true
 	case "f8":
 		return rowfile.Element[float32]{Size: 8, Decode: func(dst []float32, src []byte) int {
 			for i := range dst {

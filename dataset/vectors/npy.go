@@ -58,9 +58,11 @@ func checkVectors(path string, h rowfile.NPYHeader) error {
 	case 0:
 		return fmt.Errorf("%s holds a single number, expected a 2-d array (rows, dim); check which array was saved", path)
 	case 1:
-		return fmt.Errorf("%s holds a 1-d array of shape %s, expected 2-d (rows, dim); save a.reshape(-1, d) with d the length of a vector", path, h.ShapeText())
+		return fmt.Errorf("%s holds a 1-d array of shape %s, expected 2-d (rows, dim); save a.reshape(-1, d) with d the length of a vector",
+			path, h.ShapeText())
 	default:
-		return fmt.Errorf("%s holds a %d-d array of shape %s, expected 2-d (rows, dim); save a.reshape(-1, a.shape[-1]), or a.reshape(len(a), -1) for one vector per item", path, len(h.Shape), h.ShapeText())
+		return fmt.Errorf("%s holds a %d-d array of shape %s, expected 2-d (rows, dim); save a.reshape(-1, a.shape[-1]), or a.reshape(len(a), "+
+			"-1) for one vector per item", path, len(h.Shape), h.ShapeText())
 	}
 	switch {
 	case h.Shape[0] == 0:
@@ -68,7 +70,8 @@ func checkVectors(path string, h rowfile.NPYHeader) error {
 	case h.Shape[1] == 0:
 		return fmt.Errorf("%s has no columns (shape %s); check what was saved", path, h.ShapeText())
 	case h.Shape[1] > maxDim:
-		return fmt.Errorf("%s has %d columns, at most %d are supported; rows are vectors, so the array may need a transpose", path, h.Shape[1], maxDim)
+		return fmt.Errorf("%s has %d columns, at most %d are supported; rows are vectors, so the array may need a transpose",
+			path, h.Shape[1], maxDim)
 	}
 	return nil
 }
@@ -79,16 +82,19 @@ func checkType(path string, h rowfile.NPYHeader) error {
 		return nil
 	}
 	if h.Descr == "" {
-		return fmt.Errorf("%s holds records (a structured dtype), expected float16, float32 or float64; save one field of it with astype('float32')", path)
+		return fmt.Errorf("%s holds records (a structured dtype), expected float16, float32 or float64; save one field of it with "+
+			"astype('float32')", path)
 	}
 	kind := strings.TrimLeft(h.Descr, "<>|=")
 	switch {
 	case strings.HasPrefix(kind, "O"):
 		return fmt.Errorf("%s holds Python objects, and pickles are never read; save numpy.stack(list(a)).astype('float32') instead", path)
 	case strings.HasPrefix(kind, "c"):
-		return fmt.Errorf("%s holds complex numbers (%s), expected float16, float32 or float64; save the real and imaginary parts as columns", path, h.Descr)
+		return fmt.Errorf("%s holds complex numbers (%s), expected float16, float32 or float64; save the real and imaginary parts as columns",
+			path, h.Descr)
 	case kind == "f2" || kind == "f4" || kind == "f8": // a size that needs an order mark has none
-		return fmt.Errorf("%s states the type %q without its byte order, expected < or > before %s; write it again with numpy.save", path, h.Descr, kind)
+		return fmt.Errorf("%s states the type %q without its byte order, expected < or > before %s; write it again with numpy.save",
+			path, h.Descr, kind)
 	}
 	return fmt.Errorf("%s holds %s (%s), expected float16, float32 or float64; save it with astype('float32')", path, kindName(kind), h.Descr)
 }

@@ -47,7 +47,8 @@ func TestNPYTypesAndOrders(t *testing.T) {
 				stored = []float32{1, -4, 2, 5.5, 3, 0.25}
 			}
 			spoolDir := t.TempDir()
-			v := mustOpen(t, writeFile(t, "x.npy", npyBytes(npyDict(descr, "(2, 3)", fortran), encodeFloats(descr, stored))), Options{SpoolDir: spoolDir})
+			v := mustOpen(t, writeFile(t, "x.npy", npyBytes(npyDict(descr, "(2, 3)", fortran), encodeFloats(descr, stored))),
+				Options{SpoolDir: spoolDir})
 			if got := allRows(t, v); !slices.Equal(got, goldenValues) {
 				t.Errorf("%s fortran %v: got %v", descr, fortran, got)
 			}

@@ -112,7 +112,8 @@ func chooseMember(path string, members []npzMember, wanted string) (*npzMember, 
 	case len(usable) == 0:
 		return nil, fmt.Errorf("%s has no 2-d array of float16, float32 or float64; it holds %s", path, strings.Join(all, ", "))
 	case len(usable) > 1:
-		return nil, fmt.Errorf("%s has several arrays of vectors (%s); choose one, as in %s:%s", path, strings.Join(usable, ", "), path, only.name)
+		return nil, fmt.Errorf("%s has several arrays of vectors (%s); choose one, as in %s:%s",
+			path, strings.Join(usable, ", "), path, only.name)
 	}
 	return only, nil
 }
@@ -135,7 +136,8 @@ func inflate(ctx context.Context, name string, member *npzMember, opt Options) (
 	return out, nil
 }
 
-func copyStream(ctx context.Context, out *rowfile.Spool, content io.Reader, name string, member *npzMember, progress func(done, total int)) error {
+func copyStream(ctx context.Context, out *rowfile.Spool, content io.Reader, name string, member *npzMember,
+	progress func(done, total int)) error {
 	buffer := make([]byte, 1<<20)
 	rows, stride := member.header.Shape[0], float64(member.file.UncompressedSize64)/float64(member.header.Shape[0])
 	for written := int64(0); ; {

@@ -65,7 +65,8 @@ func TestOpenBadNPZ(t *testing.T) {
 		{"no directory", zipBytes(t, zip.Store, two)[:300], "", []string{"damaged .npz"}},
 		{"wrong magic", []byte("no zip at all"), "", []string{"no .npz archive", "numpy.savez"}},
 		{"truncated member", cut, "", []string{"truncated", "needs 152 bytes", "found 144"}},
-		{"truncated deflated member", zipBytes(t, zip.Deflate, map[string][]byte{"x.npy": golden[:len(golden)-8]}), "", []string{"truncated", "found 144"}},
+		{"truncated deflated member", zipBytes(t, zip.Deflate, map[string][]byte{"x.npy": golden[:len(golden)-8]}), "",
+			[]string{"truncated", "found 144"}},
 		{"corrupt deflated member", corrupt(zip.Deflate), "", nil},
 	}
 	for _, test := range tests {

@@ -45,7 +45,8 @@ func TestParquetColumns(t *testing.T) {
 		}
 		records = append(records, r)
 	}
-	for _, codec := range []parquet.WriterOption{parquet.Compression(&parquet.Snappy), parquet.Compression(&parquet.Zstd), parquet.DataPageVersion(1)} {
+	for _, codec := range []parquet.WriterOption{parquet.Compression(&parquet.Snappy), parquet.Compression(&parquet.Zstd),
+		parquet.DataPageVersion(1)} {
 		path := writeFile(t, "x.parquet", parquetBytes(t, records, codec))
 		spoolDir := t.TempDir()
 		for _, column := range []string{"float", "double", "nulls"} {

@@ -74,7 +74,8 @@ func TestScanAgainstExactArithmetic(t *testing.T) {
 	for _, norm := range norms {
 		deviation += (norm - mean) * (norm - mean) / rows
 	}
-	for _, pair := range [][2]float64{{stats.NormMin, slices.Min(norms)}, {stats.NormMax, slices.Max(norms)}, {stats.NormMean, mean}, {stats.NormStdDev, math.Sqrt(deviation)}} {
+	for _, pair := range [][2]float64{{stats.NormMin, slices.Min(norms)}, {stats.NormMax, slices.Max(norms)}, {stats.NormMean, mean},
+		{stats.NormStdDev, math.Sqrt(deviation)}} {
 		if math.Abs(pair[0]/pair[1]-1) > 1e-9 {
 			t.Errorf("norm statistic %v, want %v", pair[0], pair[1])
 		}

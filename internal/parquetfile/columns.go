@@ -62,7 +62,8 @@ func (c *Columns) EachRow(ctx context.Context, names []string, visit func(values
 }
 
 // eachRowOf visits the rows of one group, of which row is the first.
-func (c *Columns) eachRowOf(ctx context.Context, group parquet.RowGroup, names []string, row int64, visit func([]parquet.Value) error) error {
+func (c *Columns) eachRowOf(ctx context.Context, group parquet.RowGroup, names []string, row int64,
+	visit func([]parquet.Value) error) error {
 	readers, values := make([]*columnReader, len(names)), make([]parquet.Value, len(names))
 	for i, name := range names {
 		readers[i] = newColumnReader(group, c.archive.Root().Column(name))
@@ -96,7 +97,8 @@ func Open(path string, file io.ReaderAt, size int64) (*parquet.File, error) {
 		return nil, fmt.Errorf("reading %s: %w", path, err)
 	}
 	if length := int64(binary.LittleEndian.Uint32(tail[:])); string(tail[4:]) != "PAR1" || length > size-12 {
-		return nil, fmt.Errorf("%s is a truncated or damaged parquet file: no footer at the end of its %d bytes; copy or write it again", path, size)
+		return nil, fmt.Errorf("%s is a truncated or damaged parquet file: no footer at the end of its %d bytes; copy or write it again",
+			path, size)
 	}
 	archive, err := parquet.OpenFile(file, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {

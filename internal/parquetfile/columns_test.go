@@ -51,7 +51,8 @@ func TestColumnsRowByRow(t *testing.T) {
 	row := 0
 	err = c.EachRow(t.Context(), []string{"when", "stars", "user"}, func(v []parquet.Value) error {
 		stars := int32(row % 5)
-		if v[0].Int64() != int64(row)*3 || v[2].String() != fmt.Sprint("user", row%37) || v[1].IsNull() != (stars == 0) || stars != 0 && v[1].Int32() != stars {
+		if v[0].Int64() != int64(row)*3 || v[2].String() != fmt.Sprint("user", row%37) || v[1].IsNull() != (stars == 0) || stars != 0 &&
+			v[1].Int32() != stars {
 			t.Fatalf("row %d is %v", row, v)
 		}
 		row++

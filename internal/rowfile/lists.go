@@ -60,7 +60,8 @@ func SpoolLists[T Cell](ctx context.Context, in Lists, convert func(parquet.Valu
 		}
 		cell, ok := convert(v)
 		if !ok {
-			return fmt.Errorf("row %d of %s holds a number that is no code (negative, or above 32 bits); check which column was read", list.rows, in.Path)
+			return fmt.Errorf("row %d of %s holds a number that is no code (negative, or above 32 bits); check which column was read",
+				list.rows, in.Path)
 		}
 		return list.add(cell)
 	})
@@ -115,7 +116,8 @@ func (l *listCollector[T]) endRow() error {
 		l.dim = len(l.row)
 	}
 	if len(l.row) != l.dim {
-		return fmt.Errorf("row %d of %s has %d numbers in column %s, the rows before it have %d; all must be of one length", l.rows, l.path, len(l.row), l.column, l.dim)
+		return fmt.Errorf("row %d of %s has %d numbers in column %s, the rows before it have %d; all must be of one length",
+			l.rows, l.path, len(l.row), l.column, l.dim)
 	}
 	_, err := l.out.Write(BytesOf(l.row))
 	l.row, l.open = l.row[:0], false
@@ -154,15 +156,18 @@ func (in *Lists) listColumn(archive *parquet.File) (*parquet.Column, error) {
 				return c, nil
 			}
 		}
-		return nil, fmt.Errorf("%s has no column %q of lists of %s; its columns are %s", in.Path, in.Column, kindList(in.Kinds), strings.Join(all, ", "))
+		return nil, fmt.Errorf("%s has no column %q of lists of %s; its columns are %s",
+			in.Path, in.Column, kindList(in.Kinds), strings.Join(all, ", "))
 	}
 	switch len(fitting) {
 	case 1:
 		return fitting[0], nil
 	case 0:
-		return nil, fmt.Errorf("%s has no column of lists of %s to take %s from; its columns are %s", in.Path, kindList(in.Kinds), in.Content, strings.Join(all, ", "))
+		return nil, fmt.Errorf("%s has no column of lists of %s to take %s from; its columns are %s",
+			in.Path, kindList(in.Kinds), in.Content, strings.Join(all, ", "))
 	}
-	return nil, fmt.Errorf("%s has several columns of lists of %s (%s); choose one by name", in.Path, kindList(in.Kinds), strings.Join(names, ", "))
+	return nil, fmt.Errorf("%s has several columns of lists of %s (%s); choose one by name",
+		in.Path, kindList(in.Kinds), strings.Join(names, ", "))
 }
 
 func columnText(c *parquet.Column, list bool) string {

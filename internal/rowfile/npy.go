@@ -34,7 +34,8 @@ func ReadNPYHeader(path string, r io.Reader) (NPYHeader, error) {
 		return NPYHeader{}, npyHeadError(path, err)
 	}
 	if string(head[:6]) != npyMagic {
-		return NPYHeader{}, fmt.Errorf("%s is no NumPy array: it starts with %q instead of %q; write it with numpy.save", path, head[:6], npyMagic)
+		return NPYHeader{}, fmt.Errorf("%s is no NumPy array: it starts with %q instead of %q; write it with numpy.save",
+			path, head[:6], npyMagic)
 	}
 	h := NPYHeader{Offset: 10}
 	length := int64(binary.LittleEndian.Uint16(head[8:]))
@@ -47,10 +48,12 @@ func ReadNPYHeader(path string, r io.Reader) (NPYHeader, error) {
 		h.Offset = 12
 		length = int64(binary.LittleEndian.Uint32(head[8:]))
 	default:
-		return NPYHeader{}, fmt.Errorf("%s has .npy format version %d, known are 1, 2 and 3; write it again with a current numpy.save", path, head[6])
+		return NPYHeader{}, fmt.Errorf("%s has .npy format version %d, known are 1, 2 and 3; write it again with a current numpy.save",
+			path, head[6])
 	}
 	if length > maxNPYHeader {
-		return NPYHeader{}, fmt.Errorf("the header of %s claims %d bytes, more than the %d any plain array needs; the file is damaged, write it again", path, length, maxNPYHeader)
+		return NPYHeader{}, fmt.Errorf("the header of %s claims %d bytes, more than the %d any plain array needs; the file is damaged, write "+
+			"it again", path, length, maxNPYHeader)
 	}
 	text := make([]byte, length)
 	if _, err := io.ReadFull(r, text); err != nil {
@@ -139,7 +142,8 @@ func (h *NPYHeader) CheckLength(path string, itemSize int, size int64) error {
 		need = low
 	}
 	if need += uint64(h.Offset); uint64(size) < need {
-		return fmt.Errorf("%s is truncated: shape %s of type %s needs %d bytes, found %d; copy or write it again", path, h.ShapeText(), h.Descr, need, size)
+		return fmt.Errorf("%s is truncated: shape %s of type %s needs %d bytes, found %d; copy or write it again",
+			path, h.ShapeText(), h.Descr, need, size)
 	}
 	return nil
 }

@@ -50,7 +50,8 @@ func (t *Table[T]) ReadRows(start, n int, dst []T) error {
 			return err
 		}
 		if bad := t.Element.Decode(part, raw); bad >= 0 {
-			return fmt.Errorf("row %d of %s holds a number that is no code (negative, or above 32 bits); check which array was saved", start+(done+bad)/t.Cols, t.Path)
+			return fmt.Errorf("row %d of %s holds a number that is no code (negative, or above 32 bits); check which array was saved",
+				start+(done+bad)/t.Cols, t.Path)
 		}
 		done += len(part)
 	}
@@ -72,7 +73,8 @@ func (t *Table[T]) readPrefixed(start, n int, dst []T) error {
 		for i := range count {
 			row := raw[i*stride : (i+1)*stride]
 			if !bytes.HasPrefix(row, t.Prefix) {
-				return fmt.Errorf("row %d of %s states another dimension than row 0 (%d); the file is damaged or mixes dimensions: write it again", start+done+i, t.Path, t.Cols)
+				return fmt.Errorf("row %d of %s states another dimension than row 0 (%d); the file is damaged or mixes dimensions: write it again",
+					start+done+i, t.Path, t.Cols)
 			}
 			t.Element.Decode(dst[(done+i)*t.Cols:(done+i+1)*t.Cols], row[len(t.Prefix):])
 		}

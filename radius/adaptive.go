@@ -1,6 +1,8 @@
 package radius
 
 import (
+	"fmt"
+
 	"github.com/gritvq/gritvq/weights"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -10,15 +12,28 @@ import (
 // an infinite precision.
 const adaptiveFloor = 1e-6
 
-// Family (10) is a diagonal Mahalanobis radius whose precision follows the
-// quantization errors: A ← (1-β)A + β/(mean D² + floor), for all codes together
-// ([d]) or for each code ([K,d]). It is state, not a parameter: gradients treat
-// it as a constant.
-func (c Config) adaptiveInit(d, k int) weights.Set {
-	if c.PerCode {
-		return weights.Set{"state/precision": weights.Full(1, k, d)}
-	}
-	return weights.Set{"state/precision": weights.Full(1, d)}
+// adaptive is family (10): a diagonal Mahalanobis radius whose precision follows
+// the quantization errors, A ← (1-β)A + β/(mean D² + floor), for all codes
+// together ([d]) or for each code ([K,d]). It is state, not a parameter: gradients
+// treat it as a constant.
+var adaptive = family{
+	kind: Adaptive,
+	check: func(c Config) error {
+		if !(c.Decay > 0 && c.Decay <= 1) {
+			return fmt.Errorf("radius.decay: %g must be in (0, 1]", c.Decay)
+		}
+		return nil
+	},
+	variables: func(c Config, d, k int) weights.Set {
+		if c.PerCode {
+			return weights.Set{"state/precision": weights.Full(1, k, d)}
+		}
+		return weights.Set{"state/precision": weights.Full(1, d)}
+	},
+	measure: func(c Config, in Inputs, difference, _ *Node) (r, gradient *Node) {
+		return mahalanobisNorm(difference, StopGradient(c.adaptiveDiagonal(in)), nil)
+	},
+	updates: adaptPrecision,
 }
 
 // adaptiveDiagonal returns √A for each row of a batch: [d], or [N,d] per code.
@@ -30,12 +45,8 @@ func (c Config) adaptiveDiagonal(in Inputs) *Node {
 	return Sqrt(precision)
 }
 
-// Updates returns new values of the radius's state after a batch, by variable
-// path; empty for families without state. latent, code [N,d].
-func (c Config) Updates(in Inputs, latent, code *Node) map[string]*Node {
-	if c.Kind != Adaptive {
-		return nil
-	}
+// adaptPrecision returns the next precision after a batch.
+func adaptPrecision(c Config, in Inputs, latent, code *Node) map[string]*Node {
 	old := in.Vars.Get("state/precision")
 	squared := StopGradient(Square(Sub(code, latent)))
 	var estimate *Node

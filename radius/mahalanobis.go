@@ -1,40 +1,43 @@
 package radius
 
 import (
-	"math"
+	"fmt"
 
 	"github.com/gritvq/gritvq/weights"
 
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// Metric is a symmetric positive semi-definite A = diag(a²) + F Fᵀ in float64,
-// so that r = √(Dᵀ A D), family (5). Diagonal holds a (nil for zero), Factor
-// the columns of F as rows (nil for none).
-type Metric struct {
-	Diagonal []float64   // [d]
-	Factor   [][]float64 // [m][d]
+// mahalanobis is family (5), r = √(Dᵀ A D) with a positive semi-definite metric
+// A = diag(a²) + F Fᵀ.
+var mahalanobis = family{
+	kind:      Mahalanobis,
+	check:     checkMetric,
+	variables: func(c Config, d, _ int) weights.Set { return c.firstMetric(d) },
+	learned:   func(c Config) bool { return c.Learned },
+	measure: func(c Config, in Inputs, difference, _ *Node) (r, gradient *Node) {
+		diagonal, factor := c.metric(in.Vars)
+		return mahalanobisNorm(difference, diagonal, factor)
+	},
 }
 
-func (m Metric) norm(d []float64) float64 {
-	sum := 0.0
-	for i, a := range m.Diagonal {
-		sum += a * a * d[i] * d[i]
-	}
-	for _, column := range m.Factor {
-		dot := 0.0
-		for i := range d {
-			dot += column[i] * d[i]
+func checkMetric(c Config) error {
+	switch c.Metric {
+	case "diagonal", "full":
+	case "low-rank":
+		if c.Rank < 1 {
+			return fmt.Errorf("radius.rank: %d must be at least 1", c.Rank)
 		}
-		sum += dot * dot
+	default:
+		return fmt.Errorf("radius.metric: unknown metric %q, use diagonal, low-rank or full", c.Metric)
 	}
-	return math.Sqrt(sum)
+	return nil
 }
 
-// graphMahalanobis returns r [N,1] and dr/dd = A d / r [N,d] for non-zero rows.
+// mahalanobisNorm returns r [N,1] and dr/dd = A d / r [N,d] for non-zero rows.
 // diagonal is [d] or, with one metric a row, [N,d]; factor is [d,m]; either may
 // be nil.
-func graphMahalanobis(d, diagonal, factor *Node) (r, gradient *Node) {
+func mahalanobisNorm(d, diagonal, factor *Node) (r, gradient *Node) {
 	var squared, pulled *Node // dᵀAd and Ad
 	if diagonal != nil {
 		if diagonal.Rank() == 1 {
@@ -59,8 +62,8 @@ func graphMahalanobis(d, diagonal, factor *Node) (r, gradient *Node) {
 	return Where(seen, r, ZerosLike(r)), gradient
 }
 
-// mahalanobisInit starts every metric at the identity: the Euclidean radius.
-func (c Config) mahalanobisInit(d int) weights.Set {
+// firstMetric starts every metric at the identity: the Euclidean radius.
+func (c Config) firstMetric(d int) weights.Set {
 	set := weights.Set{}
 	path := "state/metric" // fixed metrics are stored, never trained
 	if c.Learned {
@@ -83,7 +86,8 @@ func (c Config) mahalanobisInit(d int) weights.Set {
 	return set
 }
 
-func (c Config) graphMetric(v weights.Vars) (diagonal, factor *Node) {
+// metric returns a [d] and F [d,m]; either may be nil.
+func (c Config) metric(v weights.Vars) (diagonal, factor *Node) {
 	if c.Learned {
 		v = v.In("radius")
 	} else {

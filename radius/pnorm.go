@@ -1,6 +1,7 @@
 package radius
 
 import (
+	"fmt"
 	"math"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -10,33 +11,27 @@ import (
 // zero and differentiable there.
 const pNormSmoothing = 1e-3
 
-// pNorm is family (8), r = (Σ|dᵢ|^p)^(1/p), in float64. It is not radial: the
-// pull is along its gradient, not along s.
-func pNorm(d []float64, p float64) float64 {
-	largest := 0.0
-	for _, x := range d {
-		largest = math.Max(largest, math.Abs(x))
-	}
-	switch {
-	case largest == 0 || math.IsInf(p, 1):
-		return largest
-	case p == 1:
-		sum := 0.0
-		for _, x := range d {
-			sum += math.Sqrt(x*x+pNormSmoothing*pNormSmoothing) - pNormSmoothing
+// pNorm is family (8), r = (Σ|dᵢ|^p)^(1/p). It is not radial: the pull is along
+// its gradient, not along s.
+var pNorm = family{
+	kind: PNorm, hasScalar: true, least: 1,
+	check: func(c Config) error {
+		switch s := c.Scalar; {
+		case s.Use == Learned:
+			return fmt.Errorf("radius.scalar.use: the exponent of p-norm cannot be learned, schedule it instead")
+		case s.Use != Fixed && (math.IsInf(s.Value, 1) || math.IsInf(s.End, 1)):
+			return fmt.Errorf("radius.scalar: an infinite p can only be fixed")
 		}
-		return sum
-	}
-	sum := 0.0 // scaled by the largest entry so that powers stay in range
-	for _, x := range d {
-		sum += math.Pow(math.Abs(x)/largest, p)
-	}
-	return largest * math.Pow(sum, 1/p)
+		return nil
+	},
+	measure: func(c Config, _ Inputs, difference, theta *Node) (r, gradient *Node) {
+		return c.measurePNorm(difference, theta)
+	},
 }
 
-// graphPNorm returns r [N,1] and dr/dd [N,d] for non-zero rows of d [N,d].
+// measurePNorm returns r [N,1] and dr/dd [N,d] for non-zero rows of d [N,d].
 // theta is the exponent; fixed exponents 1 and +Inf take their own forms.
-func (c Config) graphPNorm(d, theta *Node) (r, gradient *Node) {
+func (c Config) measurePNorm(d, theta *Node) (r, gradient *Node) {
 	magnitude := Abs(d)
 	fixed := c.Scalar.Use == Fixed
 	switch {

@@ -8,7 +8,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// Inputs is what the surrogate reads besides latents and codes.
+// Inputs are what the surrogate reads besides latents and codes.
 type Inputs struct {
 	// Vars resolves "radius/…" (learned) and "state/…" (metric, precision).
 	Vars weights.Vars
@@ -22,19 +22,16 @@ type Inputs struct {
 // Init returns the radius's variables for latents of dimension d and k codes.
 func (c Config) Init(d, k int) weights.Set {
 	set := weights.Set{}
+	f := c.family()
 	if c.Scalar.Use == Learned {
 		raw := math.Log(math.Expm1(c.Scalar.Value)) // softplus⁻¹
-		if c.Kind == Power {
-			share := c.Scalar.Value - 0.5
-			raw = math.Log(share / (1 - share)) // logit: α = 0.5 + sigmoid
+		if f.unsquash != nil {
+			raw = f.unsquash(c.Scalar.Value)
 		}
 		set["radius/scalar"] = weights.Full(float32(raw), 1)
 	}
-	switch c.Kind {
-	case Mahalanobis:
-		set.Merge("", c.mahalanobisInit(d))
-	case Adaptive:
-		set.Merge("", c.adaptiveInit(d, k))
+	if f.variables != nil {
+		set.Merge("", f.variables(c, d, k))
 	}
 	return set
 }
@@ -45,8 +42,8 @@ func (c Config) theta(in Inputs, d *Node) *Node {
 	switch c.Scalar.Use {
 	case Learned:
 		raw := Reshape(in.Vars.Get("radius/scalar"))
-		if c.Kind == Power {
-			return AddScalar(Sigmoid(raw), 0.5)
+		if squash := c.family().squash; squash != nil {
+			return squash(raw)
 		}
 		return Log1p(Exp(raw))
 	case Scheduled:
@@ -114,19 +111,17 @@ func (c Config) Connect(in Inputs, latent, code *Node) *Node {
 // factors returns along [N,d] and coefficient [N,1] with
 // w⟨v,g⟩ = along · coefficient · ⟨D,g⟩, k capped at MaxK.
 func (c Config) factors(in Inputs, difference, delta, theta *Node) (along, coefficient *Node) {
-	if f := families[c.Kind].radial; f != nil {
+	f := c.family()
+	if f.radial != nil {
 		var k *Node
 		if c.Mode == Ratio {
-			k = f.graphElasticity(delta, theta)
+			k = f.radial.elasticity(delta, theta)
 		} else {
-			k = f.graphSlope(delta, theta)
-			if c.Kind == PseudoHuber && c.PaperScale {
-				k = Mul(k, theta)
-			}
+			k = f.radial.scaled(c, f.radial.slope(delta, theta), theta)
 		}
 		return difference, Div(MinScalar(k, c.MaxK), Square(delta))
 	}
-	r, gradient := c.measure(in, difference, theta)
+	r, gradient := f.measure(c, in, difference, theta)
 	r = Where(GreaterThan(r, ZerosLike(r)), r, OnesLike(r))
 	// v = D/r or D/δ; |v||w| is the spectral norm of the correction.
 	scale := delta
@@ -138,29 +133,13 @@ func (c Config) factors(in Inputs, difference, delta, theta *Node) (along, coeff
 	return gradient, Div(shrink, scale)
 }
 
-// measure returns r [N,1] and dr/dD [N,d] of the families that are not radial.
-func (c Config) measure(in Inputs, difference, theta *Node) (r, gradient *Node) {
-	switch c.Kind {
-	case PNorm:
-		return c.graphPNorm(difference, theta)
-	case Adaptive:
-		return graphMahalanobis(difference, StopGradient(c.adaptiveDiagonal(in)), nil)
-	default:
-		diagonal, factor := c.graphMetric(in.Vars)
-		return graphMahalanobis(difference, diagonal, factor)
-	}
-}
-
 // length is r [N,1] as a function of theta (and of a learned metric).
 func (c Config) length(in Inputs, difference, delta, theta *Node) *Node {
-	if f := families[c.Kind].radial; f != nil {
-		r := f.graphValue(delta, theta)
-		if c.Kind == PseudoHuber && c.PaperScale {
-			r = Mul(r, theta)
-		}
-		return r
+	f := c.family()
+	if f.radial != nil {
+		return f.radial.scaled(c, f.radial.value(delta, theta), theta)
 	}
-	r, _ := c.measure(in, difference, theta)
+	r, _ := f.measure(c, in, difference, theta)
 	return r
 }
 
@@ -175,8 +154,8 @@ func (c Config) reach(in Inputs, latent, difference, delta, apart, theta *Node) 
 // gradient: sg[D]·(ln r - sg ln r) in ratio mode, sg[s]·(r - sg r) in the unit
 // modes. It is nil when nothing is learned.
 func (c Config) parameterTerm(in Inputs, difference, delta, apart, theta *Node) *Node {
-	learnedMetric := c.Kind == Mahalanobis && c.Learned
-	if c.Scalar.Use != Learned && !learnedMetric {
+	learned := c.family().learned
+	if c.Scalar.Use != Learned && (learned == nil || !learned(c)) {
 		return nil
 	}
 	r := c.length(in, difference, delta, theta)
@@ -189,6 +168,15 @@ func (c Config) parameterTerm(in Inputs, difference, delta, apart, theta *Node) 
 	}
 	change = Sub(change, StopGradient(change))
 	return Mul(difference, Where(apart, change, ZerosLike(change)))
+}
+
+// Updates returns new values of the radius's state after a batch, by variable
+// path; empty for families without state. latent, code [N,d].
+func (c Config) Updates(in Inputs, latent, code *Node) map[string]*Node {
+	if updates := c.family().updates; updates != nil {
+		return updates(c, in, latent, code)
+	}
+	return nil
 }
 
 // MeanK is the batch mean of the gradient factor, for monitoring: ⟨w,v⟩, which

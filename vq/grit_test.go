@@ -69,7 +69,7 @@ func (s *surrogate) value(in gradtest.Inputs, weight []float64) float64 {
 		for j := range direction {
 			direction[j] /= delta
 		}
-		k := s.config.Radius.K(delta, s.config.Radius.Scalar.Value)
+		k := factor(s.config.Radius, delta)
 		along := dot(direction, change)
 		for j := range direction {
 			at := i*s.d + j
@@ -100,6 +100,17 @@ func gradients(t *testing.T, f fixture, weight gradtest.Value, lossWeight float6
 		byName[name] = values[i]
 	}
 	return byName
+}
+
+// factor is k of the radii below.
+func factor(r radius.Config, delta float64) float64 {
+	switch r.Kind {
+	case radius.Huber: // slope
+		return math.Min(1, delta/r.Scalar.Value)
+	case radius.Power: // elasticity
+		return r.Scalar.Value
+	}
+	return 1
 }
 
 var radii = map[string]radius.Config{

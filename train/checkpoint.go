@@ -2,71 +2,99 @@ package train
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
+	"maps"
 	"math"
-	"os"
 
 	"github.com/gritvq/gritvq/internal/checkpoint"
+	"github.com/gritvq/gritvq/weights"
 )
 
-// The files of a run.
-const (
-	CheckpointFile = checkpoint.Newest
-	LogFile        = "log.jsonl"
-)
-
-// IsLog says whether a file is the log of a run, be it of one that has not come
-// to its first record.
-func IsLog(path string) bool {
-	f, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	var first Record
-	err = json.NewDecoder(f).Decode(&first)
-	return errors.Is(err, io.EOF) || err == nil && first.Step > 0
-}
+// CheckpointFile is the newest checkpoint of a run inside its directory.
+const CheckpointFile = checkpoint.Newest
 
 // RemoveCheckpoints deletes the checkpoints of a run in dir.
 func RemoveCheckpoints(dir string) error { return checkpoint.Remove(dir) }
 
-// save writes a checkpoint.
-func (t *trainer) save() error {
-	if err := t.log.Sync(); err != nil {
+// state is the host's part of a checkpoint.
+type state struct {
+	Identity string          `json:"identity"`
+	Data     string          `json:"data"`
+	Step     int             `json:"step"`
+	Since    int             `json:"since"`     // step at which the optimizer began
+	Skipped  int             `json:"skipped"`   // steps skipped so far
+	InARow   int             `json:"in_a_row"`  // skipped since the last one that was kept
+	Best     float64         `json:"best"`      // best score
+	BestStep int             `json:"best_step"` // and when
+	Stale    int             `json:"stale"`     // evaluations since
+	Stopped  bool            `json:"stopped"`   // patience ran out
+	LogBytes int64           `json:"log_bytes"`
+	Seconds  float64         `json:"seconds"`
+	Problem  json.RawMessage `json:"problem,omitempty"` // of Hooks.State
+}
+
+// Save writes a checkpoint: every variable, the best weights so far and the
+// host's state. Batches depend on the step alone, so nothing else is needed to
+// continue.
+func (t *Trainer) Save() error {
+	if err := t.journal.file.Sync(); err != nil {
 		return fmt.Errorf("saving the training log: %w", err)
 	}
 	s := t.state
-	s.Seconds = t.seconds()
-	if math.IsInf(s.Best, 0) {
-		s.Best = -math.MaxFloat64 // JSON has no infinity
+	s.LogBytes, s.Seconds = t.journal.size, t.seconds()
+	s.Best = max(s.Best, -math.MaxFloat64) // JSON has no infinity
+	if t.problem.State != nil {
+		var err error
+		if s.Problem, err = json.Marshal(t.problem.State); err != nil {
+			return fmt.Errorf("saving the checkpoint: %w", err)
+		}
 	}
 	set, err := t.bank.Read("")
 	if err != nil {
 		return err
 	}
-	return checkpoint.Save(t.options.Dir, t.config.Keep, checkpoint.Content{State: s, Variables: set, Best: t.best})
+	maps.DeleteFunc(set, func(p string, _ *weights.Array) bool { return t.constant(p) })
+	return checkpoint.Save(t.options.Dir, t.config.Keep, checkpoint.Content{State: s, Variables: set, Best: t.best, Counts: t.counts()})
 }
 
-// restore continues from the directory's newest checkpoint that can be read; it
-// reports whether there was one.
-func (t *trainer) restore() (bool, error) {
+func (t *Trainer) counts() map[string][]int64 {
+	if t.problem.Counts == nil {
+		return nil
+	}
+	return t.problem.Counts()
+}
+
+// restore continues from the directory's newest checkpoint that can be read and
+// returns its variables, or nil if there is none.
+func (t *Trainer) restore() (weights.Set, error) {
 	var s state
 	c, path, damaged, err := checkpoint.Load(t.options.Dir, t.config.Keep, &s)
 	if err != nil || c == nil {
-		return false, err
+		return nil, err
 	}
-	if s.Identity != t.identity() {
-		return false, fmt.Errorf("the checkpoint %s was made with other settings or data; repeat the command as it was, or start afresh in another directory", path)
+	switch {
+	case s.Identity != t.state.Identity:
+		return nil, fmt.Errorf("the checkpoint %s was made with other settings; "+
+			"repeat the command as it was, or start afresh in another directory", path)
+	case s.Data != t.state.Data:
+		return nil, fmt.Errorf("the checkpoint %s was made from other data; give the same data, or start afresh in another directory", path)
 	}
-	if s.Best == -math.MaxFloat64 {
-		s.Best = math.Inf(-1)
+	if t.problem.State != nil {
+		if err := json.Unmarshal(s.Problem, t.problem.State); err != nil {
+			return nil, fmt.Errorf("the checkpoint %s cannot be resumed: its state is damaged: %w", path, err)
+		}
 	}
-	if damaged != nil && t.options.Watch.Status != nil {
-		t.options.Watch.Status(fmt.Sprintf("%v; continuing from the one before it", damaged))
+	for name, into := range t.counts() {
+		values := c.Counts[name]
+		if len(values) != len(into) {
+			return nil, fmt.Errorf("the checkpoint %s cannot be resumed: array %q has %d entries, the model needs %d",
+				path, name, len(values), len(into))
+		}
+		copy(into, values)
+	}
+	if damaged != nil {
+		t.Status(fmt.Sprintf("%v; continuing from the one before it", damaged))
 	}
 	t.state, t.best, t.before = s, c.Best, s.Seconds
-	return true, t.bank.Install(c.Variables)
+	return c.Variables, t.bank.Install(c.Variables)
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -109,7 +110,7 @@ func TestResumeIsIdentical(t *testing.T) {
 	if len(a) == 0 || !bytes.Equal(a, b) {
 		t.Error("the logs differ")
 	}
-	if _, err := Run(t.Context(), gradtest.Engine(t), regression(-1), settings(), Options{Dir: dir, Data: "other", Resume: true}); err == nil || !strings.Contains(err.Error(), "other settings") {
+	if _, err := Run(t.Context(), gradtest.Engine(t), regression(-1), settings(), Options{Dir: dir, Data: "other", Resume: true}); err == nil || !strings.Contains(err.Error(), "other data") {
 		t.Errorf("a checkpoint of other data: %v", err)
 	}
 	other := regression(-1)
@@ -186,20 +187,33 @@ func TestSkippedStep(t *testing.T) {
 	}
 }
 
-func TestEarlyStopKeepsTheBest(t *testing.T) {
-	c, p := settings(), regression(-1)
-	c.Patience, c.Evaluate = 2, 10
-	calls := 0
-	p.Evaluate = func(context.Context, weights.Set) (float64, map[string]float64, error) {
-		calls++
-		return float64(-(calls - 3) * (calls - 3)), map[string]float64{"call": float64(calls)}, nil
-	}
-	var last Record
-	if _, err := Run(t.Context(), gradtest.Engine(t), p, c, Options{Dir: t.TempDir(), Watch: Observer{Step: func(r Record) { last = r }}}); err != nil {
-		t.Fatal(err)
-	}
-	if calls != 5 || last.Step != 50 || !strings.Contains(last.Event, "since step 30") {
-		t.Errorf("%d evaluations, the last record %+v", calls, last)
+// Patience stops a run that no longer improves; best decides whether it exports
+// the weights of its best evaluation or of its last step.
+func TestPatienceStopsAndBestExports(t *testing.T) {
+	for _, best := range []bool{false, true} {
+		c, p := settings(), regression(-1)
+		c.Patience, c.Evaluate, c.Best = 2, 10, best
+		var seen []weights.Set
+		p.Evaluate = func(_ context.Context, set weights.Set) (float64, map[string]float64, error) {
+			seen = append(seen, set)
+			calls := len(seen)
+			return float64(-(calls - 3) * (calls - 3)), map[string]float64{"call": float64(calls)}, nil
+		}
+		var last Record
+		result, err := Run(t.Context(), gradtest.Engine(t), p, c, Options{Dir: t.TempDir(), Watch: Observer{Step: func(r Record) { last = r }}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(seen) != 5 || last.Step != 50 || !strings.Contains(last.Event, "since step 30") {
+			t.Errorf("%d evaluations, the last record %+v", len(seen), last)
+		}
+		want := seen[4]
+		if best {
+			want = seen[2]
+		}
+		if !slices.Equal(result.Weights["w"].Data, want["w"].Data) || slices.Equal(seen[2]["w"].Data, seen[4]["w"].Data) {
+			t.Errorf("best %v: exported %v, evaluated %v then %v", best, result.Weights["w"].Data, seen[2]["w"].Data, seen[4]["w"].Data)
+		}
 	}
 }
 
@@ -226,13 +240,11 @@ func TestPackedVariablesLearnTheSame(t *testing.T) {
 	run := func(packs bool, dir string, stop int) (*Result, error) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		tr := &trainer{config: settings(), problem: problem, backend: gradtest.Engine(t), bank: weights.NewBank(), packs: packs,
-			options: Options{Dir: dir, Resume: true, Watch: Observer{Step: func(r Record) {
-				if r.Step == stop {
-					cancel()
-				}
-			}}}}
-		return tr.run(ctx)
+		return Run(ctx, gradtest.Engine(t), problem, settings(), Options{Dir: dir, Resume: true, Pack: packs, Watch: Observer{Step: func(r Record) {
+			if r.Step == stop {
+				cancel()
+			}
+		}}})
 	}
 	want, err := run(false, t.TempDir(), 0)
 	if err != nil {

@@ -23,6 +23,8 @@ type Problem struct {
 	// Evaluate scores variables; the first number is to become large. It may be
 	// nil.
 	Evaluate func(ctx context.Context, set weights.Set) (score float64, all map[string]float64, err error)
+	// Hooks are for problems that need more than a loss.
+	Hooks
 }
 
 // Record is one line of log.jsonl.
@@ -38,9 +40,10 @@ type Record struct {
 
 // Options say where a run happens.
 type Options struct {
-	Dir    string // holds the checkpoint and the log
+	Dir    string // holds the checkpoints and the log
 	Data   string // names the data: a checkpoint of other data is refused
 	Resume bool   // continues the directory's checkpoint if there is one
+	Pack   bool   // packs variables for the embedded engine too, as for compiled ones
 	Watch  Observer
 }
 

@@ -2,16 +2,8 @@ package train
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"math"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
-	"time"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/core/graph"
@@ -20,113 +12,83 @@ import (
 
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/internal/checkpoint"
-	"github.com/gritvq/gritvq/internal/heapguard"
 	"github.com/gritvq/gritvq/weights"
 )
-
-const averagePrefix = "average"
 
 // skipsInARow is the number of steps without a finite gradient, one after the
 // other, at which a run gives up.
 const skipsInARow = 20
 
-// ErrInterrupted is returned when the context ended; the checkpoint holds the
-// state, and a resumed run continues from it.
-var ErrInterrupted = errors.New("interrupted")
-
-// trainer is one run.
-type trainer struct {
-	config     Config
-	problem    Problem
-	backend    compute.Backend
-	options    Options
-	begun      time.Time
-	before     float64 // seconds of earlier sessions
-	bank       *weights.Bank
-	packs      bool     // also for the embedded engine
-	parameters []string // paths they travel under
-	exec       *model.Exec
-	log        *os.File
-	state      state
-	best       weights.Set
-}
-
-// state is the host's part of a checkpoint.
-type state struct {
-	Step     int     `json:"step"`
-	Skipped  int     `json:"skipped"`
-	InARow   int     `json:"in_a_row"`
-	Best     float64 `json:"best"`
-	BestStep int     `json:"best_step"`
-	Stale    int     `json:"stale"`
-	Stopped  bool    `json:"stopped"`
-	LogBytes int64   `json:"log_bytes"`
-	Identity string  `json:"identity"`
-	Seconds  float64 `json:"seconds"`
-}
-
 // Run trains a model; the directory holds checkpoint.safetensors and log.jsonl
 // meanwhile. Every run of the same problem, configuration and seed ends with the
 // same weights however often it was stopped.
 func Run(ctx context.Context, backend compute.Backend, problem Problem, config Config, o Options) (*Result, error) {
-	heapguard.Ensure()
-	if err := config.Validate(); err != nil {
+	t, err := New(backend, problem, config, o)
+	if err != nil {
 		return nil, err
 	}
-	t := &trainer{config: config, problem: problem, backend: backend, options: o, bank: weights.NewBank()}
-	return t.run(ctx)
+	defer t.Close()
+	return t.Run(ctx)
 }
 
-func (t *trainer) run(ctx context.Context) (*Result, error) {
-	config := t.config
-	t.begun = time.Now()
-	defer t.bank.Finalize()
-	defer func() {
-		if t.log != nil {
-			t.log.Close()
-		}
-	}()
-	if err := t.prepare(); err != nil {
-		return nil, err
-	}
-	if t.exec != nil {
-		defer t.exec.Finalize()
-	}
-	feed := dataset.NewPrefetcher(ctx, int64(t.state.Step), int64(config.Steps), 2, t.problem.Batch, func(x []*tensors.Tensor) { finalize(x) })
+// Run trains to the end. It stops early with [ErrInterrupted] when ctx ends,
+// after saving.
+func (t *Trainer) Run(ctx context.Context) (*Result, error) {
+	feed := dataset.NewPrefetcher(ctx, int64(t.state.Step), int64(t.config.Steps), 2, t.batch, finalize)
 	defer feed.Close()
-	rhythm := checkpoint.NewRhythm(config.Checkpoint)
-	for t.state.Step < config.Steps && !t.state.Stopped {
+	rhythm := checkpoint.NewRhythm(t.config.Checkpoint)
+	for ctx.Err() == nil && t.state.Step < t.config.Steps && !t.state.Stopped {
 		inputs, err := feed.Next(ctx)
 		if err == nil {
-			err = t.one(ctx, inputs)
+			err = t.Advance(ctx, inputs)
 			finalize(inputs)
 		}
-		switch {
-		case err != nil && !errors.Is(err, ctx.Err()):
-			// Also when ctx has ended meanwhile: the step is counted and what falls due
-			// after it was not done, so this state is not one to continue from.
+		if err != nil && errors.Is(err, ctx.Err()) {
+			break
+		}
+		if err != nil {
+			// Also when ctx has ended meanwhile: the step is counted and the work due
+			// after it is not done, so a run cannot continue from this state.
 			return nil, err
-		case ctx.Err() != nil:
-			return nil, t.interrupt()
 		}
 		if rhythm.Due(t.state.Step) {
-			if err := t.save(); err != nil {
+			if err := t.Save(); err != nil {
 				return nil, err
 			}
 		}
 	}
-	set, err := t.export()
-	if err != nil {
-		return nil, err
+	if ctx.Err() != nil {
+		// A step that was cut short left nothing behind: the state is that of the
+		// last whole step.
+		if err := t.Save(); err != nil {
+			return nil, fmt.Errorf("%w, and the checkpoint could not be saved: %w", ErrInterrupted, err)
+		}
+		return nil, ErrInterrupted
+	}
+	set := t.best
+	if set == nil {
+		var err error
+		if set, err = t.Current(); err != nil {
+			return nil, err
+		}
 	}
 	return &Result{Weights: set, Seconds: t.seconds()}, nil
 }
 
-// identity is what a checkpoint must have been made with to be continued.
-func (t *trainer) identity() string { return t.problem.Identity + " " + t.options.Data }
-
-// seconds is the time spent so far, that of earlier sessions included.
-func (t *trainer) seconds() float64 { return t.before + time.Since(t.begun).Seconds() }
+// batch reads the inputs of a step and hands them to the engine's device.
+func (t *Trainer) batch(step int64) ([]*tensors.Tensor, error) {
+	inputs, err := t.problem.Batch(step)
+	for _, x := range inputs {
+		if err == nil {
+			err = x.MaterializeOnDevice(t.backend, false, 0)
+		}
+	}
+	if err != nil {
+		finalize(inputs)
+		return nil, err
+	}
+	return inputs, nil
+}
 
 func finalize(list []*tensors.Tensor) {
 	for _, x := range list {
@@ -134,166 +96,104 @@ func finalize(list []*tensors.Tensor) {
 	}
 }
 
-// prepare restores a checkpoint or starts afresh.
-func (t *trainer) prepare() error {
-	t.state = state{Best: math.Inf(-1), Identity: t.identity()}
-	first := t.problem.Init()
-	t.pack(first)
-	restored := false
-	if t.options.Resume {
+// Advance takes a step on the inputs of a batch and does the work due after it.
+func (t *Trainer) Advance(ctx context.Context, inputs []*tensors.Tensor) error {
+	kind := "training"
+	if t.problem.Before != nil {
 		var err error
-		if restored, err = t.restore(); err != nil {
+		if kind, err = t.problem.Before(ctx); err != nil {
 			return err
 		}
 	}
-	if !restored {
-		all := weights.Set{}.Merge("", first)
-		trained := weights.Set{}
-		for p, a := range first {
-			if weights.GroupOf(p) == weights.State {
-				continue
-			}
-			trained[p] = a
-			if t.config.Average > 0 {
-				all[averagePrefix+"/"+p] = a.Clone()
-			}
-		}
-		if err := t.bank.Install(all.Merge("", t.config.Optimizer.Init(trained))); err != nil {
+	if t.exec == nil {
+		if err := t.compile(kind); err != nil {
 			return err
 		}
 	}
-	for _, p := range first.Paths() {
-		if carrier := t.bank.Carrier(p); weights.GroupOf(p) != weights.State && !slices.Contains(t.parameters, carrier) {
-			t.parameters = append(t.parameters, carrier)
-		}
-	}
-	file, err := os.OpenFile(filepath.Join(t.options.Dir, LogFile), os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return fmt.Errorf("opening the training log: %w", err)
-	}
-	t.log = file
-	if info, err := file.Stat(); err == nil {
-		t.state.LogBytes = min(t.state.LogBytes, info.Size()) // records that were lost are not made up
-	}
-	if err := file.Truncate(t.state.LogBytes); err != nil {
-		return fmt.Errorf("opening the training log: %w", err)
-	}
-	if _, err := file.Seek(t.state.LogBytes, io.SeekStart); err != nil {
-		return fmt.Errorf("opening the training log: %w", err)
-	}
-	return t.compile()
-}
-
-// packedPath is where the trained variables travel, many together.
-const packedPath = "packed"
-
-// pack makes the trained variables travel together where the engine compiles.
-func (t *trainer) pack(first weights.Set) {
-	if !weights.Compiles(t.backend) && !t.packs {
-		return
-	}
-	trained := weights.Set{}
-	for p, a := range first {
-		if weights.GroupOf(p) != weights.State {
-			trained[p] = a
-		}
-	}
-	var slots []string
-	for _, slot := range t.config.Optimizer.Slots() {
-		slots = append(slots, slot.Prefix)
-	}
-	t.bank.Pack(packedPath, trained, append(slots, averagePrefix)...)
-}
-
-func (t *trainer) compile() (err error) {
-	t.exec, err = model.NewExec(t.backend, t.bank.Store(), func(_ *model.Scope, in []*graph.Node) *graph.Node {
-		v := t.bank.Vars(in[0].Graph())
-		next, report := t.step(v, in[2:], in[0], in[1])
-		t.bank.Assign(next)
-		return report
-	})
-	if t.options.Watch.Status != nil && weights.Compiles(t.backend) {
-		t.options.Watch.Status("compiling the training step")
-	}
-	return err
-}
-
-// one takes a step and does what falls due after it.
-func (t *trainer) one(ctx context.Context, inputs []*tensors.Tensor) error {
-	random, err := graph.RNGStateFromSeed(int64(weights.Rand(t.config.Seed, fmt.Sprintf("noise %d", t.state.Step)).Uint64() >> 1))
-	if err != nil {
-		return err
-	}
-	pace, rate := t.pace()
-	args := []any{pace, random}
-	for _, x := range inputs {
-		args = append(args, x)
-	}
-	out, err := t.exec.Call(args...)
-	pace.FinalizeAll()
-	random.FinalizeAll()
+	rate := t.rate()
+	report, outputs, err := t.call(inputs)
 	if err != nil {
 		return fmt.Errorf("step %d: %w", t.state.Step+1, err)
 	}
-	report, err := tensors.CopyFlatData[float32](out[0])
-	if err != nil {
-		return err
-	}
-	finalize(out)
+	defer finalize(outputs)
 	t.state.Step++
-	r := Record{Step: t.state.Step, Loss: number(report[outLoss]), GradientNorm: number(report[outNorm]), Rate: rate}
-	if report[outKept] > 0 {
-		t.state.InARow = 0
-	} else {
-		t.state.Skipped++
-		t.state.InARow++
-		r.Event = "loss or gradient is not finite: step skipped"
-		if t.state.InARow >= skipsInARow {
-			return fmt.Errorf("training diverged: %d steps in a row up to step %d had no finite loss or gradient; lower train.optimizer.rate (now %g)", t.state.InARow, t.state.Step, t.config.Optimizer.Rate)
+	last := t.state.Step == t.config.Steps
+	s := &Step{
+		Record:    &Record{Step: t.state.Step, GradientNorm: Finite(float64(report[outNorm])), Rate: rate},
+		Kept:      report[outKept] > 0,
+		Gradients: map[string]float64{},
+		Inputs:    inputs,
+		Outputs:   outputs,
+		Logged:    last || t.state.Step%t.config.Log == 0,
+		Evaluated: t.problem.Evaluate != nil && (last || due(t.state.Step, t.config.Evaluate)),
+	}
+	for i, g := range weights.Groups {
+		if norm := Finite(float64(report[outGroups+i])); norm > 0 {
+			s.Gradients[string(g)] = norm
 		}
 	}
-	r.Skipped = t.state.Skipped
-	last := t.state.Step == t.config.Steps
-	if every := t.config.Evaluate; t.problem.Evaluate != nil && (last || every > 0 && t.state.Step%every == 0) {
-		if err := t.evaluate(context.WithoutCancel(ctx), &r); err != nil {
+	losses := report[outGroups+len(weights.Groups):]
+	s.Loss, s.Scalars = Finite(float64(losses[0])), losses[1:]
+	return t.after(ctx, s)
+}
+
+// due says whether something that happens every so many steps (0: never) does.
+func due(step, every int) bool { return every > 0 && step%every == 0 }
+
+// after does the work due after a step. The order is fixed, and everything in it
+// depends only on the saved state, so that a resumed run repeats it.
+func (t *Trainer) after(ctx context.Context, s *Step) error {
+	if err := t.guard(s); err != nil {
+		return err
+	}
+	if t.problem.After != nil {
+		if err := t.problem.After(ctx, s); err != nil {
 			return err
 		}
 	}
-	if last || r.Scores != nil || r.Event != "" || t.state.Step%t.config.Log == 0 {
-		if err := t.write(r); err != nil {
+	if s.Evaluated {
+		// An interruption waits for the evaluation: the step is already counted, and
+		// a resumed run would not repeat it.
+		if err := t.evaluate(context.WithoutCancel(ctx), s.Record); err != nil {
+			return err
+		}
+	}
+	var line any = *s.Record
+	if t.problem.Describe != nil {
+		line = t.problem.Describe(*s.Record)
+	}
+	if s.Logged || s.Evaluated || s.Event != "" {
+		if err := t.journal.write(line); err != nil {
 			return err
 		}
 	}
 	if t.options.Watch.Step != nil {
-		t.options.Watch.Step(r)
+		t.options.Watch.Step(*s.Record)
 	}
 	return nil
 }
 
-// number keeps records valid JSON.
-func number(x float32) float64 {
-	if v := float64(x); !math.IsNaN(v) && !math.IsInf(v, 0) {
-		return v
+// guard counts steps that the graph skipped.
+func (t *Trainer) guard(s *Step) error {
+	if s.Kept {
+		t.state.InARow = 0
+	} else {
+		t.state.Skipped++
+		t.state.InARow++
+		s.Event = "loss or gradient is not finite: step skipped"
 	}
-	return -1
+	s.Skipped = t.state.Skipped
+	if t.state.InARow >= skipsInARow {
+		return fmt.Errorf("training diverged: %d steps in a row up to step %d had no finite loss or gradient; "+
+			"lower train.optimizer.rate (now %g) or set train.clip_norm", t.state.InARow, t.state.Step, t.config.Optimizer.Rate)
+	}
+	return nil
 }
 
-func (t *trainer) pace() (*tensors.Tensor, float64) {
-	o, taken := t.config.Optimizer, float64(t.state.Step+1)
-	rate := o.Rate * t.config.Schedule.At(t.state.Step, t.config.Steps)
-	values := make([]float32, paceInputs)
-	values[paceCorrection1], values[paceCorrection2] = float32(1-math.Pow(o.Beta1, taken)), float32(1-math.Pow(o.Beta2, taken))
-	values[paceRate], values[paceClip] = float32(rate), float32(t.config.ClipNorm)
-	values[paceAverage] = float32(1 - min(t.config.Average, (1+taken)/(10+taken)))
-	return tensors.FromFlatDataAndDimensions(values, paceInputs), rate
-}
-
-// evaluate scores the current weights and keeps the best.
-func (t *trainer) evaluate(ctx context.Context, r *Record) error {
-	if t.options.Watch.Status != nil {
-		t.options.Watch.Status("evaluating")
-	}
-	set, err := t.current()
+// evaluate scores the current weights and keeps count of improvements.
+func (t *Trainer) evaluate(ctx context.Context, r *Record) error {
+	t.Status("evaluating")
+	set, err := t.Current()
 	if err != nil {
 		return err
 	}
@@ -317,48 +217,78 @@ func (t *trainer) evaluate(ctx context.Context, r *Record) error {
 	return nil
 }
 
-// current returns the variables as they would be exported now.
-func (t *trainer) current() (weights.Set, error) {
-	all, err := t.bank.Read("")
-	if err != nil {
-		return nil, err
+// Log moves to a step without taking it and writes a line about it, for problems
+// that are not solved step by step.
+func (t *Trainer) Log(step int, line any) error {
+	t.state.Step = step
+	return t.journal.write(line)
+}
+
+// compile prepares the step. Engines that optimise their programs, as XLA does
+// for up to a minute, are announced; the embedded one starts at once.
+func (t *Trainer) compile(kind string) (err error) {
+	if weights.Compiles(t.backend) {
+		t.Status("compiling the " + kind + " step")
 	}
-	set := weights.Set{}
-	for p, a := range all {
-		if strings.HasPrefix(p, "optimizer/") || strings.HasPrefix(p, averagePrefix+"/") {
-			continue
+	t.exec, err = model.NewExec(t.backend, t.bank.Store(), func(_ *model.Scope, in []*graph.Node) []*graph.Node {
+		next, outputs := t.step(t.bank.Vars(in[0].Graph()), in[0], Inputs{Random: in[1], Batch: in[2:]})
+		t.bank.Assign(next)
+		return outputs
+	})
+	return err
+}
+
+// call runs the parts of a step one after another and returns its scalars and the
+// outputs of all parts.
+func (t *Trainer) call(inputs []*tensors.Tensor) (report []float32, outputs []*tensors.Tensor, err error) {
+	defer func() {
+		if err != nil {
+			finalize(outputs)
 		}
-		set[p] = a
-		if average, ok := all[averagePrefix+"/"+p]; ok {
-			set[p] = average
+	}()
+	parts := t.parts()
+	size := len(inputs) / parts
+	for i := range parts {
+		part, more, err := t.callPart(i, inputs[i*size:(i+1)*size])
+		if err != nil {
+			return nil, outputs, err
+		}
+		outputs = append(outputs, more...)
+		if report == nil {
+			report = make([]float32, len(part))
+		}
+		for j, value := range part {
+			if j < outGroups+len(weights.Groups) {
+				report[j] = value // of the whole batch, known with its last part
+			} else {
+				report[j] += value / float32(parts)
+			}
 		}
 	}
-	return set, nil
+	return report, outputs, nil
 }
 
-func (t *trainer) export() (weights.Set, error) {
-	if t.best != nil {
-		return t.best, nil
+func (t *Trainer) callPart(part int, inputs []*tensors.Tensor) (report []float32, outputs []*tensors.Tensor, err error) {
+	purpose := fmt.Sprintf("noise %d", t.state.Step)
+	if part > 0 {
+		purpose += fmt.Sprintf(" part %d", part)
 	}
-	return t.current()
-}
-
-func (t *trainer) write(r Record) error {
-	line, err := json.Marshal(r)
+	random, err := graph.RNGStateFromSeed(int64(weights.Rand(t.config.Seed, purpose).Uint64() >> 1))
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	n, err := t.log.Write(append(line, '\n'))
-	t.state.LogBytes += int64(n)
+	defer random.FinalizeAll()
+	pace := t.pace(t.Updates()+1, part == t.parts()-1)
+	defer pace.FinalizeAll()
+	args := []any{pace, random}
+	for _, x := range inputs {
+		args = append(args, x)
+	}
+	out, err := t.exec.Call(args...)
 	if err != nil {
-		return fmt.Errorf("writing the training log: %w", err)
+		return nil, nil, err
 	}
-	return nil
-}
-
-func (t *trainer) interrupt() error {
-	if err := t.save(); err != nil {
-		return fmt.Errorf("%w, and the checkpoint could not be saved: %w", ErrInterrupted, err)
-	}
-	return ErrInterrupted
+	report, err = tensors.CopyFlatData[float32](out[0])
+	out[0].FinalizeAll()
+	return report, out[1:], err
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/gritvq/gritvq/tokenizer"
+	"github.com/gritvq/gritvq/train"
 )
 
 // The newest checkpoint and those before it are kept; where the newest is
@@ -26,7 +27,7 @@ func TestOlderCheckpointsAreKept(t *testing.T) {
 			cancel()
 		}
 	}})
-	if _, err := trainer.Run(ctx); !errors.Is(err, ErrInterrupted) {
+	if _, err := trainer.Run(ctx); !errors.Is(err, train.ErrInterrupted) {
 		t.Fatal(err)
 	}
 	trainer.Close()
@@ -34,17 +35,17 @@ func TestOlderCheckpointsAreKept(t *testing.T) {
 	if err != nil || len(names) != 3 {
 		t.Fatalf("checkpoints %q (%v), want three", names, err)
 	}
-	newest := filepath.Join(dir, CheckpointFile)
+	newest := filepath.Join(dir, train.CheckpointFile)
 	if err := os.WriteFile(newest, []byte("cut off"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	var told []string
-	again := start(t, c, source, dir, true, Observer{Event: func(_ int, text string) { told = append(told, text) }})
+	again := start(t, c, source, dir, true, Observer{Status: func(text string) { told = append(told, text) }})
 	if again.Step() != 24 || !slices.ContainsFunc(told, func(s string) bool { return strings.Contains(s, "the one before it") }) {
 		t.Errorf("continues after step %d, told %q", again.Step(), told)
 	}
 	identical(t, run(t, again), want)
-	if err := RemoveCheckpoints(dir); err != nil {
+	if err := train.RemoveCheckpoints(dir); err != nil {
 		t.Fatal(err)
 	}
 	if names, _ := filepath.Glob(filepath.Join(dir, "checkpoint*")); len(names) != 0 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
 )
@@ -37,8 +38,7 @@ func (t *Trainer) fitClassical(ctx context.Context) (weights.Set, error) {
 		Watch: func(done, total int, meanSquare float64) {
 			last = meanSquare
 			// The last step is told below, with its score.
-			if step := min(done*steps/total, steps-1); step > t.state.Step {
-				t.state.Step = step
+			if step := min(done*steps/total, steps-1); step > t.Step() {
 				lost = errors.Join(lost, t.tell(Record{Step: step, Phase: "fit", Loss: meanSquare, Reconstruction: meanSquare}))
 			}
 		},
@@ -46,7 +46,7 @@ func (t *Trainer) fitClassical(ctx context.Context) (weights.Set, error) {
 	if err = errors.Join(err, lost); err != nil {
 		return nil, t.abandoned(ctx, fmt.Errorf("fitting the codes: %w", err))
 	}
-	set, err := t.bank.Read("")
+	set, err := t.loop.Variables()
 	if err != nil {
 		return nil, err
 	}
@@ -54,28 +54,28 @@ func (t *Trainer) fitClassical(ctx context.Context) (weights.Set, error) {
 	if fitted.Rotation != nil {
 		set["state/rotation"] = fitted.Rotation
 	}
-	if err := t.install(exportable(set)); err != nil {
+	if err := t.loop.Restart(set); err != nil {
 		return nil, err
 	}
-	t.state.Started, t.state.Step = true, steps
-	r := Record{Step: steps, Phase: "fit", Loss: last, Reconstruction: last}
-	if err := t.measure(&r); err != nil {
+	t.state.Started = true
+	if set, err = t.loop.Current(); err != nil {
+		return nil, err
+	}
+	t.record = Record{Step: steps, Phase: "fit", Loss: last, Reconstruction: last}
+	if err := t.measure(&train.Step{Record: &train.Record{}}); err != nil {
 		return nil, err
 	}
 	if t.source.Held.Len() > 0 {
-		if err := t.evaluate(ctx, &r); err != nil {
+		if _, _, err := t.evaluate(ctx, set); err != nil {
 			return nil, t.abandoned(ctx, err)
 		}
 	}
-	if err := t.tell(r); err != nil {
-		return nil, err
-	}
-	return t.export()
+	return set, t.tell(t.record)
 }
 
 // tell logs a record and shows it to the observer.
 func (t *Trainer) tell(r Record) error {
-	if err := t.journal.write(r); err != nil {
+	if err := t.loop.Log(r.Step, r); err != nil {
 		return err
 	}
 	if t.observe.Step != nil {
@@ -87,7 +87,7 @@ func (t *Trainer) tell(r Record) error {
 // abandoned is the error of a fit that was cut short.
 func (t *Trainer) abandoned(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return ErrInterrupted
+		return train.ErrInterrupted
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/internal/gradtest"
 	"github.com/gritvq/gritvq/tokenizer"
+	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/vq"
 )
 
@@ -115,7 +116,7 @@ func TestInterruptedFitStartsOver(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
 	trainer := start(t, c, source, dir, true, Observer{Step: func(Record) { cancel() }})
-	if _, err := trainer.Run(ctx); !errors.Is(err, ErrInterrupted) {
+	if _, err := trainer.Run(ctx); !errors.Is(err, train.ErrInterrupted) {
 		t.Fatalf("interrupted fit returned %v", err)
 	}
 	trainer.Close()

@@ -13,6 +13,7 @@ import (
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/dataset/vectors"
 	"github.com/gritvq/gritvq/tokenizer"
+	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/vq"
 )
 
@@ -133,7 +134,7 @@ func TestConformanceOfResume(t *testing.T) {
 					cancel()
 				}
 			}})
-			if _, err := trainer.Run(ctx); !errors.Is(err, ErrInterrupted) || trainer.Step() != 9 {
+			if _, err := trainer.Run(ctx); !errors.Is(err, train.ErrInterrupted) || trainer.Step() != 9 {
 				t.Fatalf("interrupted after step %d with %v", trainer.Step(), err)
 			}
 			trainer.Close()

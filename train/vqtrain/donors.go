@@ -18,18 +18,18 @@ const splitNoise = 1e-3
 // [rows,d] each.
 type donor func(book deadBook, rng *rand.Rand) (targets []float32, rows int)
 
-// donors returns the configured source of targets, and its name for the log.
-func (t *Trainer) donors(x *tensors.Tensor) (donor, string, error) {
+// donors returns the configured source of targets.
+func (t *Trainer) donors(x *tensors.Tensor) (donor, error) {
 	if t.config.Quantizer.Resets.Donor == "used" {
 		books, err := t.currentBooks()
 		return func(book deadBook, rng *rand.Rand) ([]float32, int) {
 			return t.usedCodes(books[book.positions[0]], book, rng)
-		}, "used codes", err
+		}, err
 	}
 	residuals, err := t.currentResiduals(x)
 	return func(book deadBook, rng *rand.Rand) ([]float32, int) {
 		return currentLatents(residuals, book, rng)
-	}, "current latents", err
+	}, err
 }
 
 // currentLatents draws distinct latents of the batch, from every level that

@@ -70,27 +70,20 @@ func run(t testing.TB, trainer *Trainer) weights.Set {
 	return set
 }
 
-// batch returns the vectors of the given step of the trainer's sampler.
-func batch(t testing.TB, trainer *Trainer, at int) []float32 {
+// inputs are those of the given step: the vectors and the mask, for every part.
+func inputs(t testing.TB, trainer *Trainer, at int) []*tensors.Tensor {
 	t.Helper()
-	rows := make([]int, trainer.config.Train.Batch)
-	trainer.sampler.Batch(int64(at), rows)
-	x := make([]float32, len(rows)*trainer.source.Vectors.Dim())
-	if err := trainer.source.Vectors.Gather(rows, x); err != nil {
+	list, err := trainer.batch(int64(at))
+	if err != nil {
 		t.Fatal(err)
 	}
-	return x
-}
-
-func batchTensor(t testing.TB, trainer *Trainer, at int) *tensors.Tensor {
-	t.Helper()
-	return tensors.FromFlatDataAndDimensions(batch(t, trainer, at), trainer.config.Train.Batch, trainer.source.Vectors.Dim())
+	return list
 }
 
 // step trains on the batch of the given step.
 func step(t testing.TB, trainer *Trainer, at int) error {
 	t.Helper()
-	return trainer.one(context.Background(), batchTensor(t, trainer, at))
+	return trainer.loop.Advance(context.Background(), inputs(t, trainer, at))
 }
 
 func read(t testing.TB, trainer *Trainer) weights.Set {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/gritvq/gritvq/internal/gradtest"
+	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -22,19 +23,19 @@ func TestPackedNetworkLearnsTheSame(t *testing.T) {
 			after := func(packs bool) (weights.Set, int) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
-				trainer, err := newTrainer(gradtest.Engine(t), c, source, "tiny", t.TempDir(), false, Observer{Step: func(r Record) {
+				trainer, err := newTrainer(gradtest.Engine(t), c, source, Observer{Step: func(r Record) {
 					if r.Step == 8 {
 						cancel()
 					}
-				}}, packs)
+				}}, train.Options{Dir: t.TempDir(), Data: "tiny", Pack: packs})
 				if err != nil {
 					t.Fatal(err)
 				}
 				defer trainer.Close()
-				if _, err := trainer.Run(ctx); !errors.Is(err, ErrInterrupted) {
+				if _, err := trainer.Run(ctx); !errors.Is(err, train.ErrInterrupted) {
 					t.Fatalf("stopped with %v", err)
 				}
-				return read(t, trainer), len(trainer.parameters)
+				return read(t, trainer), trainer.bank.Store().NumVariables()
 			}
 			want, many := after(false)
 			got, few := after(true)

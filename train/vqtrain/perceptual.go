@@ -11,16 +11,18 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// installPerceptual puts the perceptual network's frozen weights beside the
-// model's.
-func (t *Trainer) installPerceptual() error {
+const perceptualPrefix = "state/perceptual" // of the perceptual network's weights
+
+// perceptualVariables are the frozen weights of the perceptual network, which
+// stand beside the model's; nil without a perceptual loss.
+func (t *Trainer) perceptualVariables() (weights.Set, error) {
 	if t.config.Train.Perceptual == 0 {
-		return nil
+		return nil, nil
 	}
 	if t.source.Perceptual == nil || t.source.Images == nil {
-		return fmt.Errorf("train.perceptual: %g needs pictures and a perceptual network; set it to 0 to train without", t.config.Train.Perceptual)
+		return nil, fmt.Errorf("train.perceptual: %g needs pictures and a perceptual network; set it to 0 to train without", t.config.Train.Perceptual)
 	}
-	return t.bank.Install(weights.Set{}.Merge(perceptualPrefix, t.source.Perceptual.Variables()))
+	return weights.Set{}.Merge(perceptualPrefix, t.source.Perceptual.Variables()), nil
 }
 
 // perceptual is the mean absolute difference of features between the pictures

@@ -16,6 +16,7 @@ import (
 	"github.com/gritvq/gritvq/internal/gradtest"
 	"github.com/gritvq/gritvq/radius"
 	"github.com/gritvq/gritvq/tokenizer"
+	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -80,7 +81,7 @@ func TestPicturesResume(t *testing.T) {
 			cancel()
 		}
 	}})
-	if _, err := stopped.Run(ctx); !errors.Is(err, ErrInterrupted) {
+	if _, err := stopped.Run(ctx); !errors.Is(err, train.ErrInterrupted) {
 		t.Fatal(err)
 	}
 	stopped.Close()
@@ -139,22 +140,19 @@ func TestBadPartSkipsTheStep(t *testing.T) {
 	c := tiny(t, "grit")
 	c.Train.Accumulate = 2
 	trainer := start(t, c, open(t, tinySet), t.TempDir(), false, Observer{})
-	good := func(at int) error {
-		return trainer.one(t.Context(), batchTensor(t, trainer, at), batchTensor(t, trainer, at+1))
-	}
-	if err := good(0); err != nil {
+	if err := step(t, trainer, 0); err != nil {
 		t.Fatal(err)
 	}
 	before := read(t, trainer)
-	if err := trainer.one(t.Context(), poisoned(trainer), batchTensor(t, trainer, 1)); err != nil {
+	if err := trainer.loop.Advance(t.Context(), poisoned(t, trainer)); err != nil {
 		t.Fatal(err)
 	}
 	identical(t, read(t, trainer), before)
-	if trainer.state.Skipped != 1 {
-		t.Errorf("%d steps skipped", trainer.state.Skipped)
+	if trainer.record.Skipped != 1 {
+		t.Errorf("%d steps skipped", trainer.record.Skipped)
 	}
-	if err := good(2); err != nil || trainer.state.Skipped != 1 {
-		t.Errorf("after a skipped step: %v, %d skipped", err, trainer.state.Skipped)
+	if err := step(t, trainer, 2); err != nil || trainer.record.Skipped != 1 {
+		t.Errorf("after a skipped step: %v, %d skipped", err, trainer.record.Skipped)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
+	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/transform"
 	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
@@ -13,9 +14,9 @@ import (
 
 // maybeReset scans for dead codes when a scan is due and moves them onto what
 // the current batch leaves for their level, or beside used codes.
-func (t *Trainer) maybeReset(x *tensors.Tensor, r *Record) error {
+func (t *Trainer) maybeReset(s *train.Step) error {
 	c := t.config.Quantizer.Resets
-	if c.Every == 0 || t.state.Step%c.Every != 0 || float64(t.state.Step) > c.Until*float64(t.config.Train.Steps) {
+	if c.Every == 0 || s.Step%c.Every != 0 || float64(s.Step) > c.Until*float64(t.config.Train.Steps) {
 		return nil
 	}
 	var books []deadBook
@@ -27,7 +28,7 @@ func (t *Trainer) maybeReset(x *tensors.Tensor, r *Record) error {
 	if len(books) == 0 {
 		return nil
 	}
-	donate, source, err := t.donors(x)
+	donate, err := t.donors(s.Inputs[0])
 	if err != nil {
 		return fmt.Errorf("resetting dead codes: %w", err)
 	}
@@ -38,7 +39,7 @@ func (t *Trainer) maybeReset(x *tensors.Tensor, r *Record) error {
 	var touched []vq.Touched
 	moved := 0
 	for _, book := range books {
-		rng := weights.Rand(t.config.Seed, fmt.Sprintf("reset %d %d", t.state.Step, book.positions[0]))
+		rng := weights.Rand(t.config.Seed, fmt.Sprintf("reset %d %d", s.Step, book.positions[0]))
 		targets, rows := donate(book, rng)
 		if rows == 0 {
 			continue
@@ -50,7 +51,7 @@ func (t *Trainer) maybeReset(x *tensors.Tensor, r *Record) error {
 		if err != nil {
 			// A mixer may leave no way to a target; the codes keep their places
 			// and the next scan tries others.
-			r.Event = t.event("%d dead codes could not be moved: %v", rows, err)
+			s.Event = fmt.Sprintf("%d dead codes could not be moved: %v", rows, err)
 			continue
 		}
 		touched = append(touched, at...)
@@ -66,8 +67,7 @@ func (t *Trainer) maybeReset(x *tensors.Tensor, r *Record) error {
 		return err
 	}
 	t.state.Resets += moved
-	r.Reset = moved
-	t.event("%d dead codes moved onto %s", moved, source)
+	t.record.Reset = moved
 	return nil
 }
 
@@ -128,7 +128,7 @@ func (t *Trainer) replace(set weights.Set, touched []vq.Touched) error {
 		}
 	}
 	if t.config.Train.Average > 0 {
-		if err := t.overwriteRows(changed, averagePrefix, touched, func(row []float32, at vq.Touched) {
+		if err := t.overwriteRows(changed, train.AveragePrefix, touched, func(row []float32, at vq.Touched) {
 			copy(row, set[at.Path].Row(at.Row))
 		}); err != nil {
 			return err
@@ -162,10 +162,10 @@ func (t *Trainer) overwriteRows(changed weights.Set, prefix string, touched []vq
 // solveAverages moves averaged codes through the transform: every few steps,
 // E is solved for so that C' meets the running means. It also keeps the
 // neighbours of top-k attention up to date.
-func (t *Trainer) solveAverages() error {
+func (t *Trainer) solveAverages(step int) error {
 	q := t.config.Quantizer
-	solve := q.SolvesAverages() && t.state.Step%q.Average.Every == 0
-	rewire := q.Transform.Refreshes() && t.state.Step%max(rewireEvery, q.Cache.Period) == 0
+	solve := q.SolvesAverages() && step%q.Average.Every == 0
+	rewire := q.Transform.Refreshes() && step%max(rewireEvery, q.Cache.Period) == 0
 	if !solve && !rewire {
 		return nil
 	}
@@ -181,9 +181,8 @@ func (t *Trainer) solveAverages() error {
 				rows[i] = i
 			}
 			targets := q.Averages(set.Sub(layout.Path(position)))
-			if _, err := vq.Place(t.model.Quantizer, set, position, rows, targets, transform.Average); err != nil {
-				t.event("codes did not follow their averages this time: %v", err)
-			}
+			// Where a mixer leaves no way to the means, codes follow at a later solve.
+			_, _ = vq.Place(t.model.Quantizer, set, position, rows, targets, transform.Average)
 		}
 	}
 	if rewire {

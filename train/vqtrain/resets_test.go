@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
 )
@@ -85,13 +87,11 @@ func resetSticks(t *testing.T, c Config, position int) {
 	}
 	w.previous[position][code] = 0
 	before, booksBefore := read(t, trainer), usable(t, trainer)
-	trainer.state.Step = 12
-	r := Record{scalars: make([]float32, len(stepScalars))}
-	if err := trainer.maybeReset(batchTensor(t, trainer, 11), &r); err != nil {
+	if err := trainer.maybeReset(&train.Step{Record: &train.Record{Step: 12}, Inputs: inputs(t, trainer, 11)}); err != nil {
 		t.Fatal(err)
 	}
-	if r.Reset != 1 || trainer.state.Resets != 1 {
-		t.Fatalf("%d codes were reset, want 1", r.Reset)
+	if trainer.record.Reset != 1 || trainer.state.Resets != 1 {
+		t.Fatalf("%d codes were reset, want 1", trainer.record.Reset)
 	}
 	after, booksAfter := read(t, trainer), usable(t, trainer)
 	for p, book := range booksAfter {
@@ -147,10 +147,7 @@ func checkRows(t *testing.T, c Config, path string, code int, before, after weig
 		case !own:
 			continue
 		case strings.HasPrefix(p, "optimizer/"):
-			start := float32(0)
-			if c.Train.Optimizer.Name == "adagrad" {
-				start = float32(c.Train.Optimizer.Accumulator)
-			}
+			start := c.Train.Optimizer.Slots()[0].Start // the same for all slots of these rules
 			want = weights.Full(start, len(a.Row(code))).Data
 		case strings.HasPrefix(p, "average/"):
 			want = parameter.Row(code)
@@ -236,11 +233,8 @@ func TestSharedCodebookKeepsCodesOfOtherLevels(t *testing.T) {
 	}
 	w.settled, w.filled = []int64{40, 30}, []int64{0, 0}
 	before := read(t, trainer)[levelPath(0, "codes")]
-	trainer.state.Step = 10
-	trainer.config.Train.Optimizer.Rate = 1e-30
-	r := Record{scalars: make([]float32, len(stepScalars))}
-	x := tensorOf(weights.New(32, 8), 0.5)
-	if err := trainer.maybeReset(x, &r); err != nil {
+	x := []*tensors.Tensor{tensorOf(weights.New(32, 8), 0.5)}
+	if err := trainer.maybeReset(&train.Step{Record: &train.Record{Step: 10}, Inputs: x}); err != nil {
 		t.Fatal(err)
 	}
 	after := read(t, trainer)[levelPath(0, "codes")]
@@ -250,8 +244,8 @@ func TestSharedCodebookKeepsCodesOfOtherLevels(t *testing.T) {
 			t.Errorf("code %d moved: %v", code, moved)
 		}
 	}
-	if r.Reset != 1 {
-		t.Errorf("%d codes were reset", r.Reset)
+	if trainer.record.Reset != 1 {
+		t.Errorf("%d codes were reset", trainer.record.Reset)
 	}
 }
 

@@ -9,8 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gomlx/gomlx/core/tensors"
-
+	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/transform"
 	"github.com/gritvq/gritvq/vq"
 )
@@ -75,7 +74,7 @@ func TestResumedRunIsIdentical(t *testing.T) {
 						cancel()
 					}
 				}})
-				if _, err := trainer.Run(ctx); !errors.Is(err, ErrInterrupted) {
+				if _, err := trainer.Run(ctx); !errors.Is(err, train.ErrInterrupted) {
 					t.Fatalf("interrupted run returned %v", err)
 				}
 				if trainer.Step() != stop {
@@ -127,12 +126,11 @@ func TestInterruptionDuringEvaluationKeepsIt(t *testing.T) {
 		}
 	}
 	cancel()
-	x := tensors.FromFlatDataAndDimensions(make([]float32, c.Train.Batch*8), c.Train.Batch, 8)
-	if err := trainer.one(ctx, x); err != nil {
+	if err := trainer.loop.Advance(ctx, inputs(t, trainer, 3)); err != nil {
 		t.Fatal(err)
 	}
-	if trainer.state.BestStep != 4 {
-		t.Errorf("the evaluation at step 4 was lost: best step %d", trainer.state.BestStep)
+	if trainer.Step() != 4 || trainer.record.Held == nil {
+		t.Errorf("the evaluation at step %d was lost", trainer.Step())
 	}
 }
 
@@ -142,7 +140,7 @@ func TestResumeRefusesAnotherExperiment(t *testing.T) {
 	if err := step(t, trainer, 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := trainer.save(); err != nil {
+	if err := trainer.loop.Save(); err != nil {
 		t.Fatal(err)
 	}
 	other := c
@@ -159,7 +157,7 @@ func TestResumeRefusesAnotherExperiment(t *testing.T) {
 			t.Errorf("resuming with %s: %v", word, err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, CheckpointFile), []byte("not a checkpoint"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, train.CheckpointFile), []byte("not a checkpoint"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := New(trainer.backend, c, source, "data", dir, true, Observer{}); err == nil || !strings.Contains(err.Error(), "cannot be resumed") {
@@ -176,7 +174,7 @@ func TestResumeCutsTheLog(t *testing.T) {
 	log := filepath.Join(dir, "log.jsonl")
 	for i := range 5 {
 		if i == 3 {
-			if err := trainer.save(); err != nil {
+			if err := trainer.loop.Save(); err != nil {
 				t.Fatal(err)
 			}
 		}

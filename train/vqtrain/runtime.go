@@ -1,7 +1,11 @@
 package vqtrain
 
 import (
+	"context"
+	"fmt"
+
 	"github.com/gritvq/gritvq/tokenizer"
+	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -33,13 +37,37 @@ func (t *Trainer) renew(set weights.Set) error {
 // encoder is the run's runtime over the current network, for latents before
 // there are codes.
 func (t *Trainer) encoder() (*tokenizer.Runtime, error) {
-	set, err := t.bank.Read("")
+	set, err := t.loop.Variables()
 	if err != nil {
 		return nil, err
 	}
 	if t.runtime == nil {
-		t.runtime, err = tokenizer.NewEncoder(t.backend, t.model, exportable(set))
+		t.runtime, err = tokenizer.NewEncoder(t.backend, t.model, set)
 		return t.runtime, err
 	}
-	return t.runtime, t.runtime.Update(exportable(set), nil)
+	return t.runtime, t.runtime.Update(set, nil)
+}
+
+// evaluate scores held-out rows: the smaller the error, the better.
+func (t *Trainer) evaluate(ctx context.Context, set weights.Set) (float64, map[string]float64, error) {
+	scores, err := t.score(ctx, set, t.config.Train.HeldRows)
+	if err != nil {
+		return 0, nil, err
+	}
+	criterion := scores.criterion()
+	scores.RelativeError, scores.MSE, scores.PSNR = train.Finite(scores.RelativeError), train.Finite(scores.MSE), train.Finite(scores.PSNR)
+	t.record.Held = &scores
+	return -criterion, nil, nil
+}
+
+// score evaluates variables on at most limit held-out rows (0: all).
+func (t *Trainer) score(ctx context.Context, set weights.Set, limit int) (HeldRecord, error) {
+	if err := t.renew(set); err != nil {
+		return HeldRecord{}, fmt.Errorf("step %d: %w", t.Step(), err)
+	}
+	held := t.source.Held
+	if limit > 0 && held.Len() > limit {
+		held = held.Head(limit)
+	}
+	return t.source.score(ctx, t.runtime, held)
 }

@@ -8,13 +8,16 @@ import (
 	"testing"
 
 	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/gritvq/gritvq/train"
 )
 
-// poisoned is a batch with one element that is not a number.
-func poisoned(trainer *Trainer) *tensors.Tensor {
-	x := make([]float32, trainer.config.Train.Batch*trainer.source.Vectors.Dim())
+// poisoned is a batch with one element, of its first part, that is not a number.
+func poisoned(t testing.TB, trainer *Trainer) []*tensors.Tensor {
+	list := inputs(t, trainer, 0)
+	x := make([]float32, list[0].Shape().Size())
 	x[5] = float32(math.NaN())
-	return tensors.FromFlatDataAndDimensions(x, trainer.config.Train.Batch, trainer.source.Vectors.Dim())
+	list[0] = tensors.FromFlatDataAndDimensions(x, list[0].Shape().Dimensions...)
+	return list
 }
 
 // A step without a finite loss leaves every variable as it was, bit for bit:
@@ -24,7 +27,7 @@ func TestSkippedStepChangesNothing(t *testing.T) {
 	for name, c := range variants(t) {
 		for _, at := range []int{3, 11} { // in the warm-up, and with codes
 			var events []string
-			trainer := start(t, c, source, t.TempDir(), false, Observer{Event: func(_ int, text string) { events = append(events, text) }})
+			trainer := start(t, c, source, t.TempDir(), false, Observer{Step: func(r Record) { events = append(events, r.Event) }})
 			for i := range at {
 				if err := step(t, trainer, i); err != nil {
 					t.Fatal(err)
@@ -35,15 +38,15 @@ func TestSkippedStepChangesNothing(t *testing.T) {
 			}
 			events = nil
 			before, seen := read(t, trainer), trainer.window.usage()
-			if err := trainer.one(context.Background(), poisoned(trainer)); err != nil {
+			if err := trainer.loop.Advance(context.Background(), poisoned(t, trainer)); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
 			identical(t, read(t, trainer), before)
 			if after := trainer.window.usage(); mean(after.Entropy) != mean(seen.Entropy) {
 				t.Errorf("%s: the codes of a skipped step were counted", name)
 			}
-			if trainer.Step() != at+1 || trainer.state.Skipped != 1 || len(events) != 1 || !strings.Contains(events[0], "skipped") {
-				t.Errorf("%s: step %d, %d skipped, events %q", name, trainer.Step(), trainer.state.Skipped, events)
+			if trainer.Step() != at+1 || trainer.record.Skipped != 1 || len(events) != 1 || !strings.Contains(events[0], "skipped") {
+				t.Errorf("%s: step %d, %d skipped, events %q", name, trainer.Step(), trainer.record.Skipped, events)
 			}
 		}
 	}
@@ -52,29 +55,30 @@ func TestSkippedStepChangesNothing(t *testing.T) {
 // Twenty skipped steps in a row end the run with advice; a good step between
 // starts the count anew.
 func TestDivergenceEndsTheRun(t *testing.T) {
+	const twenty = 20
 	trainer := start(t, tiny(t, "grit"), open(t, tinySet), t.TempDir(), false, Observer{})
 	bad := func(n int) (err error) {
 		for range n {
-			if err = trainer.one(context.Background(), poisoned(trainer)); err != nil {
+			if err = trainer.loop.Advance(context.Background(), poisoned(t, trainer)); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	if err := bad(skipsInARow - 1); err != nil {
+	if err := bad(twenty - 1); err != nil {
 		t.Fatal(err)
 	}
 	if err := step(t, trainer, 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := bad(skipsInARow - 1); err != nil {
+	if err := bad(twenty - 1); err != nil {
 		t.Fatal(err)
 	}
 	err := bad(1)
 	if err == nil || !strings.Contains(err.Error(), "diverged") || !strings.Contains(err.Error(), "train.optimizer.rate") {
-		t.Errorf("after %d bad steps: %v", skipsInARow, err)
+		t.Errorf("after %d bad steps: %v", twenty, err)
 	}
-	if errors.Is(err, ErrInterrupted) {
+	if errors.Is(err, train.ErrInterrupted) {
 		t.Error("divergence looks like an interruption")
 	}
 }
@@ -84,8 +88,7 @@ func TestDivergenceEndsTheRun(t *testing.T) {
 func TestSpikeRefreshesTheCache(t *testing.T) {
 	c := tiny(t, "grit")
 	c.Quantizer.Cache.Period, c.Quantizer.Cache.Gradient = 1000, "accumulate"
-	var events []string
-	trainer := start(t, c, open(t, tinySet), t.TempDir(), false, Observer{Event: func(_ int, text string) { events = append(events, text) }})
+	trainer := start(t, c, open(t, tinySet), t.TempDir(), false, Observer{})
 	if err := step(t, trainer, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -94,14 +97,16 @@ func TestSpikeRefreshesTheCache(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := read(t, trainer)
-	trainer.state.Step, trainer.state.Since, trainer.state.Smooth = spikeAfter+2, 0, 1
-	r := Record{scalars: make([]float32, len(stepScalars))}
-	r.scalars[1], r.scalars[3] = spikeFactor+1, 1
-	if err := trainer.guard(&r); err != nil {
+	trainer.state.Smooth = 1
+	if err := trainer.loop.Log(spikeAfter+2, "on"); err != nil {
 		t.Fatal(err)
 	}
-	if len(events) != 1 || r.Event == "" {
-		t.Errorf("events %q", events)
+	r := &train.Step{Record: &train.Record{}, Kept: true, Scalars: []float32{scalarReconstruction: spikeFactor + 1}}
+	if err := trainer.guard(r); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(r.Event, "times its mean") {
+		t.Errorf("event %q", r.Event)
 	}
 	after := read(t, trainer)
 	if firstDifference(before[levelPath(0, "state/cache")].Data, after[levelPath(0, "state/cache")].Data) < 0 {

@@ -22,7 +22,7 @@ const (
 // start places the codes on latents of the network as it is now, and begins the
 // optimizer anew, so that all parameters count their steps from here.
 func (t *Trainer) start(ctx context.Context) error {
-	t.status("placing the codes")
+	t.loop.Status("placing the codes")
 	latents, n, err := t.sampleLatents(ctx, t.startRows())
 	if err != nil {
 		return fmt.Errorf("placing the first codes: %w", err)
@@ -32,23 +32,24 @@ func (t *Trainer) start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("placing the first codes: %w", err)
 	}
-	all, err := t.bank.Read("")
+	all, err := t.loop.Variables()
 	if err != nil {
 		return err
 	}
-	network := weights.Set{}
-	for p, a := range all {
-		if !hasPrefix(p, "optimizer") && !hasPrefix(p, averagePrefix) && !hasPrefix(p, perceptualPrefix) {
-			network[p] = a
-		}
-	}
-	network.Merge("quantizer", set)
-	if err := t.install(network); err != nil {
+	if err := t.loop.Restart(all.Merge("quantizer", set)); err != nil {
 		return err
 	}
-	t.state.Started, t.state.Since = true, t.state.Step
-	t.listParameters()
-	return nil
+	t.state.Started = true
+	return t.listCached()
+}
+
+// warmup is the number of steps before codes are placed: none when there is no
+// network to warm up.
+func (t *Trainer) warmup() int {
+	if t.model.Identity() {
+		return 0
+	}
+	return int(t.config.Quantizer.Start.Warmup * float64(t.config.Train.Steps))
 }
 
 // startRows is the number of latents the first codes are placed on.

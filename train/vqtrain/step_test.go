@@ -10,6 +10,7 @@ import (
 
 	"github.com/gritvq/gritvq/optim"
 	"github.com/gritvq/gritvq/radius"
+	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/transform"
 	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
@@ -181,10 +182,10 @@ func TestEveryTrainedVariableMoves(t *testing.T) {
 			}
 		}
 		for p, a := range read(t, trainer) {
-			if hasPrefix(p, "optimizer") || weights.GroupOf(p) == weights.State {
+			if strings.HasPrefix(p, "optimizer/") || weights.GroupOf(p) == weights.State {
 				continue
 			}
-			want := trainer.trains(p) || c.Quantizer.Learn == "ema"
+			want := trainer.role(p) != train.Fixed
 			if moved := firstDifference(a.Data, before[p].Data) >= 0; moved != want {
 				t.Errorf("%s: %s moved: %v", name, p, moved)
 			}
@@ -213,7 +214,7 @@ func TestAveragedWeightsFollow(t *testing.T) {
 			}
 			now := read(t, trainer)
 			for p := range want {
-				shadow, ok := want[averagePrefix+"/"+p]
+				shadow, ok := want[train.AveragePrefix+"/"+p]
 				if !ok {
 					continue
 				}
@@ -229,13 +230,13 @@ func TestAveragedWeightsFollow(t *testing.T) {
 		}
 		now, out := read(t, trainer), exported(t, trainer)
 		for p, a := range now {
-			if !hasPrefix(p, averagePrefix) {
+			if !strings.HasPrefix(p, train.AveragePrefix+"/") {
 				continue
 			}
 			if e := relative(a.Data, want[p].Data); !(e < 1e-5) {
 				t.Errorf("%s: %s is off by %g", name, p, e)
 			}
-			if firstDifference(out[strings.TrimPrefix(p, averagePrefix+"/")].Data, a.Data) >= 0 {
+			if firstDifference(out[strings.TrimPrefix(p, train.AveragePrefix+"/")].Data, a.Data) >= 0 {
 				t.Errorf("%s: the export does not hold %s", name, p)
 			}
 		}
@@ -277,7 +278,7 @@ func TestPulledCodesGoBothWays(t *testing.T) {
 
 func exported(t *testing.T, trainer *Trainer) weights.Set {
 	t.Helper()
-	set, err := trainer.export()
+	set, err := trainer.loop.Current()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package vqtrain
 
 import (
+	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -10,38 +11,38 @@ import (
 	"github.com/gritvq/gritvq/dataset"
 )
 
-// Patience stops a run that no longer improves and exports the weights of its
-// best evaluation, not of its last step.
-func TestEarlyStoppingKeepsTheBest(t *testing.T) {
+// Patience stops a run that no longer improves; best decides whether it exports
+// the weights of its best evaluation or of its last step.
+func TestPatienceStopsAndBestExports(t *testing.T) {
 	c := tiny(t, "ste")
 	c.Train.Steps, c.Train.Evaluate, c.Train.Patience = 200, 5, 3
 	c.Train.Optimizer.Name, c.Train.Optimizer.Rate, c.Train.ClipNorm = "sgd", 3, 0 // too fast: it improves, then thrashes
 	c.Train.Schedule.Warmup, c.Train.Schedule.Kind = 60, "constant"
-	var errors []float64
-	var steps []int
-	var text string
-	trainer := start(t, c, open(t, tinySet), t.TempDir(), false, Observer{
-		Step: func(r Record) {
+	for _, c.Train.Best = range []bool{false, true} {
+		var errors []float64
+		var text string
+		trainer := start(t, c, open(t, tinySet), t.TempDir(), false, Observer{Step: func(r Record) {
 			if r.Held != nil {
-				errors, steps = append(errors, r.Held.RelativeError), append(steps, r.Step)
+				errors, text = append(errors, r.Held.RelativeError), r.Event
 			}
-		},
-		Event: func(_ int, s string) { text = s },
-	})
-	set := run(t, trainer)
-	best := slices.Index(errors, slices.Min(errors))
-	if len(errors) != best+1+c.Train.Patience {
-		t.Fatalf("stopped after %d evaluations, the best was number %d: %v", len(errors), best+1, errors)
-	}
-	if trainer.Step() == c.Train.Steps || !strings.Contains(text, "stopping early") {
-		t.Errorf("ended at step %d with %q", trainer.Step(), text)
-	}
-	got := score(t, trainer, set, trainer.source.Held)
-	if math.Abs(got.RelativeError-errors[best]) > 1e-9 {
-		t.Errorf("the export scores %g, the best evaluation %g (all: %v)", got.RelativeError, errors[best], errors)
-	}
-	if trainer.state.BestStep != steps[best] {
-		t.Errorf("best step %d, want %d", trainer.state.BestStep, steps[best])
+		}})
+		set := run(t, trainer)
+		best := slices.Index(errors, slices.Min(errors))
+		if len(errors) != best+1+c.Train.Patience {
+			t.Fatalf("stopped after %d evaluations, the best was number %d: %v", len(errors), best+1, errors)
+		}
+		since := fmt.Sprintf("no improvement since step %d: stopping early", 5*(best+1))
+		if trainer.Step() == c.Train.Steps || text != since {
+			t.Errorf("ended at step %d with %q, want %q", trainer.Step(), text, since)
+		}
+		want := errors[len(errors)-1]
+		if c.Train.Best {
+			want = errors[best]
+		}
+		got := score(t, trainer, set, trainer.source.Held)
+		if math.Abs(got.RelativeError-want) > 1e-9 {
+			t.Errorf("best %v: the export scores %g, want %g (all: %v)", c.Train.Best, got.RelativeError, want, errors)
+		}
 	}
 }
 
@@ -49,7 +50,7 @@ func TestEarlyStoppingKeepsTheBest(t *testing.T) {
 func TestEvaluationRespectsItsBound(t *testing.T) {
 	trainer := start(t, tiny(t, "ste"), open(t, tinySet), t.TempDir(), false, Observer{})
 	run(t, trainer)
-	set, err := trainer.current()
+	set, err := trainer.loop.Current()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,90 +1,94 @@
 package vqtrain
 
 import (
+	"context"
 	"fmt"
-	"math"
-	"path"
-	"path/filepath"
-	"slices"
 
 	"github.com/gomlx/compute"
+	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
+
+	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/dataset"
-	"github.com/gritvq/gritvq/internal/heapguard"
 	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
 )
 
-const (
-	averagePrefix    = "average"           // averaged copies of trained parameters
-	partialPrefix    = "optimizer/partial" // gradients collected over parts of a batch
-	perceptualPrefix = "state/perceptual"  // weights of the perceptual network
-)
-
 // Observer watches a run. Any field may be nil.
 type Observer struct {
-	Step  func(r Record)              // after every step; only logged steps carry all fields
-	Event func(step int, text string) // resets, skipped steps, safeguards
-	// Status says what a run does before its next step, where that takes a
-	// while: compiling, placing codes.
-	Status func(text string)
+	Step   func(r Record)    // after every step; only logged steps carry all fields
+	Status func(text string) // what takes a while before the next step
 }
 
-// ErrInterrupted is returned by Run when its context ended; the checkpoint
-// holds the state, and a resumed run continues from it.
-var ErrInterrupted = train.ErrInterrupted
-
-// Trainer runs one experiment. Its directory holds checkpoint.safetensors and
-// log.jsonl while it runs.
+// Trainer runs one experiment: the loop of package train, with all that codes
+// need between its steps.
 type Trainer struct {
 	config  Config
 	backend compute.Backend
 	model   *tokenizer.Tokenizer
 	source  Source
-	dir     string
 	observe Observer
+	loop    *train.Trainer
+	bank    *weights.Bank // of the loop
 
-	bank    *weights.Bank
 	sampler *dataset.Sampler
 	window  *window
-	journal *journal
 	state   state
+	record  Record // of the step under way
 
-	parameters   []string // trained every step, by the paths they travel under
 	deferred     []string // trained once a refresh, when the cache accumulates
 	accumulators []string // cached codebooks whose gradient is collected
-	averaged     []string // with a shadow copy that follows them
 
-	warm, taken, residuals, books *model.Exec
-	refresh, advance              *model.Exec        // of the cache, without and with a step
-	runtime                       *tokenizer.Runtime // for evaluations; nil before the first
-	best                          weights.Set
+	residuals, books *model.Exec
+	refresh, advance *model.Exec        // of the cache, without and with a step
+	runtime          *tokenizer.Runtime // for evaluations; nil before the first
 }
 
-// state is the host's part of a checkpoint.
+// state is a tokenizer's part of a checkpoint.
 type state struct {
-	Step       int     `json:"step"`
-	Started    bool    `json:"started"`   // codes were placed
-	Since      int     `json:"since"`     // step at which the optimizer began
-	Resets     int     `json:"resets"`    // codes moved so far
-	Skipped    int     `json:"skipped"`   // steps skipped so far
-	InARow     int     `json:"in_a_row"`  // skipped without a kept one between
-	Smooth     float64 `json:"smooth"`    // running mean of the reconstruction error
-	Best       float64 `json:"best"`      // best held-out score
-	BestStep   int     `json:"best_step"` // and when
-	Stale      int     `json:"stale"`     // evaluations since
-	Stopped    bool    `json:"stopped"`   // patience ran out
-	LogBytes   int64   `json:"log_bytes"` // length of log.jsonl
-	ConfigHash string  `json:"config_hash"`
-	DataHash   string  `json:"data_hash"`
+	Started bool    `json:"started"` // codes were placed
+	Resets  int     `json:"resets"`  // codes moved so far
+	Smooth  float64 `json:"smooth"`  // running mean of the reconstruction error
 }
 
 // New prepares a run in dir. fingerprint identifies the data. With resume, a
 // checkpoint in dir is continued if there is one.
 func New(backend compute.Backend, config Config, source Source, fingerprint, dir string, resume bool, observe Observer) (*Trainer, error) {
-	return newTrainer(backend, config, source, fingerprint, dir, resume, observe, false)
+	return newTrainer(backend, config, source, observe, train.Options{Dir: dir, Data: fingerprint, Resume: resume})
+}
+
+func newTrainer(backend compute.Backend, c Config, source Source, observe Observer, o train.Options) (*Trainer, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	m, err := c.Tokenizer(source.Input())
+	if err != nil {
+		return nil, err
+	}
+	if tokens := source.Train.Len() * m.Tokens(); c.Quantizer.Placed() && tokens < c.Quantizer.Codes {
+		return nil, tooFew(tokens, source.tokenName(), c.Quantizer.Codes)
+	}
+	sampler, err := dataset.NewSampler(source.Train, c.Train.Batch, c.Seed)
+	if err != nil {
+		return nil, err
+	}
+	t := &Trainer{config: c, backend: backend, model: m, source: source, observe: observe,
+		sampler: sampler, window: newWindow(m.Quantizer.Layout(), c.Quantizer.Resets.Window)}
+	problem, err := t.problem()
+	if err != nil {
+		return nil, err
+	}
+	o.Watch = train.Observer{Status: observe.Status}
+	if observe.Step != nil {
+		o.Watch.Step = func(train.Record) { observe.Step(t.record) }
+	}
+	if t.loop, err = train.New(backend, problem, c.loop(), o); err != nil {
+		return nil, err
+	}
+	t.bank = t.loop.Bank()
+	return t, t.listCached()
 }
 
 // tooFew refuses data from which not every code of a level can start.
@@ -95,60 +99,49 @@ func tooFew(tokens int, name string, codes int) error {
 	return fmt.Errorf("%d training %s are fewer than the %d codes of a level; use --codes %d or less, or more data", tokens, name, codes, tokens)
 }
 
-// newTrainer is New; with packs the network's variables travel together to the
-// embedded engine as well.
-func newTrainer(backend compute.Backend, config Config, source Source, fingerprint, dir string, resume bool, observe Observer, packs bool) (*Trainer, error) {
-	heapguard.Ensure()
-	if err := config.Validate(); err != nil {
-		return nil, err
-	}
-	m, err := config.Tokenizer(source.Input())
+// problem describes the experiment to the loop.
+func (t *Trainer) problem() (train.Problem, error) {
+	hash, err := config.Hash(t.config)
 	if err != nil {
-		return nil, err
+		return train.Problem{}, err
 	}
-	if tokens := source.Train.Len() * m.Tokens(); config.Quantizer.Placed() && tokens < config.Quantizer.Codes {
-		return nil, tooFew(tokens, source.tokenName(), config.Quantizer.Codes)
+	perceptual, err := t.perceptualVariables()
+	p := train.Problem{
+		Identity: hash,
+		Init:     func() weights.Set { return t.model.InitNetwork(t.config.Seed, t.source.Mean, t.source.Variance) },
+		Batch:    t.batch,
+		Hooks: train.Hooks{
+			Build: t.build, Parts: t.config.Train.Accumulate, Constants: perceptual, Role: t.role, Internal: vq.TrainingOnly,
+			Rate: t.config.Train.Rates.Of, Decay: map[weights.Group]float64{weights.Mixer: t.config.Train.Optimizer.MixerDecay}, Stride: t.stride,
+			Before: t.before, After: t.after, Describe: t.describe,
+			State: &t.state, Counts: func() map[string][]int64 { return t.window.arrays() },
+		},
 	}
-	sampler, err := dataset.NewSampler(source.Train, config.Train.Batch, config.Seed)
-	if err != nil {
-		return nil, err
+	if t.source.Held.Len() > 0 {
+		p.Evaluate = t.evaluate
 	}
-	t := &Trainer{config: config, backend: backend, model: m, source: source, dir: dir, observe: observe,
-		bank: weights.NewBank(), sampler: sampler, window: newWindow(m.Quantizer.Layout(), config.Quantizer.Resets.Window)}
-	t.state.Best = math.Inf(1)
-	if err := t.identify(fingerprint); err != nil {
-		return nil, err
-	}
-	network := m.InitNetwork(config.Seed, source.Mean, source.Variance)
-	if packs || weights.Compiles(backend) {
-		t.pack(network)
-	}
-	restored := false
-	if resume {
-		if restored, err = t.restore(); err != nil {
-			return nil, err
-		}
-	}
-	if !restored {
-		if err := t.install(network); err != nil {
-			return nil, err
-		}
-	}
-	if err := t.installPerceptual(); err != nil {
-		return nil, err
-	}
-	if t.journal, err = openJournal(filepath.Join(dir, "log.jsonl"), t.state.LogBytes); err != nil {
-		return nil, err
-	}
-	t.listParameters()
-	return t, nil
+	return p, err
 }
 
 // Model is the tokenizer under training.
 func (t *Trainer) Model() *tokenizer.Tokenizer { return t.model }
 
 // Step is the number of steps done.
-func (t *Trainer) Step() int { return t.state.Step }
+func (t *Trainer) Step() int { return t.loop.Step() }
+
+// Run trains to the end (classical methods are fitted at once) and returns the
+// variables to export. It stops early with [train.ErrInterrupted] when ctx ends,
+// after saving.
+func (t *Trainer) Run(ctx context.Context) (weights.Set, error) {
+	if vq.Classical(t.config.Quantizer.Method) {
+		return t.fitClassical(ctx)
+	}
+	result, err := t.loop.Run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return result.Weights, nil
+}
 
 // Close releases the log file and the engine's memory. What Run returned stays
 // valid.
@@ -157,98 +150,63 @@ func (t *Trainer) Close() error {
 	if t.runtime != nil {
 		t.runtime.Close()
 	}
-	t.bank.Finalize()
-	return t.journal.close()
-}
-
-// install adds variables with fresh optimizer state and averages.
-func (t *Trainer) install(set weights.Set) error {
-	trained := weights.Set{}
-	for p, a := range set {
-		if t.trains(p) {
-			trained[p] = a
-		}
-	}
-	all := weights.Set{}.Merge("", set).Merge("", t.config.Train.Optimizer.Init(trained))
-	if t.config.Train.Accumulate > 1 {
-		for p, a := range trained {
-			all[partialPrefix+"/"+p] = weights.New(a.Shape...)
-		}
-	}
-	if t.config.Train.Average > 0 {
-		for p, a := range set {
-			if weights.GroupOf(p) != weights.State {
-				all[averagePrefix+"/"+p] = a.Clone()
-			}
-		}
-	}
-	return t.bank.Install(all)
-}
-
-// packedPath is where the network's trained variables travel together, to
-// engines that are not the embedded one.
-const packedPath = "packed"
-
-// pack makes the network's variables travel as one, and those of the perceptual
-// network.
-func (t *Trainer) pack(network weights.Set) {
-	trained := weights.Set{}
-	for p, a := range network {
-		if weights.GroupOf(p) == weights.Network {
-			trained[p] = a
-		}
-	}
-	families := []string{averagePrefix, partialPrefix}
-	for _, slot := range t.config.Train.Optimizer.Slots() {
-		families = append(families, slot.Prefix)
-	}
-	t.bank.Pack(packedPath, trained, families...)
-	if t.config.Train.Perceptual > 0 && t.source.Perceptual != nil {
-		t.bank.Pack(perceptualPrefix+"/"+packedPath, weights.Set{}.Merge(perceptualPrefix, t.source.Perceptual.Variables()))
-	}
-}
-
-// trains says whether a variable is moved by the optimizer.
-func (t *Trainer) trains(p string) bool {
-	g := weights.GroupOf(p)
-	return g != weights.State && !vq.Frozen(t.model.Quantizer, g)
-}
-
-// listParameters sorts the store's variables into what is trained when.
-func (t *Trainer) listParameters() {
-	t.parameters, t.deferred, t.accumulators, t.averaged = nil, nil, nil, nil
-	set, _ := t.bank.Read("")
-	accumulate := t.config.Quantizer.Cache.Period > 1 && t.config.Quantizer.Cache.Gradient == "accumulate"
-	for _, p := range set.Paths() {
-		carrier := t.bank.Carrier(p)
-		if _, ok := set[averagePrefix+"/"+p]; ok && (t.trains(p) || t.config.Quantizer.Learn == "ema") && !slices.Contains(t.averaged, carrier) {
-			t.averaged = append(t.averaged, carrier)
-		}
-		switch {
-		case hasPrefix(p, "optimizer") || hasPrefix(p, averagePrefix):
-		case accumulate && path.Base(p) == "cache":
-			t.accumulators = append(t.accumulators, p)
-		case !t.trains(p):
-		case accumulate && weights.GroupOf(p) != weights.Network && weights.GroupOf(p) != weights.Radius:
-			t.deferred = append(t.deferred, p)
-		case !slices.Contains(t.parameters, carrier):
-			t.parameters = append(t.parameters, carrier)
-		}
-	}
-	t.dropExecutors()
-}
-
-func hasPrefix(p, prefix string) bool {
-	return len(p) > len(prefix) && p[:len(prefix)] == prefix && p[len(prefix)] == '/'
+	return t.loop.Close()
 }
 
 // dropExecutors releases the compiled graphs: they are built anew for the
 // variables there are when next needed.
 func (t *Trainer) dropExecutors() {
-	for _, exec := range []**model.Exec{&t.warm, &t.taken, &t.refresh, &t.advance, &t.residuals, &t.books} {
+	for _, exec := range []**model.Exec{&t.refresh, &t.advance, &t.residuals, &t.books} {
 		if *exec != nil {
 			(*exec).Finalize()
 			*exec = nil
 		}
 	}
 }
+
+// batch reads the examples of a step, in the parts it is taken in; with each part
+// goes the mask [levels] of the levels in use.
+func (t *Trainer) batch(step int64) (inputs []*tensors.Tensor, err error) {
+	rows := make([]int, t.config.Train.Batch)
+	t.sampler.Batch(step, rows)
+	parts := max(1, t.config.Train.Accumulate)
+	size := len(rows) / parts
+	for i := range parts {
+		x, err := t.source.batch(rows[i*size:(i+1)*size], t.config.Seed, step*int64(parts)+int64(i))
+		if err != nil {
+			return inputs, err
+		}
+		inputs = append(inputs, x, t.activeMask(int(step)))
+	}
+	return inputs, nil
+}
+
+// activeLevels draws how many levels a step uses under quantizer dropout.
+func (t *Trainer) activeLevels(step int) int {
+	q := t.config.Quantizer
+	if q.Dropout == 0 || q.Levels == 1 {
+		return q.Levels
+	}
+	rng := weights.Rand(t.config.Seed, fmt.Sprintf("dropout %d", step))
+	if rng.Float64() >= q.Dropout {
+		return q.Levels
+	}
+	return 1 + rng.IntN(q.Levels)
+}
+
+func (t *Trainer) activeMask(step int) *tensors.Tensor {
+	mask := make([]float32, t.config.Quantizer.Levels)
+	for l := range t.activeLevels(step) {
+		mask[l] = 1
+	}
+	return tensors.FromFlatDataAndDimensions(mask, len(mask))
+}
+
+// ErrInterrupted is train.ErrInterrupted.
+var ErrInterrupted = train.ErrInterrupted
+
+// CheckpointFile is train.CheckpointFile.
+const CheckpointFile = train.CheckpointFile
+
+// RemoveCheckpoints is train.RemoveCheckpoints.
+func RemoveCheckpoints(dir string) error { return train.RemoveCheckpoints(dir) }

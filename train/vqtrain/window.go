@@ -1,6 +1,7 @@
 package vqtrain
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/gritvq/gritvq/eval"
@@ -127,4 +128,13 @@ type usageStats struct {
 func mean(x []float64) float64 {
 	m, _ := eval.MeanStd(x)
 	return m
+}
+
+// arrays are the window's counts by name.
+func (w *window) arrays() map[string][]int64 {
+	all := map[string][]int64{"filled": w.filled, "settled": w.settled}
+	for i := range w.current {
+		all[fmt.Sprintf("current%d", i)], all[fmt.Sprintf("previous%d", i)] = w.current[i], w.previous[i]
+	}
+	return all
 }

@@ -1,4 +1,4 @@
-package vqtrain
+package train
 
 import (
 	"math"
@@ -7,15 +7,14 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 
 	"github.com/gritvq/gritvq/optim"
-	"github.com/gritvq/gritvq/train"
 )
 
 // Late in training the bias corrections are 1 to float32 precision, early ones
 // must not lose digits to it.
 func TestBiasCorrectionKeepsItsDigits(t *testing.T) {
-	trainer := &Trainer{config: Config{Train: Train{Loop: train.Loop{Steps: 10}, Optimizer: Optimizer{Optimizer: optim.Optimizer{Beta1: 0.9, Beta2: 0.999, Rate: 1}}}}}
+	trainer := &Trainer{config: Config{Loop: Loop{Steps: 10}, Optimizer: optim.Optimizer{Beta1: 0.9, Beta2: 0.999, Rate: 1}}}
 	for updates, want := range map[int][2]float64{1: {0.1, 0.001}, 2: {0.19, 0.001999}, 100000: {1, 1}} {
-		values, err := tensors.CopyFlatData[float32](trainer.pace(updates, true))
+		values, err := tensors.CopyFlatData[float32](trainer.Pace(updates))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,91 @@
+package train
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+)
+
+// LogFile is the log of a run inside its directory: a JSON record a line.
+const LogFile = "log.jsonl"
+
+// journal appends records to the log. A resumed run cuts off what was written
+// after its checkpoint.
+type journal struct {
+	file *os.File
+	size int64
+}
+
+func openJournal(path string, size int64) (*journal, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("opening the training log: %w", err)
+	}
+	if info, statErr := f.Stat(); statErr == nil {
+		size = min(size, info.Size()) // lost records are not replaced by zeros
+	}
+	if err = f.Truncate(size); err == nil {
+		_, err = f.Seek(size, io.SeekStart)
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("opening the training log: %w", err)
+	}
+	return &journal{file: f, size: size}, nil
+}
+
+func (j *journal) write(record any) error {
+	line, err := json.Marshal(record)
+	if err == nil {
+		var n int
+		n, err = j.file.Write(append(line, '\n'))
+		j.size += int64(n)
+	}
+	if err != nil {
+		return fmt.Errorf("writing the training log: %w", err)
+	}
+	return nil
+}
+
+// Finite keeps records valid JSON: a number that is not finite is written as -1,
+// and the event beside it says why.
+func Finite(x float64) float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return -1
+	}
+	return x
+}
+
+// ReadLog reads the records of a log.
+func ReadLog[R any](path string) ([]R, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading the training log: %w", err)
+	}
+	defer f.Close()
+	var records []R
+	for decoder := json.NewDecoder(f); ; {
+		var r R
+		if err := decoder.Decode(&r); err == io.EOF {
+			return records, nil
+		} else if err != nil {
+			return records, fmt.Errorf("reading the training log %s: %w", path, err)
+		}
+		records = append(records, r)
+	}
+}
+
+// IsLog says whether a file is the log of a run, which may have no records yet.
+func IsLog(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var first Record
+	err = json.NewDecoder(f).Decode(&first)
+	return errors.Is(err, io.EOF) || err == nil && first.Step > 0
+}

@@ -1,0 +1,233 @@
+package train
+
+import (
+	"errors"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gomlx/compute"
+	"github.com/gomlx/gomlx/ml/model"
+
+	"github.com/gritvq/gritvq/internal/heapguard"
+	"github.com/gritvq/gritvq/optim"
+	"github.com/gritvq/gritvq/weights"
+)
+
+const (
+	// AveragePrefix is that of the averaged copies of variables.
+	AveragePrefix = "average"
+	partialPrefix = optim.Prefix + "/partial" // gradients collected over parts of a batch
+	packedPath    = "packed"                  // of variables that travel together
+)
+
+// ErrInterrupted is returned when the context ended; the checkpoint holds the
+// state, and a resumed run continues from it.
+var ErrInterrupted = errors.New("interrupted")
+
+// Trainer is one run. Its directory holds checkpoint.safetensors and log.jsonl
+// while it runs.
+type Trainer struct {
+	config  Config
+	problem Problem
+	backend compute.Backend
+	options Options
+	begun   time.Time
+	before  float64 // seconds of earlier sessions
+
+	bank       *weights.Bank
+	parameters []string // trained every step, by the paths they travel under
+	averaged   []string // likewise
+	exec       *model.Exec
+	journal    *journal
+	state      state
+	best       weights.Set
+}
+
+// New prepares a run: it restores a checkpoint or starts afresh.
+func New(backend compute.Backend, problem Problem, config Config, o Options) (*Trainer, error) {
+	heapguard.Ensure()
+	if err := config.Validate(); err != nil {
+		return nil, err
+	}
+	t := &Trainer{config: config, problem: problem, backend: backend, options: o, begun: time.Now(), bank: weights.NewBank()}
+	t.state = state{Identity: problem.Identity, Data: o.Data, Best: math.Inf(-1)}
+	if err := t.prepare(); err != nil {
+		t.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+func (t *Trainer) prepare() (err error) {
+	first := t.problem.Init()
+	if t.options.Pack || weights.Compiles(t.backend) {
+		t.pack(first)
+	}
+	var restored weights.Set
+	if t.options.Resume {
+		if restored, err = t.restore(); err != nil {
+			return err
+		}
+	}
+	if restored != nil {
+		t.list(restored)
+	} else if err := t.install(first); err != nil {
+		return err
+	}
+	if err := t.bank.Install(t.problem.Constants); err != nil {
+		return err
+	}
+	t.journal, err = openJournal(filepath.Join(t.options.Dir, LogFile), t.state.LogBytes)
+	return err
+}
+
+// Close releases the log file and the engine's memory. Results stay valid.
+func (t *Trainer) Close() error {
+	t.dropStep()
+	t.bank.Finalize()
+	if t.journal == nil {
+		return nil
+	}
+	return t.journal.file.Close()
+}
+
+// Step is the number of steps done.
+func (t *Trainer) Step() int { return t.state.Step }
+
+// Updates is the number of steps since the optimizer began.
+func (t *Trainer) Updates() int { return t.state.Step - t.state.Since }
+
+// Bank holds the run's variables.
+func (t *Trainer) Bank() *weights.Bank { return t.bank }
+
+// Status tells the observer what takes a while before the next step.
+func (t *Trainer) Status(text string) {
+	if t.options.Watch.Status != nil {
+		t.options.Watch.Status(text)
+	}
+}
+
+// Restart begins the optimizer anew with the given variables, which are all that
+// the model has from here.
+func (t *Trainer) Restart(set weights.Set) error {
+	t.state.Since = t.state.Step
+	return t.install(set)
+}
+
+// install adds variables with fresh optimizer state and averages.
+func (t *Trainer) install(set weights.Set) error {
+	trained, all := weights.Set{}, weights.Set{}.Merge("", set)
+	for p, a := range set {
+		role := t.role(p)
+		if role == Trained || role == Deferred {
+			trained[p] = a
+		}
+		if role == Trained && t.parts() > 1 {
+			all[partialPrefix+"/"+p] = weights.New(a.Shape...)
+		}
+		if role != Fixed && t.config.Average > 0 {
+			all[AveragePrefix+"/"+p] = a.Clone()
+		}
+	}
+	t.list(set)
+	return t.bank.Install(all.Merge("", t.config.Optimizer.Init(trained)))
+}
+
+// list sorts the model's variables into those that are trained and averaged.
+func (t *Trainer) list(set weights.Set) {
+	t.dropStep()
+	t.parameters, t.averaged = nil, nil
+	for _, p := range set.Paths() {
+		if strings.HasPrefix(p, optim.Prefix+"/") || strings.HasPrefix(p, AveragePrefix+"/") {
+			continue
+		}
+		carrier, role := t.bank.Carrier(p), t.role(p)
+		if role == Trained && !slices.Contains(t.parameters, carrier) {
+			t.parameters = append(t.parameters, carrier)
+		}
+		if role != Fixed && t.config.Average > 0 && !slices.Contains(t.averaged, carrier) {
+			t.averaged = append(t.averaged, carrier)
+		}
+	}
+}
+
+// pack makes the trained variables travel together, and the constants.
+func (t *Trainer) pack(first weights.Set) {
+	trained := weights.Set{}
+	for p, a := range first {
+		if t.role(p) == Trained {
+			trained[p] = a
+		}
+	}
+	families := []string{AveragePrefix, partialPrefix}
+	for _, slot := range t.config.Optimizer.Slots() {
+		families = append(families, slot.Prefix)
+	}
+	t.bank.Pack(packedPath, trained, families...)
+	t.bank.Pack("constant/"+packedPath, t.problem.Constants)
+}
+
+func (t *Trainer) parts() int { return max(1, t.problem.Parts) }
+
+func (t *Trainer) role(path string) Role {
+	if t.problem.Role != nil {
+		return t.problem.Role(path)
+	}
+	return DefaultRole(path)
+}
+
+func (t *Trainer) constant(path string) bool {
+	_, ok := t.problem.Constants[path]
+	return ok
+}
+
+// seconds is the time spent so far, that of earlier sessions included.
+func (t *Trainer) seconds() float64 { return t.before + time.Since(t.begun).Seconds() }
+
+// Variables returns the model's variables as they are, without averages,
+// optimizer state and what else only training needs.
+func (t *Trainer) Variables() (weights.Set, error) {
+	set, _, err := t.variables()
+	return set, err
+}
+
+// Current returns the model's variables as they would be exported now: averaged
+// where averages are kept.
+func (t *Trainer) Current() (weights.Set, error) {
+	set, all, err := t.variables()
+	for p := range set {
+		if average, ok := all[AveragePrefix+"/"+p]; ok {
+			set[p] = average
+		}
+	}
+	return set, err
+}
+
+// variables returns the model's own variables, and all.
+func (t *Trainer) variables() (own, all weights.Set, err error) {
+	if all, err = t.bank.Read(""); err != nil {
+		return nil, nil, err
+	}
+	own = weights.Set{}
+	for p, a := range all {
+		switch {
+		case strings.HasPrefix(p, optim.Prefix+"/") || strings.HasPrefix(p, AveragePrefix+"/") || t.constant(p):
+		case t.problem.Internal != nil && t.problem.Internal(p):
+		default:
+			own[p] = a
+		}
+	}
+	return own, all, nil
+}
+
+// dropStep releases the compiled step: it is built anew for the variables there
+// are when next needed.
+func (t *Trainer) dropStep() {
+	if t.exec != nil {
+		t.exec.Finalize()
+		t.exec = nil
+	}
+}

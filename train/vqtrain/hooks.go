@@ -1,0 +1,119 @@
+package vqtrain
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gomlx/gomlx/core/tensors"
+
+	"github.com/gritvq/gritvq/train"
+	"github.com/gritvq/gritvq/vq"
+	"github.com/gritvq/gritvq/weights"
+)
+
+// Bounds of the spike guard.
+const (
+	spikeFactor = 10  // reconstruction error above this multiple of its mean is an anomaly
+	spikeAfter  = 200 // steps before spikes are judged
+)
+
+// role says how a variable changes. Codes that learn by running averages are
+// frozen for the optimizer and followed by the weight averages.
+func (t *Trainer) role(p string) train.Role {
+	g := weights.GroupOf(p)
+	switch {
+	case g == weights.State:
+		return train.Fixed
+	case vq.Frozen(t.model.Quantizer, g) && t.config.Quantizer.Learn == "ema":
+		return train.Followed
+	case vq.Frozen(t.model.Quantizer, g):
+		return train.Fixed
+	case t.accumulates() && g != weights.Network && g != weights.Radius:
+		return train.Deferred
+	}
+	return train.Trained
+}
+
+// before places the codes when the warm-up ends, and refreshes cached codebooks.
+func (t *Trainer) before(ctx context.Context) (string, error) {
+	step := t.Step()
+	if !t.state.Started && step >= t.warmup() {
+		if err := t.start(ctx); err != nil {
+			return "", err
+		}
+	}
+	if !t.state.Started {
+		return "warm-up", nil
+	}
+	if t.cacheDue(step) {
+		// The first refresh has nothing collected to step with.
+		if err := t.refreshCache(t.loop.Updates() > 0 && len(t.accumulators) > 0); err != nil {
+			return "", err
+		}
+	}
+	return "training", nil
+}
+
+// after does a tokenizer's periodic work. The order is fixed.
+func (t *Trainer) after(_ context.Context, s *train.Step) error {
+	t.record = Record{Phase: "warm-up", Epoch: t.sampler.Epoch(int64(s.Step - 1)), Gradients: s.Gradients}
+	t.record.fill(s.Scalars)
+	if err := t.guard(s); err != nil {
+		return err
+	}
+	if !t.state.Started {
+		s.Evaluated = false
+		return nil
+	}
+	t.record.Phase = "train"
+	if s.Kept {
+		var codes []int32
+		for _, out := range s.Outputs {
+			part, err := tensors.CopyFlatData[int32](out)
+			if err != nil {
+				return err
+			}
+			codes = append(codes, part...)
+		}
+		t.window.add(codes, t.activeLevels(s.Step-1))
+	}
+	if s.Logged {
+		t.measureUsage(&t.record) // before a reset starts the window anew
+	}
+	if s.Kept { // latents of a skipped step are no targets
+		if err := t.solveAverages(s.Step); err != nil {
+			return err
+		}
+		if err := t.maybeReset(s); err != nil {
+			return err
+		}
+	}
+	// The caller scores the end of a run, on all held-out rows.
+	every := t.config.Train.Evaluate
+	s.Evaluated = s.Evaluated && every > 0 && s.Step%every == 0
+	if s.Logged {
+		return t.measure(s)
+	}
+	return nil
+}
+
+// guard reports a spike of the error and refreshes the cached codebook then.
+func (t *Trainer) guard(s *train.Step) error {
+	if !s.Kept {
+		return nil
+	}
+	reconstruction, taken := float64(s.Scalars[scalarReconstruction]), t.loop.Updates()
+	if t.state.Smooth == 0 || taken <= 1 {
+		t.state.Smooth = reconstruction
+	}
+	if taken > spikeAfter && reconstruction > spikeFactor*t.state.Smooth {
+		s.Event = fmt.Sprintf("reconstruction error %.3g is over %d times its mean", reconstruction, spikeFactor)
+		if t.state.Started && t.config.Quantizer.Cache.Period > 1 {
+			if err := t.refreshCache(false); err != nil {
+				return err
+			}
+		}
+	}
+	t.state.Smooth += 0.02 * (reconstruction - t.state.Smooth)
+	return nil
+}

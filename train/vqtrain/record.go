@@ -1,0 +1,67 @@
+package vqtrain
+
+import "github.com/gritvq/gritvq/train"
+
+// Record is one line of log.jsonl.
+type Record struct {
+	Step           int                `json:"step"`
+	Phase          string             `json:"phase"`
+	Epoch          int64              `json:"epoch"`
+	Loss           float64            `json:"loss"`
+	Reconstruction float64            `json:"reconstruction"`
+	Auxiliary      float64            `json:"auxiliary"`
+	Perceptual     float64            `json:"perceptual,omitempty"` // before its weight
+	Rate           float64            `json:"rate"`
+	GradientNorm   float64            `json:"gradient_norm"`
+	Gradients      map[string]float64 `json:"gradients,omitempty"` // by parameter group
+	Gap            float64            `json:"gap"`                 // mean |code - latent|
+	K              float64            `json:"k"`                   // mean gradient factor of the radius
+	Utilization    float64            `json:"utilization"`
+	DeadRate       float64            `json:"dead_rate"`
+	Perplexity     float64            `json:"perplexity"`
+	EntropyBits    float64            `json:"entropy_bits"`
+	Levels         *LevelRecord       `json:"levels,omitempty"`
+	RowNormMin     float64            `json:"row_norm_min"` // of the usable codes
+	RowNormMax     float64            `json:"row_norm_max"`
+	FeatureNorm    float64            `json:"feature_norm"`     // largest |W|₂
+	FeatureLeast   float64            `json:"feature_smallest"` // least singular value of any W
+	Reset          int                `json:"reset"`            // codes moved at this step
+	Resets         int                `json:"resets"`           // and in all
+	Skipped        int                `json:"skipped"`          // steps skipped so far
+	Held           *HeldRecord        `json:"held,omitempty"`
+	Event          string             `json:"event,omitempty"`
+}
+
+// LevelRecord is the window's usage of every code position.
+type LevelRecord struct {
+	Utilization []float64 `json:"utilization"`
+	Perplexity  []float64 `json:"perplexity"`
+}
+
+// HeldRecord is a score on held-out examples.
+type HeldRecord struct {
+	RelativeError float64 `json:"relative_error,omitempty"` // of vectors
+	MSE           float64 `json:"mse"`
+	PSNR          float64 `json:"psnr,omitempty"` // of pictures
+	SSIM          float64 `json:"ssim,omitempty"`
+	Utilization   float64 `json:"utilization"`
+	Scored        int     `json:"scored"` // examples
+}
+
+// fill copies what the step reported beside its loss.
+func (r *Record) fill(scalars []float32) {
+	at := func(i int) float64 { return train.Finite(float64(scalars[i])) }
+	r.Reconstruction, r.Auxiliary, r.Perceptual = at(scalarReconstruction), at(scalarAuxiliary), at(scalarPerceptual)
+	r.Gap, r.K = at(scalarGap), at(scalarK)
+}
+
+// describe completes the record of a step with what the loop knows.
+func (t *Trainer) describe(r train.Record) any {
+	own := &t.record
+	own.Step, own.Loss, own.Rate, own.GradientNorm = r.Step, r.Loss, r.Rate, r.GradientNorm
+	own.Resets, own.Skipped, own.Event = t.state.Resets, r.Skipped, r.Event
+	return *own
+}
+
+// ReadLog reads the records of a log.jsonl.
+func ReadLog(path string) ([]Record, error) { return train.ReadLog[Record](path) }

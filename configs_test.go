@@ -9,7 +9,6 @@ import (
 
 	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/task/recommend"
-	"github.com/gritvq/gritvq/task/recommend/retrieval"
 	"github.com/gritvq/gritvq/train/vqtrain"
 )
 
@@ -35,7 +34,7 @@ func TestConfigsAreValid(t *testing.T) {
 		case name == "recommend-dual.yaml":
 			command, check = "gritvq recommend train ", validRecommender(new(recommend.Dual))
 		case name == "recommend-search.yaml":
-			command, check = "gritvq retrieve train ", validSearch
+			command, check = "gritvq retrieve train ", validRecommender(new(recommend.Search))
 		}
 		head, _, _ := strings.Cut(strings.ReplaceAll(string(document), "\nmodel:", "\nseed:"), "\nseed:")
 		for _, want := range []string{command, "--config " + filepath.ToSlash(file), "results/"} {
@@ -69,12 +68,4 @@ func validRecommender(c recommend.Config) func([]byte) error {
 		_, err := c.New([]int{256, 256, 256, 256})
 		return errors.Join(c.Validate(), err)
 	}
-}
-
-func validSearch(document []byte) error {
-	var c retrieval.Config
-	if err := config.Decode(document, &c); err != nil {
-		return err
-	}
-	return c.Validate()
 }

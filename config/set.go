@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -91,4 +92,14 @@ func (d decoder) assign(v reflect.Value, key, value string, enum []string) error
 		return fmt.Errorf("%s: got nothing but a comment, wanted %s", where, wording(v.Type()))
 	}
 	return d.value(node, v, key, enum)
+}
+
+// Assigns reports whether one of the assignments is to a key, or to a section
+// that holds it.
+func Assigns(assignments []string, key string) bool {
+	return slices.ContainsFunc(assignments, func(assignment string) bool {
+		name, _, _ := strings.Cut(assignment, "=")
+		name = strings.TrimSpace(name)
+		return name == key || strings.HasPrefix(key, name+".")
+	})
 }

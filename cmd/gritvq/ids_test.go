@@ -83,7 +83,7 @@ func TestIDsOfMovieLens(t *testing.T) {
 	if s := log.Stats(); s.Users != 12 || s.Items >= 40 {
 		t.Errorf("%+v", s)
 	}
-	if _, err := recommend.NewDataset(log, table); err != nil {
+	if _, err := recommend.FromLog(log, table); err != nil {
 		t.Error(err)
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/gritvq/gritvq/cmd/gritvq/inspect"
 	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/cmd/gritvq/methods"
+	"github.com/gritvq/gritvq/cmd/gritvq/recommend"
+	"github.com/gritvq/gritvq/cmd/gritvq/retrieve"
 	"github.com/gritvq/gritvq/cmd/gritvq/train"
 	versioncmd "github.com/gritvq/gritvq/cmd/gritvq/version"
 	"github.com/gritvq/gritvq/internal/version"
@@ -53,8 +55,7 @@ its rivals, on the CPU without any other software, or on GPUs through XLA.`,
 	root.AddCommand(
 		train.New(s), encode.New(s), decode.New(s),
 		eval.New(s), grid.New(s), newCompareCommand(s, runCompare), newIDsCommand(s, idsCommands{runIDs, runIDsAdd, runIDsShow}),
-		newRecommendCommand(s, recommendCommands{runRecommendTrain, runRecommendEval, runRecommendAsk, runSignificance}),
-		newRetrieveCommand(s, retrieveCommands{runRetrieveTrain, runRetrieveEval, runRetrieveAsk}), inspect.New(s), config.New(s),
+		recommend.New(s), retrieve.New(s), inspect.New(s), config.New(s),
 		methods.New(s), doctor.New(s), newDemoCommand(s, runDemo),
 		versioncmd.New(s))
 	return root

@@ -13,7 +13,7 @@ import (
 // history needs.
 func TestBatchesHaveTheirRoom(t *testing.T) {
 	log, table := carousel(t, 40, 12)
-	d := newDataset(t, log, table)
+	d := fromLog(t, log, table)
 	rooms := []int{1, 2, 4}
 	const batch = 8
 	classes, err := d.byRoom(rooms, batch, 5)
@@ -26,7 +26,7 @@ func TestBatchesHaveTheirRoom(t *testing.T) {
 		steps += c.batches
 		for _, i := range c.examples {
 			seen[i]++
-			if n := len(d.example(i, 4).History); n > c.room || c.room > 1 && n <= c.room/2 {
+			if n := min(4, len(d.Example(i).History)); n > c.room || c.room > 1 && n <= c.room/2 {
 				t.Errorf("a history of %d items is given room for %d", n, c.room)
 			}
 		}
@@ -40,7 +40,7 @@ func TestBatchesHaveTheirRoom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	next, err := d.batches(m, batch, 5)
+	next, err := d.batches(m.(Learner), batch, 5)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,8 @@ func TestBatchesHaveTheirRoom(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a, b := tensors.MustCopyFlatData[int32](inputs[0]), tensors.MustCopyFlatData[int32](again[0]); !reflect.DeepEqual(a, b) {
+		a, b := tensors.MustCopyFlatData[int32](inputs[0]), tensors.MustCopyFlatData[int32](again[0])
+		if !reflect.DeepEqual(a, b) {
 			t.Fatalf("step %d differs when asked for again", step)
 		}
 		shapes[inputs[0].Shape().Dim(1)]++
@@ -69,31 +70,31 @@ func TestBatchesHaveTheirRoom(t *testing.T) {
 	}
 }
 
-// A searcher that is given other variables answers as a new one.
-func TestUpdatedSearcher(t *testing.T) {
+// A ranker with replaced variables answers as a new one.
+func TestUpdatedRanker(t *testing.T) {
 	log, table := carousel(t, 20, 12)
-	d := newDataset(t, log, table)
-	queries, _ := d.Queries(Test, 0)
+	questions := questionsOf(fromLog(t, log, table).Cases(TestPart, 0))
 	for kind, c := range tiny() {
 		m, err := c.New(table.Vocab())
 		if err != nil {
 			t.Fatal(err)
 		}
+		init := m.(Learner).Init
 		answers := func(seeds ...uint64) [][]Scored {
-			s, err := m.Searcher(t.Context(), gradtest.Engine(t), m.Init(seeds[0]), table, SearchOptions{Depth: 5})
+			r, err := m.Ranker(t.Context(), gradtest.Engine(t), init(seeds[0]), table, RankerOptions{Depth: 5})
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer s.Close()
+			defer r.Close()
 			for _, seed := range seeds[1:] {
-				if _, err := s.Recommend(t.Context(), queries[:1], 5); err != nil {
+				if _, err := r.Top(t.Context(), questions[:1], 5); err != nil {
 					t.Fatal(err)
 				}
-				if err := s.Update(t.Context(), m.Init(seed)); err != nil {
+				if err := r.Update(t.Context(), init(seed)); err != nil {
 					t.Fatal(err)
 				}
 			}
-			lists, err := s.Recommend(t.Context(), queries, 5)
+			lists, err := r.Top(t.Context(), questions, 5)
 			if err != nil {
 				t.Fatal(err)
 			}

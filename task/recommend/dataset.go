@@ -5,144 +5,220 @@ import (
 	"slices"
 
 	"github.com/gritvq/gritvq/dataset/interactions"
+	"github.com/gritvq/gritvq/internal/fingerprint"
 	"github.com/gritvq/gritvq/task/catalogue"
 )
 
-// Dataset ties a log of interactions to the IDs of a catalogue. Items are rows
-// of the catalogue's table.
+// Part is what a question is for.
+type Part = interactions.Part
+
+// The parts of a dataset.
+const (
+	TrainPart      = interactions.TrainPart
+	ValidationPart = interactions.ValidationPart
+	TestPart       = interactions.TestPart
+)
+
+var parts = []Part{TrainPart, ValidationPart, TestPart}
+
+// Dataset holds questions with their relevant items, rows of a catalogue's table.
 type Dataset struct {
 	Table *catalogue.Table
+	// Users is the number of users of a log, Queries of training searches.
+	Users, Queries int
 
-	log   *interactions.Log
-	rows  []int32 // of the table, by item of the log
-	first []int   // training examples before each user; the last entry counts all
+	purpose     *Purpose
+	name        string // in messages
+	fingerprint string
+	order       string // of the log's rows: training depends on it, ranks do not
+	cases       map[Part][]Case
+	first       []int // training examples before each training case; the last entry counts all
+	targets     []int // training examples of which each row is the target
+	seen        []int // occurrences of each row in training
 }
 
-// NewDataset finds every item of the log in the table. It fails on items without
-// an ID.
-func NewDataset(log *interactions.Log, table *catalogue.Table) (*Dataset, error) {
-	d := &Dataset{Table: table, log: log, rows: make([]int32, log.Items()), first: make([]int, log.Users()+1)}
-	var missing []string
-	for i := range d.rows {
-		row, ok := table.Row(log.Item(i))
-		if !ok {
-			missing = append(missing, log.Item(i))
-		}
-		d.rows[i] = int32(row)
+func newDataset(p *Purpose, name string, table *catalogue.Table) *Dataset {
+	return &Dataset{Table: table, purpose: p, name: name, cases: map[Part][]Case{}, first: []int{0},
+		targets: make([]int, table.Len()), seen: make([]int, table.Len())}
+}
+
+// FromLog makes a dataset of a log: of every user the last item is for testing,
+// the one before for validation, and every other item but the first is once the
+// target of an example. It fails on items without an ID.
+func FromLog(log *interactions.Log, table *catalogue.Table) (*Dataset, error) {
+	rows, err := rowsOf(log, table)
+	if err != nil {
+		return nil, err
 	}
-	switch len(missing) {
-	case 0:
-	case 1:
-		return nil, fmt.Errorf("item %q of %s has no ID; add it with gritvq ids add, or use the catalogue that the log is of", missing[0], log.Path())
-	default:
-		return nil, fmt.Errorf("%d of the %d items of %s have no ID, such as %q; add them with gritvq ids add, or use the catalogue that the log is of", len(missing), log.Items(), log.Path(), missing[0])
-	}
+	d := newDataset(Recommending, log.Path(), table)
+	d.Users, d.fingerprint, d.order = log.Users(), log.Fingerprint(), log.Order()
 	for u := range log.Users() {
-		d.first[u+1] = d.first[u] + max(0, len(log.Train(u))-1)
+		sequence := make([]int32, len(log.Sequence(u)))
+		for i, item := range log.Sequence(u) {
+			sequence[i] = rows[item]
+		}
+		user := Question{Name: log.User(u)}
+		past := func(n int) Question {
+			user.History = sequence[:n:n]
+			return user
+		}
+		trained := len(log.Train(u))
+		for i, row := range sequence[:trained] {
+			d.seen[row]++
+			if i > 0 {
+				d.targets[row]++
+			}
+		}
+		d.add(TrainPart, Case{Question: past(trained)}, max(0, trained-1))
+		if history, _, ok := log.Validation(u); ok {
+			n := len(history)
+			d.add(ValidationPart, Case{past(n), sequence[n : n+1]}, 0)
+			d.add(TestPart, Case{past(n + 1), sequence[n+1 : n+2]}, 0)
+		}
 	}
 	return d, nil
 }
 
-// Fingerprint identifies the log.
-func (d *Dataset) Fingerprint() string { return d.log.Fingerprint() }
+// withoutID is the error of items that the table lacks.
+type withoutID struct{ error }
 
-// Examples is the number of training examples: every item of a user's training
-// sequence but the first is a target once, after those before it.
-func (d *Dataset) Examples() int { return d.first[len(d.first)-1] }
+// rowsOf finds the items of a log in a table.
+func rowsOf(log *interactions.Log, table *catalogue.Table) ([]int32, error) {
+	rows := make([]int32, log.Items())
+	var missing []string
+	for i := range rows {
+		row, ok := table.Row(log.Item(i))
+		if !ok {
+			missing = append(missing, log.Item(i))
+		}
+		rows[i] = int32(row)
+	}
+	const advice = "gritvq ids add, or use the catalogue that the log is of"
+	switch len(missing) {
+	case 0:
+		return rows, nil
+	case 1:
+		return nil, withoutID{fmt.Errorf("item %q of %s has no ID; add it with %s", missing[0], log.Path(), advice)}
+	}
+	return nil, withoutID{fmt.Errorf("%d of the %d items of %s have no ID, such as %q; add them with %s",
+		len(missing), log.Items(), log.Path(), missing[0], advice)}
+}
 
-// targets counts in how many training examples each row of the table is the
-// target.
-func (d *Dataset) targets() []int {
-	counts := make([]int, d.Table.Len())
-	for u := range d.log.Users() {
-		for at, item := range d.log.Train(u) {
-			if at > 0 {
-				counts[d.rows[item]]++
+// FromSearches makes a dataset of searches: every answer of a training search is
+// once the target of an example. It fails on an answer without an ID, and on a
+// part without searches.
+func FromSearches(q *interactions.Queries, table *catalogue.Table) (*Dataset, error) {
+	d := newDataset(Searching, "", table)
+	for _, query := range q.List {
+		answers := make([]int32, len(query.Answers))
+		for i, answer := range query.Answers {
+			name := q.Catalogue.Items[answer].ID
+			row, ok := table.Row(name)
+			if !ok {
+				return nil, withoutID{fmt.Errorf("item %q answers %q and has no ID; "+
+					"add it with gritvq ids add, or use the catalogue that the searches are of", name, query.Text)}
+			}
+			answers[i] = int32(row)
+		}
+		slices.Sort(answers)
+		d.add(query.Part, Case{Question{Name: query.ID, Text: query.Text}, answers}, len(answers))
+		if query.Part == TrainPart {
+			for _, row := range answers {
+				d.targets[row]++
+				d.seen[row]++
 			}
 		}
 	}
-	return counts
-}
-
-// example is training example i.
-func (d *Dataset) example(i, history int) Example {
-	user, _ := slices.BinarySearch(d.first, i+1)
-	user--
-	sequence, target := d.log.Train(user), i-d.first[user]+1
-	return Example{Query: d.query(user, interactions.Recent(sequence[:target], history)), Target: d.rows[sequence[target]]}
-}
-
-func (d *Dataset) query(user int, past []int32) Query {
-	q := Query{User: d.log.User(user), History: make([]int32, len(past))}
-	for i, item := range past {
-		q.History[i] = d.rows[item]
-	}
-	return q
-}
-
-// Part is what a user's last items are for.
-type Part int
-
-// The parts of a log that are held out.
-const (
-	Validation Part = iota // the last item but one
-	Test                   // the last one
-)
-
-// held returns the item of a user that a part holds out, and what came before.
-func (d *Dataset) held(part Part, user int) (past []int32, target int32, ok bool) {
-	if part == Test {
-		return d.log.Test(user)
-	}
-	return d.log.Validation(user)
-}
-
-// Queries returns the held-out questions of a part, with all that came before,
-// and their answers; users with too short a sequence have none. At most limit
-// users, evenly spaced (0: all).
-func (d *Dataset) Queries(part Part, limit int) (queries []Query, targets []int32) {
-	var users []int
-	for u := range d.log.Users() {
-		if _, _, ok := d.held(part, u); ok {
-			users = append(users, u)
+	h := fingerprint.New()
+	for _, part := range parts {
+		if len(d.cases[part]) == 0 {
+			return nil, fmt.Errorf("of %d searches none is for %s; give more of them", len(q.List), part)
+		}
+		h.Number(uint64(len(d.cases[part])))
+		for _, c := range d.cases[part] {
+			h.Text(c.Text)
+			h.Number(uint64(len(c.Relevant)))
+			for _, row := range c.Relevant {
+				h.Text(table.Key(int(row)))
+			}
 		}
 	}
-	step := 1
-	if limit > 0 {
-		step = max(1, (len(users)+limit-1)/limit)
-	}
-	for i := 0; i < len(users); i += step {
-		past, target, _ := d.held(part, users[i])
-		queries, targets = append(queries, d.query(users[i], past)), append(targets, d.rows[target])
-	}
-	return queries, targets
+	d.Queries, d.fingerprint = len(d.cases[TrainPart]), h.String()
+	return d, nil
 }
 
-// Trainable reports why nothing can be learned from the log.
+// add appends a case, of which so many examples are made if it is for training.
+func (d *Dataset) add(part Part, c Case, examples int) {
+	if part == TrainPart {
+		d.first = append(d.first, d.Examples()+examples)
+	}
+	d.cases[part] = append(d.cases[part], c)
+}
+
+// Fingerprint identifies the questions, their parts and their relevant items.
+func (d *Dataset) Fingerprint() string { return d.fingerprint }
+
+// identity names all that training depends on.
+func (d *Dataset) identity() string {
+	if d.order == "" {
+		return d.fingerprint + " " + d.Table.Fingerprint()
+	}
+	return d.fingerprint + " " + d.order + " " + d.Table.Fingerprint()
+}
+
+// Examples is the number of training examples.
+func (d *Dataset) Examples() int { return d.first[len(d.first)-1] }
+
+// Example returns training example i.
+func (d *Dataset) Example(i int) Example {
+	at, _ := slices.BinarySearch(d.first, i+1)
+	c, place := d.cases[TrainPart][at-1], i-d.first[at-1]
+	if c.Relevant != nil {
+		return Example{c.Question, c.Relevant[place], c.Relevant}
+	}
+	e := Example{Question: c.Question, Target: c.History[place+1]}
+	e.History = c.History[:place+1]
+	return e
+}
+
+// Cases returns the questions of a part, at most limit of them, evenly spaced
+// (0: all). A user with a sequence of fewer than three items has no held-out
+// question. The caller must not modify the lists.
+func (d *Dataset) Cases(part Part, limit int) []Case {
+	all := d.cases[part]
+	if limit <= 0 || limit >= len(all) {
+		return all
+	}
+	step := (len(all) + limit - 1) / limit
+	var chosen []Case
+	for i := 0; i < len(all); i += step {
+		chosen = append(chosen, all[i])
+	}
+	return chosen
+}
+
+// Cold marks the questions of a part whose relevant items each occur at most so
+// often in training.
+func (d *Dataset) Cold(part Part, atMost int) []bool {
+	cold := make([]bool, len(d.cases[part]))
+	for i, c := range d.cases[part] {
+		cold[i] = !slices.ContainsFunc(c.Relevant, func(row int32) bool { return d.seen[row] > atMost })
+	}
+	return cold
+}
+
+// Trainable reports why nothing can be learned from the data.
 func (d *Dataset) Trainable() error {
-	if queries, _ := d.Queries(Validation, 1); len(queries) == 0 {
+	if len(d.cases[ValidationPart]) == 0 {
 		return d.nobody()
 	}
 	if d.Examples() == 0 {
-		return fmt.Errorf("%s has no user with two items to learn from beside the two that are held out", d.log.Path())
+		return fmt.Errorf("%s has no user with two items to learn from beside the two that are held out", d.name)
 	}
 	return nil
 }
 
-// nobody is the error of a log that holds nothing out.
+// nobody is the error of a log without held-out items.
 func (d *Dataset) nobody() error {
-	return fmt.Errorf("%s has no user of three items or more, so there is nothing to validate or test with", d.log.Path())
-}
-
-// Cold marks the users of a part whose held-out item occurs at most so often in
-// the training sequences, in the order of Rank's users.
-func (d *Dataset) Cold(part Part, atMost int) []bool {
-	counts := d.log.TrainCounts()
-	var cold []bool
-	for u := range d.log.Users() {
-		if _, target, ok := d.held(part, u); ok {
-			cold = append(cold, counts[target] <= atMost)
-		}
-	}
-	return cold
+	return fmt.Errorf("%s has no user of three items or more, so there is nothing to validate or test with", d.name)
 }

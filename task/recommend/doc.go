@@ -1,8 +1,13 @@
-// Package recommender is the pipeline from semantic IDs and a log of
-// interactions to a recommender: it trains a model, evaluates it by leave-one-out
-// over the whole catalogue, keeps it on disk and answers.
+// Package recommend trains, stores, evaluates and asks models that find items of
+// a catalogue: recommenders, which are asked with a user's history, and search
+// engines, which are asked with a text.
 //
-// A model is of one of two kinds, behind one interface: generative, which writes
-// the ID of the next item code by code (task/seqrec), or dual, which compares a
-// vector of the history with one of every item (task/twotower).
+// A [Dataset] holds questions and their relevant items, of a log of interactions
+// or of a list of searches. A [Kind] of model has settings, a [Config], and makes
+// a [Model]; adding one takes a file and a call of [Register]. [TrainModel],
+// [Evaluate] and [Ask] are the workflows of the commands recommend and retrieve.
+//
+// The networks are in packages seqrec, which writes the ID of the next item code
+// by code, and twotower, which compares a vector of the question with one of
+// every item.
 package recommend

@@ -9,8 +9,8 @@ import (
 
 // Kinds differ in their settings and are used alike.
 func ExampleDefault() {
-	for _, kind := range recommend.Kinds() {
-		c, err := recommend.Default(kind)
+	for _, kind := range recommend.Kinds(recommend.Recommending) {
+		c, err := recommend.Default(recommend.Recommending, kind)
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -19,9 +19,9 @@ func ExampleDefault() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println(m, "reading", m.History(), "items")
+		fmt.Println(m)
 	}
 	// Output:
-	// generative, 4 + 4 layers of width 128 reading 20 items
-	// dual, towers of 2 and 2 layers of width 128 reading 20 items
+	// generative, 4 + 4 layers of width 128
+	// dual, towers of 2 and 2 layers of width 128
 }

@@ -14,6 +14,10 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
+// A depth of 50 leaves out the cutoff of 100: so many beams take twice the time.
+var generativeKind = &Kind{Name: "generative", Purpose: Recommending, Score: "log_probability", Depth: 50, Users: true,
+	Default: func() Config { c := DefaultGenerative(); return &c }}
+
 // Generative configures a model that writes the ID of the next item.
 type Generative struct {
 	Model           seqrec.Config `yaml:"model" doc:"The network."`
@@ -37,16 +41,14 @@ func DefaultGenerative() Generative {
 	}
 }
 
-// Kind names the kind of model.
-func (c *Generative) Kind() string { return "generative" }
+// Kind is the kind of model.
+func (c *Generative) Kind() *Kind { return generativeKind }
 
-// Training is how the model is trained.
+// Training returns the settings of the training run.
 func (c *Generative) Training() *train.Config { return &c.Train }
 
-// Validation is how the model is scored during training.
-func (c *Generative) Validation() RankOptions {
-	return RankOptions{Depth: c.Beam, Users: c.ValidationUsers}
-}
+// Validation says how the model is scored.
+func (c *Generative) Validation() Validation { return Validation{c.Beam, c.ValidationUsers, c.Beam} }
 
 // Validate reports the first setting that cannot work.
 func (c *Generative) Validate() error {
@@ -68,19 +70,12 @@ func (c *Generative) New(vocab []int) (Model, error) {
 	return generative{m}, nil
 }
 
-// generative is seqrec's model as a recommender.
+// generative makes a [Learner] of seqrec's model.
 type generative struct{ *seqrec.Model }
 
 func (g generative) String() string {
 	return fmt.Sprintf("generative, %d + %d layers of width %d", g.Config.Layers, g.Config.Layers, g.Config.Width)
 }
-
-func (g generative) History() int { return g.Config.History }
-
-func (g generative) Score() string { return "log_probability" }
-
-// Depth leaves out the cutoff of 100: so many beams take twice the time of 50.
-func (g generative) Depth() int { return 50 }
 
 func (g generative) Batches(d *Dataset) (func(examples []Example, room int) ([]*tensors.Tensor, error), error) {
 	items, err := seqrec.NewItems(d.Table.IDs(), d.Table.Vocab())
@@ -90,45 +85,43 @@ func (g generative) Batches(d *Dataset) (func(examples []Example, room int) ([]*
 	return func(examples []Example, room int) ([]*tensors.Tensor, error) {
 		own := make([]seqrec.Example, len(examples))
 		for i, e := range examples {
-			own[i] = seqrec.Example{Query: seqrec.Query(e.Query), Target: e.Target}
+			own[i] = seqrec.Example{Query: seqrec.Query{User: e.Name, History: e.History}, Target: e.Target}
 		}
 		return g.Batch(items, own, seqrec.Shape{Rows: len(own), History: room})
 	}, nil
 }
 
-func (g generative) Searcher(_ context.Context, backend compute.Backend, set weights.Set, table *catalogue.Table, o SearchOptions) (Searcher, error) {
-	if o.Index != "" || o.Effort != 0 {
-		return nil, fmt.Errorf("a generative recommender has no index to search; more beams find more")
-	}
+func (g generative) Ranker(_ context.Context, backend compute.Backend, set weights.Set, table *catalogue.Table, o RankerOptions) (Ranker, error) {
 	items, err := seqrec.NewItems(table.IDs(), table.Vocab())
 	if err != nil {
 		return nil, err
 	}
 	width := min(o.Depth, table.Len()) // more beams than items would stay empty
-	s, err := seqrec.NewSearcher(backend, g.Model, set, items, seqrec.SearchOptions{Beam: width, ExcludeSeen: o.ExcludeSeen, Users: o.Users})
+	search, err := seqrec.NewBeamSearch(backend, g.Model, set, items,
+		seqrec.SearchOptions{Beam: width, ExcludeSeen: o.ExcludeSeen, Users: o.Questions})
 	if err != nil {
 		return nil, err
 	}
-	return beams{s, o.Depth, width}, nil
+	return beams{search, o.Depth, width}, nil
 }
 
-// beams is seqrec's searcher as one of recommenders.
+// beams makes a [Ranker] of seqrec's search.
 type beams struct {
-	*seqrec.Searcher
+	*seqrec.BeamSearch
 	depth, width int // of the lists that may be asked for, and of the beam
 }
 
-func (b beams) Update(_ context.Context, set weights.Set) error { return b.Searcher.Update(set) }
+func (b beams) Update(_ context.Context, set weights.Set) error { return b.BeamSearch.Update(set) }
 
-func (b beams) Recommend(ctx context.Context, queries []Query, k int) ([][]Scored, error) {
+func (b beams) Top(ctx context.Context, questions []Question, k int) ([][]Scored, error) {
 	if k > b.depth {
-		return nil, fmt.Errorf("%d items were asked for, the search was prepared for 1 to %d", k, b.depth)
+		return nil, tooDeep(k, b.depth)
 	}
-	own := make([]seqrec.Query, len(queries))
-	for i, q := range queries {
-		own[i] = seqrec.Query(q)
+	queries := make([]seqrec.Query, len(questions))
+	for i, q := range questions {
+		queries[i] = seqrec.Query{User: q.Name, History: q.History}
 	}
-	found, err := b.Searcher.Recommend(ctx, own, min(k, b.width))
+	found, err := b.Recommend(ctx, queries, min(k, b.width))
 	if err != nil {
 		return nil, err
 	}
@@ -139,4 +132,9 @@ func (b beams) Recommend(ctx context.Context, queries []Query, k int) ([][]Score
 		}
 	}
 	return lists, nil
+}
+
+// tooDeep is the error of a question for more items than a ranker prepared for.
+func tooDeep(k, depth int) error {
+	return fmt.Errorf("%d items were asked for, the search was prepared for 1 to %d", k, depth)
 }

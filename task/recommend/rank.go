@@ -2,55 +2,66 @@ package recommend
 
 import (
 	"context"
-	"slices"
 
 	"github.com/gritvq/gritvq/eval"
+	"github.com/gritvq/gritvq/task"
 )
 
-// RankOptions refine Rank.
-type RankOptions struct {
-	Depth    int                   // length of the lists
-	Users    int                   // at most so many, evenly spaced; 0 means all
-	Progress func(done, total int) // may be nil
-}
-
-// rankBlock is the number of users asked for between two reports of progress.
+// rankBlock is the number of questions between two reports of progress.
 const rankBlock = 1024
 
-// Rank asks for every user's held-out item and returns where it stands in the
-// list that the searcher makes of the whole catalogue; 0 is nowhere. Items of the
-// same score share their mean rank, as in eval.RankOf. It fails where nothing is
-// held out.
-func Rank(ctx context.Context, searcher Searcher, d *Dataset, part Part, o RankOptions) (*eval.Ranking, error) {
-	queries, targets := d.Queries(part, o.Users)
-	if len(queries) == 0 {
+// Rank asks the questions of a part, at most limit of them (0: all), and returns
+// the ranks of their relevant items in lists of length depth over the whole
+// catalogue; 0 is not found. Items of the same score share their mean ranks, as in
+// eval.RanksOf.
+func Rank(ctx context.Context, ranker Ranker, d *Dataset, part Part, depth, limit int, w task.Watcher) (*eval.Ranking, error) {
+	cases := d.Cases(part, limit)
+	if len(cases) == 0 {
 		return nil, d.nobody()
 	}
+	line := w.Line(len(cases), d.purpose.questions)
+	defer line.Done()
 	ranking := eval.NewRanking()
-	ranking.Depth = o.Depth
-	var scores []float64
-	for start := 0; start < len(queries); start += rankBlock {
-		end := min(len(queries), start+rankBlock)
-		lists, err := searcher.Recommend(ctx, queries[start:end], o.Depth)
+	ranking.Depth = depth
+	for start := 0; start < len(cases); start += rankBlock {
+		block := cases[start:min(len(cases), start+rankBlock)]
+		lists, err := ranker.Top(ctx, questionsOf(block), depth)
 		if err != nil {
 			return nil, err
 		}
 		for i, list := range lists {
-			rank := 0
-			if place := slices.IndexFunc(list, func(s Scored) bool { return s.Item == targets[start+i] }); place >= 0 {
-				scores = scores[:0]
-				for _, s := range list {
-					scores = append(scores, s.Score)
-				}
-				rank = eval.RankOf(scores, place)
-			}
-			if err := ranking.Add(queries[start+i].User, rank); err != nil {
+			if err := ranking.Add(block[i].Name, ranksIn(list, block[i].Relevant)...); err != nil {
 				return nil, err
 			}
 		}
-		if o.Progress != nil {
-			o.Progress(end, len(queries))
-		}
+		line.Update(int64(start+len(block)), "scored")
 	}
 	return ranking, nil
+}
+
+func questionsOf(cases []Case) []Question {
+	questions := make([]Question, len(cases))
+	for i, c := range cases {
+		questions[i] = c.Question
+	}
+	return questions
+}
+
+// ranksIn returns the ranks of items in a list, 0 for those that it lacks.
+func ranksIn(list []Scored, relevant []int32) []int {
+	places, scores := make(map[int32]int, len(list)), make([]float64, len(list))
+	for place, found := range list {
+		places[found.Item], scores[place] = place, found.Score
+	}
+	var hits, at []int // relevant items in the list, and their places
+	for i, item := range relevant {
+		if place, found := places[item]; found {
+			hits, at = append(hits, i), append(at, place)
+		}
+	}
+	ranks := make([]int, len(relevant))
+	for i, rank := range eval.RanksOf(scores, at) {
+		ranks[hits[i]] = rank
+	}
+	return ranks
 }

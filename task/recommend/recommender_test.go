@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/gritvq/gritvq/dataset/interactions"
 	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/internal/gradtest"
+	"github.com/gritvq/gritvq/task"
 	"github.com/gritvq/gritvq/task/catalogue"
 	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/weights"
@@ -51,11 +53,12 @@ func carousel(t *testing.T, users, items int) (*interactions.Log, *catalogue.Tab
 // tiny are small networks of both kinds, and short training.
 func tiny() map[string]Config {
 	generative, dual := DefaultGenerative(), DefaultDual()
-	generative.Model.Layers, generative.Model.Width, generative.Model.FeedForward, generative.Model.Heads, generative.Model.HeadDim = 1, 16, 32, 2, 8
-	generative.Model.History, generative.Model.UserBuckets, generative.Model.Dropout, generative.Beam = 4, 1, 0, 10
+	g, d := &generative.Model, &dual.Model
+	g.Layers, g.Width, g.FeedForward, g.Heads, g.HeadDim = 1, 16, 32, 2, 8
+	g.History, g.UserBuckets, g.Dropout, generative.Beam = 4, 1, 0, 10
 	generative.Train.Steps, generative.Train.Evaluate = 800, 200
-	dual.Model.Layers, dual.Model.ItemLayers, dual.Model.Width, dual.Model.FeedForward, dual.Model.Heads, dual.Model.HeadDim = 1, 1, 16, 32, 2, 8
-	dual.Model.Length, dual.Model.Dropout = 4, 0
+	d.Layers, d.ItemLayers, d.Width, d.FeedForward, d.Heads, d.HeadDim = 1, 1, 16, 32, 2, 8
+	d.Length, d.Dropout = 4, 0
 	dual.Train.Steps, dual.Train.Evaluate = 300, 100
 	all := map[string]Config{"generative": &generative, "dual": &dual}
 	for _, c := range all {
@@ -66,9 +69,9 @@ func tiny() map[string]Config {
 	return all
 }
 
-func newDataset(t *testing.T, log *interactions.Log, table *catalogue.Table) *Dataset {
+func fromLog(t *testing.T, log *interactions.Log, table *catalogue.Table) *Dataset {
 	t.Helper()
-	d, err := NewDataset(log, table)
+	d, err := FromLog(log, table)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,59 +80,66 @@ func newDataset(t *testing.T, log *interactions.Log, table *catalogue.Table) *Da
 
 func TestExamplesAreAllPrefixes(t *testing.T) {
 	log, table := carousel(t, 12, 12)
-	d := newDataset(t, log, table)
-	var got []Example
-	for i := range d.Examples() {
-		got = append(got, d.example(i, 2))
+	d := fromLog(t, log, table)
+	rows, err := rowsOf(log, table)
+	if err != nil {
+		t.Fatal(err)
 	}
-	var want []Example
+	var got, want []Example
+	for i := range d.Examples() {
+		got = append(got, d.Example(i))
+	}
 	counts := make([]int, table.Len())
 	for u := range log.Users() {
 		s := log.Train(u)
 		for at := 1; at < len(s); at++ {
-			e := Example{Target: d.rows[s[at]]}
-			e.User = log.User(u)
-			for _, item := range s[max(0, at-2):at] {
-				e.History = append(e.History, d.rows[item])
+			e := Example{Question: Question{Name: log.User(u)}, Target: rows[s[at]]}
+			for _, item := range s[:at] {
+				e.History = append(e.History, rows[item])
 			}
 			want = append(want, e)
 			counts[e.Target]++
 		}
 	}
-	if !slices.EqualFunc(got, want, func(a, b Example) bool {
-		return a.User == b.User && a.Target == b.Target && slices.Equal(a.History, b.History)
-	}) {
+	if !reflect.DeepEqual(got, want) {
 		t.Errorf("examples %v, want %v", got, want)
 	}
+	if !slices.Equal(d.targets, counts) {
+		t.Errorf("targets %v, want %v", d.targets, counts)
+	}
 	for limit, want := range map[int]int{0: 12, 1: 1, 5: 4, 12: 12, 99: 12} { // every third user is at most five
-		if queries, targets := d.Queries(Test, limit); len(queries) != want || len(targets) != want {
-			t.Errorf("at most %d users: %d questions, %d answers, want %d", limit, len(queries), len(targets), want)
+		if cases := d.Cases(TestPart, limit); len(cases) != want {
+			t.Errorf("at most %d users: %d questions, want %d", limit, len(cases), want)
 		}
 	}
-	if got := d.targets(); !slices.Equal(got, counts) {
-		t.Errorf("targets %v, want %v", got, counts)
+	for u, c := range d.Cases(TestPart, 0) {
+		sequence := log.Sequence(u)
+		last := len(sequence) - 1
+		if c.Name != log.User(u) || len(c.History) != last || !slices.Equal(c.Relevant, []int32{rows[sequence[last]]}) {
+			t.Errorf("user %d is asked %+v", u, c)
+		}
 	}
 }
 
-// train is Train without its searcher.
+// trained is Train without its ranker.
 func trained(t *testing.T, ctx context.Context, d *Dataset, c Config, o train.Options) (Model, weights.Set, error) {
 	t.Helper()
 	trained, err := Train(ctx, gradtest.Engine(t), d, c, o)
 	if err != nil {
 		return nil, nil, err
 	}
-	trained.Searcher.Close()
+	trained.Ranker.Close()
 	return trained.Model, trained.Weights, nil
 }
 
-func rank(t *testing.T, m Model, set weights.Set, d *Dataset, o SearchOptions) *eval.Ranking {
+func rank(t *testing.T, m Model, set weights.Set, d *Dataset, o RankerOptions) *eval.Ranking {
 	t.Helper()
-	searcher, err := m.Searcher(t.Context(), gradtest.Engine(t), set, d.Table, o)
+	ranker, err := m.Ranker(t.Context(), gradtest.Engine(t), set, d.Table, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer searcher.Close()
-	ranking, err := Rank(t.Context(), searcher, d, Test, RankOptions{Depth: o.Depth})
+	defer ranker.Close()
+	ranking, err := Rank(t.Context(), ranker, d, TestPart, o.Depth, 0, task.Silent{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,29 +150,29 @@ func rank(t *testing.T, m Model, set weights.Set, d *Dataset, o SearchOptions) *
 // users it is tested on, and is the same after it was stored.
 func TestTrainEvaluateStore(t *testing.T) {
 	log, table := carousel(t, 60, 12)
-	d := newDataset(t, log, table)
+	d := fromLog(t, log, table)
 	for kind, c := range tiny() {
 		m, set, err := trained(t, t.Context(), d, c, train.Options{Dir: t.TempDir(), Data: "carousel"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		ranking := rank(t, m, set, d, SearchOptions{Depth: 10})
+		ranking := rank(t, m, set, d, RankerOptions{Depth: 10})
 		if scores := ranking.Mean(5); scores.Users != 60 || scores.NDCG < 0.95 {
 			t.Errorf("%s: %+v", kind, scores)
 		}
 		dir := t.TempDir()
-		r := &Recommender{Config: c, Model: m, Weights: set, Table: table}
+		r := &Recommender{Config: c, Model: m, Weights: set, Catalogue: &catalogue.Catalogue{Table: table}}
 		if err := r.Save(dir); err != nil {
 			t.Fatal(err)
 		}
-		again, err := Load(dir)
+		again, err := Load(t.Context(), dir, Recommending)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again.Config.Kind() != kind || again.Manifest.Kind != kind || again.Model.String() != m.String() {
-			t.Errorf("a %s model came back as %s, %s", kind, again.Config.Kind(), again.Model)
+		if again.Config.Kind().Name != kind || again.Manifest.Kind != kind || again.Model.String() != m.String() {
+			t.Errorf("a %s model came back as %s, %s", kind, again.Manifest.Kind, again.Model)
 		}
-		same := rank(t, again.Model, again.Weights, d, SearchOptions{Depth: 10})
+		same := rank(t, again.Model, again.Weights, d, RankerOptions{Depth: 10})
 		for i := range ranking.Len() {
 			if !slices.Equal(ranking.Ranks(i), same.Ranks(i)) {
 				t.Fatalf("%s: user %d ranks %v, and %v after loading", kind, i, ranking.Ranks(i), same.Ranks(i))
@@ -170,55 +180,53 @@ func TestTrainEvaluateStore(t *testing.T) {
 		}
 		answersFit(t, kind, m, set, d)
 	}
-	if cold := d.Cold(Test, 0); len(cold) != 60 || slices.Contains(cold, true) {
+	if cold := d.Cold(TestPart, 0); len(cold) != 60 || slices.Contains(cold, true) {
 		t.Errorf("every item is trained on: %v", cold)
 	}
-	if _, err := Default("oracle"); err == nil || !strings.Contains(err.Error(), "generative or dual") {
+	if _, err := Default(Recommending, "oracle"); err == nil || !strings.Contains(err.Error(), "generative or dual") {
 		t.Errorf("an unknown kind: %v", err)
 	}
 }
 
 // answersFit checks that answers have the length asked for, that seen items are
-// left out on request, and that only a dual model has an index.
+// left out on request, and that an index is used.
 func answersFit(t *testing.T, kind string, m Model, set weights.Set, d *Dataset) {
 	t.Helper()
-	queries := []Query{{User: "ua", History: []int32{5, 0, 1, 2, 3}}, {}}
-	s, err := m.Searcher(t.Context(), gradtest.Engine(t), set, d.Table, SearchOptions{Depth: 12, ExcludeSeen: true})
+	questions := []Question{{Name: "ua", History: []int32{5, 0, 1, 2, 3}}, {}}
+	ranker, err := m.Ranker(t.Context(), gradtest.Engine(t), set, d.Table, RankerOptions{Depth: 12, ExcludeSeen: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
-	lists, err := s.Recommend(t.Context(), queries, 8)
+	defer ranker.Close()
+	lists, err := ranker.Top(t.Context(), questions, 8)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range []int{7, 8} { // five of twelve are seen
 		if len(lists[i]) != want {
-			t.Errorf("%s: %d answers to query %d, want %d", kind, len(lists[i]), i, want)
+			t.Errorf("%s: %d answers to question %d, want %d", kind, len(lists[i]), i, want)
 		}
 		for place, item := range lists[i] {
-			if slices.Contains(queries[i].History, item.Item) || place > 0 && item.Score > lists[i][place-1].Score {
-				t.Errorf("%s: answers %v after %v", kind, lists[i], queries[i].History)
+			if slices.Contains(questions[i].History, item.Item) || place > 0 && item.Score > lists[i][place-1].Score {
+				t.Errorf("%s: answers %v after %v", kind, lists[i], questions[i].History)
 			}
 		}
 	}
-	if _, err := s.Recommend(t.Context(), queries, 13); err == nil {
-		t.Errorf("%s: more was asked for than the search was prepared for", kind)
-	}
-	indexed, err := m.Searcher(t.Context(), gradtest.Engine(t), set, d.Table, SearchOptions{Depth: 12, Index: "hnsw"})
-	if (err == nil) != (kind == "dual") {
-		t.Errorf("%s: an index gives %v", kind, err)
-	}
-	if err == nil {
-		indexed.Close()
+	if _, err := ranker.Top(t.Context(), questions, 13); err == nil {
+		t.Errorf("%s: more was asked for than the ranker was prepared for", kind)
 	}
 }
 
-// A run that was interrupted ends as one that was not, for either kind.
+// A run that was interrupted ends as one that was not, for every kind.
 func TestResumedTrainingEndsAlike(t *testing.T) {
 	log, table := carousel(t, 20, 12)
-	d := newDataset(t, log, table)
-	for kind, c := range tiny() {
+	configs, walks, searches := tiny(), fromLog(t, log, table), fromColours(t)
+	configs["search"] = tinySearch()
+	for kind, c := range configs {
+		d := walks
+		if kind == "search" {
+			d = searches
+		}
 		c.Training().Steps, c.Training().Evaluate, c.Training().Checkpoint = 30, 10, 7
 		_, whole, err := trained(t, t.Context(), d, c, train.Options{Dir: t.TempDir()})
 		if err != nil {
@@ -249,11 +257,11 @@ func TestResumedTrainingEndsAlike(t *testing.T) {
 	}
 }
 
-// listed is a searcher that answers everybody with the same list.
+// listed is a ranker that answers every question with the same list.
 type listed []Scored
 
-func (l listed) Recommend(_ context.Context, queries []Query, _ int) ([][]Scored, error) {
-	return slices.Repeat([][]Scored{l}, len(queries)), nil
+func (l listed) Top(_ context.Context, questions []Question, _ int) ([][]Scored, error) {
+	return slices.Repeat([][]Scored{l}, len(questions)), nil
 }
 func (l listed) Update(context.Context, weights.Set) error { return nil }
 func (l listed) Close()                                    {}
@@ -261,17 +269,18 @@ func (l listed) Close()                                    {}
 // Items of the same score share their mean rank, rounded against the model.
 func TestTiedAnswersShareTheirRank(t *testing.T) {
 	log, table := carousel(t, 12, 12)
-	d := newDataset(t, log, table)
-	list := listed{{Item: 0, Score: 3}, {Item: 1, Score: 2}, {Item: 2, Score: 2}, {Item: 3, Score: 2}, {Item: 4, Score: 2}, {Item: 5, Score: 1}}
-	ranking, err := Rank(t.Context(), list, d, Test, RankOptions{Depth: 6})
+	d := fromLog(t, log, table)
+	list := listed{
+		{Item: 0, Score: 3}, {Item: 1, Score: 2}, {Item: 2, Score: 2}, {Item: 3, Score: 2}, {Item: 4, Score: 2}, {Item: 5, Score: 1},
+	}
+	ranking, err := Rank(t.Context(), list, d, TestPart, 6, 0, task.Silent{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, targets := d.Queries(Test, 0)
 	want := map[int32]int32{0: 1, 1: 4, 2: 4, 3: 4, 4: 4, 5: 6}
-	for i, target := range targets {
-		if got := ranking.Ranks(i)[0]; got != want[target] {
-			t.Errorf("item %d has rank %d, want %d", target, got, want[target])
+	for i, c := range d.Cases(TestPart, 0) {
+		if got := ranking.Ranks(i)[0]; got != want[c.Relevant[0]] {
+			t.Errorf("item %d has rank %d, want %d", c.Relevant[0], got, want[c.Relevant[0]])
 		}
 	}
 	if ranking.Depth != 6 {
@@ -291,19 +300,22 @@ func TestShortSequences(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return newDataset(t, log, table)
+		return fromLog(t, log, table)
 	}
 	pairs := open("a ia ib\nb ib ic\n")
-	if _, _, err := trained(t, t.Context(), pairs, tiny()["dual"], train.Options{Dir: t.TempDir()}); err == nil || !strings.Contains(err.Error(), "no user of three items or more") {
+	const nobody = "no user of three items or more"
+	_, _, err := trained(t, t.Context(), pairs, tiny()["dual"], train.Options{Dir: t.TempDir()})
+	if err == nil || !strings.Contains(err.Error(), nobody) {
 		t.Errorf("training without anybody to validate with: %v", err)
 	}
-	if _, err := Rank(t.Context(), listed{}, pairs, Test, RankOptions{Depth: 5}); err == nil || !strings.Contains(err.Error(), "no user of three items or more") {
+	_, err = Rank(t.Context(), listed{}, pairs, TestPart, 5, 0, task.Silent{})
+	if err == nil || !strings.Contains(err.Error(), nobody) {
 		t.Errorf("scoring nobody: %v", err)
 	}
 	mixed := open("a ia ib\nb ib ic\nc ia ib ic id\nd ia ib\ne ib ic id ia\n")
 	for limit, want := range map[int]int{0: 2, 1: 1, 2: 2, 9: 2} {
-		if queries, targets := mixed.Queries(Validation, limit); len(queries) != want || len(targets) != want {
-			t.Errorf("at most %d of two users are %d", limit, len(queries))
+		if cases := mixed.Cases(ValidationPart, limit); len(cases) != want {
+			t.Errorf("at most %d of two users are %d", limit, len(cases))
 		}
 	}
 }
@@ -311,7 +323,7 @@ func TestShortSequences(t *testing.T) {
 func TestItemsWithoutIDsAreRefused(t *testing.T) {
 	log, _ := carousel(t, 12, 12)
 	_, table := carousel(t, 4, 4)
-	if _, err := NewDataset(log, table); err == nil || !strings.Contains(err.Error(), "8 of the 12 items") {
+	if _, err := FromLog(log, table); err == nil || !strings.Contains(err.Error(), "8 of the 12 items") {
 		t.Errorf("got %v", err)
 	}
 }

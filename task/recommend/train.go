@@ -3,27 +3,28 @@ package recommend
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/core/graph"
 
 	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/nn"
-	"github.com/gritvq/gritvq/task/recommend/modeldir"
+	"github.com/gritvq/gritvq/task"
 	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/weights"
 )
 
-// Trained is what training came to.
+// Trained is the result of a training run.
 type Trained struct {
-	Model    Model
-	Weights  weights.Set
-	Seconds  float64  // of all sessions
-	Searcher Searcher // with these weights, for lists as long as at validation; the caller closes it
+	Model   Model
+	Weights weights.Set
+	Seconds float64 // of all sessions
+	Ranker  Ranker  // with these weights, for lists of the final validation; the caller closes it
 }
 
-// Train learns to continue the sequences of a dataset. Early stopping goes by
-// NDCG@10 of the validation items.
+// Train trains a model on a dataset. Early stopping uses NDCG@10 of the questions
+// for validation.
 func Train(ctx context.Context, backend compute.Backend, d *Dataset, c Config, o train.Options) (*Trained, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -35,37 +36,58 @@ func Train(ctx context.Context, backend compute.Backend, d *Dataset, c Config, o
 	if err != nil {
 		return nil, err
 	}
-	training := *c.Training()
-	batches, err := d.batches(m, training.Batch, training.Seed)
+	v := c.Validation()
+	open := func(ctx context.Context, set weights.Set) (Ranker, error) {
+		return m.Ranker(ctx, backend, set, d.Table, RankerOptions{Depth: max(v.Depth, v.Final)})
+	}
+	switch m := m.(type) {
+	case Fitter:
+		begun := time.Now()
+		set, err := m.Fit(ctx, d)
+		if err != nil {
+			return nil, err
+		}
+		ranker, err := open(ctx, set)
+		return &Trained{m, set, time.Since(begun).Seconds(), ranker}, err
+	case Learner:
+		problem, err := problemOf(m, d, c)
+		if err != nil {
+			return nil, err
+		}
+		score := func(ctx context.Context, ranker Ranker) (float64, map[string]float64, error) {
+			r, err := Rank(ctx, ranker, d, ValidationPart, v.Depth, v.Limit, task.Silent{})
+			if err != nil {
+				return 0, nil, err
+			}
+			scores := r.Mean(10)
+			return scores.NDCG, map[string]float64{"recall@10": scores.Recall, "ndcg@10": scores.NDCG}, nil
+		}
+		result, ranker, err := train.RunServing(ctx, backend, problem, *c.Training(), o, open, score)
+		if err != nil {
+			return nil, err
+		}
+		return &Trained{m, result.Weights, result.Seconds, ranker}, nil
+	}
+	return nil, fmt.Errorf("a %s model can neither be trained nor fitted", c.Kind().Name)
+}
+
+// problemOf puts a model and its data into the form of the training loop.
+func problemOf(m Learner, d *Dataset, c Config) (train.Problem, error) {
+	seed := c.Training().Seed
+	batches, err := d.batches(m, c.Training().Batch, seed)
 	if err != nil {
-		return nil, err
+		return train.Problem{}, err
 	}
 	hash, err := config.Hash(c)
 	if err != nil {
-		return nil, err
+		return train.Problem{}, err
 	}
-	problem := train.Problem{
-		Identity: fmt.Sprintf("%s %s %d", hash, c.Kind(), modeldir.Schema),
-		Init:     func() weights.Set { return m.Init(training.Seed) },
+	return train.Problem{
+		Identity: fmt.Sprintf("%s %s %d", hash, c.Kind().Name, Schema),
+		Init:     func() weights.Set { return m.Init(seed) },
 		Batch:    batches,
 		Loss: func(v weights.Vars, inputs []*graph.Node, random *graph.Node) *graph.Node {
 			return m.Loss(v, inputs, nn.NewRandom(random))
 		},
-	}
-	open := func(ctx context.Context, set weights.Set) (Searcher, error) {
-		return m.Searcher(ctx, backend, set, d.Table, SearchOptions{Depth: c.Validation().Depth})
-	}
-	score := func(ctx context.Context, searcher Searcher) (float64, map[string]float64, error) {
-		r, err := Rank(ctx, searcher, d, Validation, c.Validation())
-		if err != nil {
-			return 0, nil, err
-		}
-		scores := r.Mean(10)
-		return scores.NDCG, map[string]float64{"recall@10": scores.Recall, "ndcg@10": scores.NDCG}, nil
-	}
-	result, searcher, err := train.RunServing(ctx, backend, problem, training, o, open, score)
-	if err != nil {
-		return nil, err
-	}
-	return &Trained{Model: m, Weights: result.Weights, Seconds: result.Seconds, Searcher: searcher}, nil
+	}, nil
 }

@@ -46,7 +46,7 @@ func BenchmarkRecommend(b *testing.B) {
 	for _, c := range []struct{ history, users int }{{20, 64}, {5, 64}, {20, 1}, {5, 1}} {
 		b.Run(fmt.Sprintf("history%d/users%d", c.history, c.users), func(b *testing.B) {
 			m, items, examples := paperScale(b, c.users, c.history)
-			s, err := NewSearcher(gradtest.Engine(b), m, m.Init(1), items, SearchOptions{})
+			s, err := NewBeamSearch(gradtest.Engine(b), m, m.Init(1), items, SearchOptions{})
 			if err != nil {
 				b.Fatal(err)
 			}

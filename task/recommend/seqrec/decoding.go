@@ -12,7 +12,7 @@ import (
 
 // decoding is a search under way: what the engine keeps between two positions.
 type decoding struct {
-	searcher *Searcher
+	searcher *BeamSearch
 	done     int               // positions predicted
 	logp     []float32         // [rows, codes] of the last one
 	lengths  *tensors.Tensor   // [U] tokens of the users
@@ -22,7 +22,7 @@ type decoding struct {
 
 // compile prepares the programs: one reads histories and predicts the first
 // codes, one for every further position predicts those.
-func (s *Searcher) compile(backend compute.Backend) (err error) {
+func (s *BeamSearch) compile(backend compute.Backend) (err error) {
 	m := s.model
 	if s.encode, err = model.NewExec(backend, s.bank.Store(), func(_ *model.Scope, in []*graph.Node) []*graph.Node {
 		v := s.bank.Vars(in[0].Graph())
@@ -60,7 +60,7 @@ func (s *Searcher) compile(backend compute.Backend) (err error) {
 }
 
 // begin encodes histories and predicts the first codes.
-func (s *Searcher) begin(inputs []*tensors.Tensor) (*decoding, error) {
+func (s *BeamSearch) begin(inputs []*tensors.Tensor) (*decoding, error) {
 	d := &decoding{searcher: s, lengths: inputs[1]}
 	out, err := s.encode.Call(inputs[0], inputs[1])
 	inputs[0].FinalizeAll()

@@ -9,6 +9,6 @@
 // network.
 //
 // Items are the catalogue as the model sees it: an ID an item. Batch turns
-// examples into the tensors that Loss takes. A Searcher answers queries with
+// examples into the tensors that Loss takes. A BeamSearch answers queries with
 // trained variables: a beam search that only ever spells IDs of the catalogue.
 package seqrec

@@ -11,7 +11,7 @@ import (
 
 // Three items with IDs of two codes and a third that tells apart those that
 // share them, and an untrained model that is asked what follows two of them.
-func ExampleSearcher() {
+func ExampleBeamSearch() {
 	vocab := []int{8, 8, 2}
 	items, err := seqrec.NewItems([]uint32{
 		3, 1, 0,
@@ -31,7 +31,7 @@ func ExampleSearcher() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	s, err := seqrec.NewSearcher(backend, m, m.Init(1), items, seqrec.SearchOptions{ExcludeSeen: true})
+	s, err := seqrec.NewBeamSearch(backend, m, m.Init(1), items, seqrec.SearchOptions{ExcludeSeen: true})
 	if err != nil {
 		log.Fatal(err)
 	}

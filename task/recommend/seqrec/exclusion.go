@@ -10,7 +10,7 @@ import (
 type seenPrefixes []map[uint32][]uint32 // by user and parent node, the codes that lead to them
 
 // seenPrefixes finds the prefixes that a search must not enter.
-func (s *Searcher) seenPrefixes(queries []Query) seenPrefixes {
+func (s *BeamSearch) seenPrefixes(queries []Query) seenPrefixes {
 	if !s.options.ExcludeSeen {
 		return nil
 	}

@@ -129,7 +129,7 @@ func TestLearnsTransitions(t *testing.T) {
 		queries, targets = append(queries, e.Query), append(targets, e.Target)
 	}
 	hits := 0
-	for i, found := range recommend(t, newSearcher(t, m, trained, items, SearchOptions{Beam: 3}), queries, 1) {
+	for i, found := range recommend(t, newBeamSearch(t, m, trained, items, SearchOptions{Beam: 3}), queries, 1) {
 		if found[0].Item == targets[i] {
 			hits++
 		}

@@ -9,7 +9,7 @@ import (
 )
 
 // search answers the queries of one block.
-func (s *Searcher) search(ctx context.Context, queries []Query, shape Shape, k int) ([][]Scored, error) {
+func (s *BeamSearch) search(ctx context.Context, queries []Query, shape Shape, k int) ([][]Scored, error) {
 	inputs, err := s.model.queryInputs(s.items, queries, shape)
 	if err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func (s *Searcher) search(ctx context.Context, queries []Query, shape Shape, k i
 }
 
 // collect lists the items of whole IDs.
-func (s *Searcher) collect(queries []Query, beams *index.Beams, k int) [][]Scored {
+func (s *BeamSearch) collect(queries []Query, beams *index.Beams, k int) [][]Scored {
 	results := make([][]Scored, len(queries))
 	for user, q := range queries {
 		seen := map[uint32]bool{}

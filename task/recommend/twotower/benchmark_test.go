@@ -41,7 +41,7 @@ func paperScale(tb testing.TB, n, history int) (*Model, *Items, []Example) {
 func BenchmarkNearest(b *testing.B) {
 	for _, kind := range Indexes {
 		m, items, examples := paperScale(b, 64, 20)
-		s := newSearcher(b, m, m.Init(1), items, SearchOptions{Index: kind})
+		s := newRetriever(b, m, m.Init(1), items, SearchOptions{Index: kind})
 		queries := make([]Query, len(examples))
 		for i, e := range examples {
 			queries[i] = e.Query

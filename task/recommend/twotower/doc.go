@@ -10,6 +10,6 @@
 // vectors; or it reads the words of a search, hashed into buckets.
 //
 // Loss is the in-batch sampled softmax: the targets of the other examples of a
-// batch are the items that a query's own has to beat. A Searcher holds the
+// batch are the items that a query's own has to beat. A Retriever holds the
 // vectors of a whole catalogue in an index, exact or approximate, and answers.
 package twotower

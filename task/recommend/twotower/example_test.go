@@ -12,7 +12,7 @@ import (
 // Three items with IDs of two codes, the first two of which share theirs, and
 // untrained towers that are asked for what follows the third: items with the
 // same ID have the same score.
-func ExampleSearcher() {
+func ExampleRetriever() {
 	vocab := []int{8, 8}
 	c := twotower.Default()
 	c.Layers, c.ItemLayers, c.Width, c.Heads, c.HeadDim, c.FeedForward = 1, 0, 16, 2, 8, 32
@@ -29,7 +29,7 @@ func ExampleSearcher() {
 		log.Fatal(err)
 	}
 	ctx := context.Background()
-	s, err := twotower.NewSearcher(ctx, backend, m, m.Init(1), items, twotower.SearchOptions{})
+	s, err := twotower.NewRetriever(ctx, backend, m, m.Init(1), items, twotower.SearchOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -108,9 +108,9 @@ func evaluate(tb testing.TB, set weights.Set, inputs []*tensors.Tensor, build fu
 	return values
 }
 
-func newSearcher(tb testing.TB, m *Model, set weights.Set, items *Items, o SearchOptions) *Searcher {
+func newRetriever(tb testing.TB, m *Model, set weights.Set, items *Items, o SearchOptions) *Retriever {
 	tb.Helper()
-	s, err := NewSearcher(tb.Context(), gradtest.Engine(tb), m, set, items, o)
+	s, err := NewRetriever(tb.Context(), gradtest.Engine(tb), m, set, items, o)
 	if err != nil {
 		tb.Fatal(err)
 	}

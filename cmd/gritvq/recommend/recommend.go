@@ -1,0 +1,110 @@
+// Package recommend is the command gritvq recommend.
+package recommend
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/models"
+	"github.com/gritvq/gritvq/internal/usage"
+	"github.com/gritvq/gritvq/task/recommend"
+)
+
+// New returns the command.
+func New(s *cli.Streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "recommend",
+		Short: "Train, score and ask a recommender over semantic IDs",
+		Long: `A generative recommender reads a user's last items as semantic IDs and writes the ID
+of the next one, code by code; a beam search that follows the IDs in use makes every
+answer an item of the catalogue. A dual encoder makes a vector of the same history and
+one of every item, and finds the items of the largest inner product: less to train,
+and a thousand answers a second.`,
+		Example: `  gritvq ids item_emb.npy --items items.jsonl -o ids
+  gritvq recommend train ids sequences.txt -o rec
+  gritvq recommend train ids sequences.txt -o dual --model dual
+  gritvq recommend eval rec sequences.txt --per-user users.parquet
+  gritvq recommend ask rec --history 12,845,77 -k 10
+  gritvq recommend significance a.parquet b.parquet`,
+		Args: cobra.ArbitraryArgs,
+		RunE: models.Help,
+	}
+	cmd.AddCommand(newTrain(s), newEval(s), newAsk(s), newSignificance(s))
+	return cmd
+}
+
+func newTrain(s *cli.Streams) *cobra.Command {
+	var o models.TrainFlags
+	var log logFlags
+	cmd := &cobra.Command{
+		Use:   "train IDS LOG -o DIR",
+		Short: "Train a recommender on who took what",
+		Long: `Learns to continue the sequences of a log: sequences.txt (a user a line: user item item
+...), .csv, .tsv or .parquet of (user, item, time), or synthetic:shop. Of every user
+the last item is kept for testing and the one before for validation, by which training
+stops early. IDS is a directory made by gritvq ids. --core 5 keeps to users and items
+of at least five interactions; give eval the same.
+
+The default network and budget are made for a GPU: on a few cores they take hours.
+There, start with a smaller network and fewer steps, as in the last example.`,
+		Example: `  gritvq recommend train ids sequences.txt -o rec
+  gritvq recommend train ids sequences.txt -o dual --model dual --steps 5000
+  gritvq recommend train ids log.csv -o rec --core 5 --steps 5000 --set model.layers=2
+  gritvq recommend train ids events.csv -o rec --columns visitorid,itemid,timestamp
+  gritvq recommend train ids log.csv -o rec --steps 1200 --batch 128 --set model.layers=2 --set model.width=64 \
+    --set model.feed_forward=256 --set model.heads=4 --set model.head_dim=16 --set model.history=8 --set train.optimizer.rate=0.003`,
+		Args: cli.Arguments("IDS", "LOG"),
+	}
+	o.Add(cmd, recommend.Recommending, "512; 256 of a generative model")
+	log.add(cmd)
+	kinds := recommend.Kinds(recommend.Recommending)
+	model := cmd.Flags().String("model", kinds[0], "kind of model: "+strings.Join(kinds, " or "))
+	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
+		if err := cli.RequireOutput(o.Dir, "rec"); err != nil {
+			return err
+		}
+		if cmd.Flags().Changed("model") {
+			o.Model = *model
+		}
+		o.IDs = args[0]
+		if o.Source, err = log.source(args[1]); err != nil {
+			return err
+		}
+		return explainColumns(o.Run(cmd.Context(), s, "recommender"))
+	}
+	return cmd
+}
+
+func newAsk(s *cli.Streams) *cobra.Command {
+	var o models.AskFlags
+	cmd := &cobra.Command{
+		Use:   "ask DIR --history ITEM,ITEM,...",
+		Short: "Ask what comes next",
+		Long: `Prints the best next items after a history, the latest item last, and the time that an
+answer takes once the recommender is loaded. Without a history it answers for someone
+new.`,
+		Example: `  gritvq recommend ask rec --history 12,845,77 -k 10
+  gritvq recommend ask rec --history 12,845,77 --seen --json
+  gritvq recommend ask rec --history 12,845,77 --ids ids # also items that were added since`,
+		Args: cli.Arguments("DIR"),
+	}
+	f := cmd.Flags()
+	history := f.String("history", "", "items that the user took, the latest last")
+	f.StringVar(&o.User, "user", "", "the user, if known to the recommender")
+	f.IntVar(&o.Beam, "beam", 20, "beams of a generative model, at least as many as items")
+	f.BoolVar(&o.Seen, "seen", false, "also recommend items of the history")
+	o.Add(cmd, recommend.Recommending, "items to recommend")
+	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
+		o.Dir = args[0]
+		if o.History, err = itemNames(*history); err != nil {
+			return err
+		}
+		if o.Beam < 1 {
+			return usage.Errorf("--beam %d must be at least 1", o.Beam)
+		}
+		return o.Run(cmd.Context(), s)
+	}
+	return cmd
+}

@@ -1,0 +1,152 @@
+// Package retrieve is the command gritvq retrieve.
+package retrieve
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/models"
+	"github.com/gritvq/gritvq/internal/usage"
+	"github.com/gritvq/gritvq/report"
+	"github.com/gritvq/gritvq/task/recommend"
+)
+
+// New returns the command.
+func New(s *cli.Streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "retrieve",
+		Short: "Train, score and ask a search engine over semantic IDs",
+		Long: `A dual encoder makes a vector of the words of a search and one of every item's semantic
+ID, and finds the items of the largest inner product. It learns from searches and the
+items that answer them: files in the layout of Amazon's Shopping Queries Dataset (ESCI),
+or searches that are made up from the catalogue's titles and categories.`,
+		Example: `  gritvq ids items.jsonl -o ids
+  gritvq retrieve train ids derived -o search
+  gritvq retrieve eval search derived
+  gritvq retrieve ask search "coconut oil" -k 10`,
+		Args: cobra.ArbitraryArgs,
+		RunE: models.Help,
+	}
+	cmd.AddCommand(newTrain(s), newEval(s), newAsk(s))
+	return cmd
+}
+
+// queriesHelp explains the argument QUERIES.
+const queriesHelp = `QUERIES is one or more parquet files in the layout of ESCI (query_id, query, product_id,
+product_locale, esci_label and, if there, split; product_title in a file of products),
+or the word derived: one or two words of a title and its narrowest category, answered
+by the items that have them. derived?count=1000&answers=20&seed=2 bounds the number of
+searches and of their answers, and draws others.`
+
+// queryFlags choose searches.
+func queryFlags(cmd *cobra.Command, into *recommend.Searches) {
+	f := cmd.Flags()
+	f.StringVar(&into.ESCI.Locale, "locale", "us", "of ESCI files: us, es or jp")
+	f.StringVar(&into.ESCI.Answers, "labels", "E", "of ESCI files: labels that count as answers, such as ES for exact matches and substitutes")
+	f.BoolVar(&into.ESCI.Small, "small", false, "of ESCI files: keep to the reduced version")
+}
+
+// argumentsAndQueries requires one named argument and then searches.
+func argumentsAndQueries(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < 2 {
+			return cli.Arguments(name, "QUERIES")(cmd, args)
+		}
+		return nil
+	}
+}
+
+func newTrain(s *cli.Streams) *cobra.Command {
+	var o models.TrainFlags
+	var searches recommend.Searches
+	cmd := &cobra.Command{
+		Use:   "train IDS QUERIES... -o DIR",
+		Short: "Train a search engine on searches and their answers",
+		Long: `Learns to find the answers of searches in a catalogue. IDS is a directory made by gritvq
+ids. Of ten searches eight are learned from, one is for validation, by which training
+stops early, and one for testing; ESCI's own test searches stay such. The default budget
+is made for a GPU: on a few cores give --steps 1000 --batch 128 or so.` + "\n\n" + queriesHelp,
+		Example: `  gritvq retrieve train ids derived -o search
+  gritvq retrieve train ids shopping_queries_dataset_examples.parquet shopping_queries_dataset_products.parquet -o search --steps 5000`,
+		Args: argumentsAndQueries("IDS"),
+	}
+	o.Add(cmd, recommend.Searching, "512")
+	queryFlags(cmd, &searches)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := cli.RequireOutput(o.Dir, "search"); err != nil {
+			return err
+		}
+		o.IDs, searches.Names = args[0], args[1:]
+		o.Source = searches
+		return o.Run(cmd.Context(), s, "engine")
+	}
+	return cmd
+}
+
+// searchScores is the output of retrieve eval --json.
+type searchScores struct {
+	Queries     int `json:"queries"`
+	ColdQueries int `json:"cold_queries"`
+	*recommend.Evaluation
+}
+
+func newEval(s *cli.Streams) *cobra.Command {
+	var o models.EvalFlags
+	var searches recommend.Searches
+	cmd := &cobra.Command{
+		Use:   "eval DIR QUERIES...",
+		Short: "Score a search engine on searches it has not seen",
+		Long: `Makes the searches for testing and reports recall, NDCG and MRR over the whole
+catalogue, also for searches whose answers training hardly saw, and the time of an
+answer. --search ivf or hnsw looks at a part of the catalogue only.` + "\n\n" + queriesHelp,
+		Example: `  gritvq retrieve eval search derived
+  gritvq retrieve eval search derived --search hnsw --json
+  gritvq retrieve eval search derived --per-query queries.parquet`,
+		Args: argumentsAndQueries("DIR"),
+	}
+	f := cmd.Flags()
+	f.IntVar(&o.Depth, "depth", 100, "length of the lists; metrics beyond it are not reported")
+	f.StringVar(&o.Ranks, "per-query", "", "file of every search's ranks and scores: .parquet or .csv, for gritvq recommend significance")
+	f.IntVar(&o.Cold, "cold", 0, "searches whose answers each occur at most so often in training are scored apart too")
+	o.Add(cmd)
+	queryFlags(cmd, &searches)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if o.Depth < 1 || o.Cold < 0 {
+			return usage.Errorf("--depth must be at least 1 and --cold not negative")
+		}
+		o.Dir, searches.Names = args[0], args[1:]
+		o.Source = searches
+		e, err := o.Run(cmd.Context(), s)
+		if err != nil {
+			return err
+		}
+		if o.JSON {
+			return s.WriteJSON(searchScores{e.Questions, e.ColdQuestions, e})
+		}
+		seen := "do not occur in training"
+		if o.Cold > 0 {
+			seen = fmt.Sprintf("occur at most %s in training", report.Counted(o.Cold, "time"))
+		}
+		return models.ShowEvaluation(s, e, fmt.Sprintf("searches whose answers %s: %s", seen, report.Count(e.ColdQuestions)))
+	}
+	return cmd
+}
+
+func newAsk(s *cli.Streams) *cobra.Command {
+	var o models.AskFlags
+	cmd := &cobra.Command{
+		Use:     "ask DIR TEXT",
+		Short:   "Search a catalogue",
+		Long:    `Prints the items that answer a search best.`,
+		Example: `  gritvq retrieve ask search "coconut oil" -k 10`,
+		Args:    cli.Arguments("DIR", "TEXT"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Dir, o.Text = args[0], args[1]
+			return o.Run(cmd.Context(), s)
+		},
+	}
+	o.Add(cmd, recommend.Searching, "items to find")
+	return cmd
+}

@@ -1,0 +1,228 @@
+package recommend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gritvq/gritvq/engine"
+	"github.com/gritvq/gritvq/eval"
+	"github.com/gritvq/gritvq/internal/output"
+	"github.com/gritvq/gritvq/internal/usage"
+	"github.com/gritvq/gritvq/report"
+	"github.com/gritvq/gritvq/task"
+	"github.com/gritvq/gritvq/task/catalogue"
+	"github.com/gritvq/gritvq/task/recommend/twotower"
+)
+
+// SearchOptions say among which items answers are found, and how.
+type SearchOptions struct {
+	IDs    string // directory of a later version of the model's IDs, to find added items too
+	Search string // index of an indexed kind, one of twotower.Indexes; empty is exact
+	Effort int    // how hard an approximate index looks; 0 is its own
+}
+
+// check reports options that cannot work with any model.
+func (o SearchOptions) check() error {
+	if o.Search != "" && !slices.Contains(twotower.Indexes, o.Search) {
+		return usage.Errorf("--search %s: use %s", o.Search, strings.Join(twotower.Indexes, ", "))
+	}
+	if o.Effort < 0 {
+		return usage.Errorf("--effort %d must not be negative", o.Effort)
+	}
+	if o.Effort > 0 && (o.Search == "" || o.Search == twotower.Indexes[0]) {
+		return usage.Errorf("--effort %d is for --search ivf or hnsw; an exact search looks at everything", o.Effort)
+	}
+	return nil
+}
+
+// load reads a model, with the items that were added to its catalogue since.
+func (o SearchOptions) load(ctx context.Context, dir string, p *Purpose, w task.Watcher) (*Recommender, error) {
+	r, err := Load(ctx, dir, p)
+	if err != nil {
+		return nil, err
+	}
+	if !r.Config.Kind().Index && (o.Search != "" || o.Effort != 0) {
+		return nil, usage.Errorf("--search and --effort are for dual encoders, and this %s is %s: a larger --beam finds more",
+			p.Title(), r.Config.Kind().Name)
+	}
+	if o.IDs == "" {
+		return r, nil
+	}
+	later, err := catalogue.Open(ctx, o.IDs)
+	if err != nil {
+		return nil, err
+	}
+	trained := r.Catalogue.Table
+	if err := later.Extends(trained); err != nil {
+		return nil, fmt.Errorf("%s cannot be used with what %s was trained on: %w; give the directory it was trained with, or train again",
+			o.IDs, dir, err)
+	}
+	fitting, err := later.Fitting(trained)
+	if err != nil {
+		return nil, err
+	}
+	if left := later.Len() - fitting.Len(); left > 0 {
+		w.Remark("note: %s of %s cannot be found: so many have the same codes, and %s has numbers for %d; "+
+			"train again, with IDs that gritvq ids --spare leaves room in",
+			report.Counted(left, "item"), o.IDs, dir, trained.LastVocab())
+	}
+	r.Catalogue = &catalogue.Catalogue{Table: fitting, Items: later.Items}
+	return r, nil
+}
+
+// EvalOptions say how a stored model is scored.
+type EvalOptions struct {
+	Dir    string
+	Source Source
+	SearchOptions
+	Depth   int    // length of the lists; 0 is the kind's own
+	Cold    int    // questions whose relevant items occur at most so often in training are scored apart too
+	Ranks   string // file of every question's ranks and scores; may be empty
+	Backend string // see engine.Choose
+}
+
+// Evaluation is how a model does on the questions for testing.
+type Evaluation struct {
+	Questions     int                  `json:"-"`
+	ColdQuestions int                  `json:"-"`
+	Kind          string               `json:"kind"`
+	Items         int                  `json:"items"`
+	Depth         int                  `json:"depth"` // of the lists
+	Search        string               `json:"search,omitempty"`
+	Effort        int                  `json:"effort,omitempty"`
+	Scores        []eval.RankingScores `json:"scores"`
+	Cold          []eval.RankingScores `json:"cold"`
+	ColdAt        int                  `json:"cold_at_most"`
+	// Together is the number of answers a second when many are asked at once,
+	// Alone the median time of one answer, and Lookup the part of it spent in an
+	// index, if there is one.
+	Together float64 `json:"answers_per_second"`
+	Alone    float64 `json:"ms_per_answer"`
+	Lookup   float64 `json:"ms_per_lookup,omitempty"`
+}
+
+// Evaluate scores a stored model on the questions for testing.
+func Evaluate(ctx context.Context, o EvalOptions, w task.Watcher) (*Evaluation, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	r, err := o.load(ctx, o.Dir, o.Source.Purpose(), w)
+	if err != nil {
+		return nil, err
+	}
+	if o.Depth == 0 {
+		o.Depth = r.Config.Kind().Depth
+	}
+	d, err := o.Source.Open(ctx, r.Catalogue, w)
+	if _, lacks := errors.AsType[withoutID](err); lacks && o.IDs != "" {
+		err = fmt.Errorf("%w; or train again, if they are in %s and %s has no number for them", err, o.IDs, o.Dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if hash := r.Manifest.DataHash; hash != "" && hash != d.Fingerprint() {
+		w.Remark("note: %s was trained on other data than these (%s, or another part of it): what is asked for may be what it has learned from",
+			o.Dir, r.Manifest.Data)
+	}
+	return o.score(ctx, r, d, w)
+}
+
+// check reports options that cannot work.
+func (o EvalOptions) check() error {
+	if err := o.SearchOptions.check(); err != nil || o.Ranks == "" {
+		return err
+	}
+	flag := o.Source.Purpose().perFlag
+	if err := eval.CheckRankingName(o.Ranks); err != nil {
+		return usage.Errorf("%s: %w", flag, err)
+	}
+	if info, err := os.Stat(filepath.Dir(o.Ranks)); err != nil || !info.IsDir() {
+		return usage.Errorf("%s %s: there is no directory %s; make it first", flag, o.Ranks, filepath.Dir(o.Ranks))
+	}
+	model := append(output.Inside(o.Dir, modelFiles...), filepath.Join(o.Dir, IDsDir, catalogue.ParquetFile))
+	return output.RefuseInput([]string{o.Ranks}, append(model, o.Source.Paths()...)...)
+}
+
+// timedAnswers is the number of answers that are timed one by one.
+const timedAnswers = 100
+
+// score ranks the questions for testing and measures times.
+func (o EvalOptions) score(ctx context.Context, r *Recommender, d *Dataset, w task.Watcher) (*Evaluation, error) {
+	backend, err := engine.Choose(o.Backend)
+	if err != nil {
+		return nil, err
+	}
+	ranker, err := r.Model.Ranker(ctx, backend, r.Weights, r.Catalogue.Table, RankerOptions{Depth: o.Depth, Index: o.Search, Effort: o.Effort})
+	if err != nil {
+		return nil, err
+	}
+	defer ranker.Close()
+	timed := questionsOf(d.Cases(TestPart, timedAnswers))
+	if _, err := ranker.Top(ctx, timed, o.Depth); err != nil { // the first answers wait for programs to be compiled
+		return nil, err
+	}
+	begun := time.Now()
+	ranking, err := Rank(ctx, ranker, d, TestPart, o.Depth, 0, w)
+	if err != nil {
+		return nil, err
+	}
+	took := time.Since(begun)
+	alone, lookup, err := timeAnswers(len(timed), ranker, func(i int) error {
+		_, err := ranker.Top(ctx, timed[i:i+1], o.Depth)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if o.Ranks != "" {
+		if err := eval.WriteRanking(o.Ranks, ranking); err != nil {
+			return nil, err
+		}
+	}
+	cold, err := ranking.Subset(d.Cold(TestPart, o.Cold))
+	if err != nil {
+		return nil, err
+	}
+	e := &Evaluation{Questions: ranking.Len(), ColdQuestions: cold.Len(), Kind: r.Manifest.Kind, Items: r.Catalogue.Len(), Depth: o.Depth,
+		Search: o.Search, Effort: o.Effort, Scores: ranking.Means(), ColdAt: o.Cold,
+		Together: float64(ranking.Len()) / took.Seconds(), Alone: 1000 * alone.Seconds(), Lookup: 1000 * lookup.Seconds()}
+	if cold.Len() > 0 {
+		e.Cold = cold.Means()
+	}
+	return e, nil
+}
+
+// timeAnswers times n answers of a ranker, one by one after one that warms up. It
+// returns the median time of an answer and of the part spent in an index.
+func timeAnswers(n int, ranker any, answer func(i int) error) (whole, lookup time.Duration, err error) {
+	lookups := func() time.Duration { return 0 }
+	if indexed, ok := ranker.(interface{ LookupTime() time.Duration }); ok {
+		lookups = indexed.LookupTime
+	}
+	var answers, inIndex []time.Duration
+	for i := range n {
+		begun, before := time.Now(), lookups()
+		if err := answer(i); err != nil {
+			return 0, 0, err
+		}
+		if i > 0 || n == 1 {
+			answers, inIndex = append(answers, time.Since(begun)), append(inIndex, lookups()-before)
+		}
+	}
+	return median(answers), median(inIndex), nil
+}
+
+// median is the upper one of an even number of times, 0 of none.
+func median(times []time.Duration) time.Duration {
+	if len(times) == 0 {
+		return 0
+	}
+	slices.Sort(times)
+	return times[len(times)/2]
+}

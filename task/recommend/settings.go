@@ -1,0 +1,106 @@
+package recommend
+
+import (
+	"os"
+	"reflect"
+
+	"github.com/gritvq/gritvq/config"
+	"github.com/gritvq/gritvq/internal/usage"
+	"github.com/gritvq/gritvq/train"
+)
+
+// Settings make a configuration: defaults of the kind < File < Set.
+type Settings struct {
+	Purpose *Purpose
+	Model   string   // the kind; empty: the only kind that File is for, or the first
+	File    string   // in YAML; may be empty
+	Set     []string // assignments, such as model.dropout=0.2
+}
+
+// Config returns the configuration. A short run evaluates and warms up in
+// proportion unless the file or an assignment says otherwise. Errors are of usage.
+func (s Settings) Config() (Config, error) {
+	var document []byte
+	if s.File != "" {
+		var err error
+		if document, err = os.ReadFile(s.File); err != nil {
+			return nil, usage.Errorf("cannot read the configuration: %w", err)
+		}
+	}
+	c, err := s.preset(document)
+	if err != nil {
+		return nil, err
+	}
+	before := c.Training()
+	if before != nil {
+		copied := *before
+		before = &copied
+	}
+	if s.File != "" {
+		if err := config.Decode(document, c); err != nil {
+			return nil, usage.Errorf("%s: %w", s.File, err)
+		}
+	}
+	for _, assignment := range s.Set {
+		if err := config.Set(c, assignment); err != nil {
+			return nil, usage.Errorf("--set %s: %w", assignment, err)
+		}
+	}
+	if before != nil {
+		s.fitToSteps(c.Training(), *before)
+	}
+	if err := c.Validate(); err != nil {
+		return nil, usage.Error{Err: err}
+	}
+	return c, nil
+}
+
+// preset returns the defaults of the kind that Model names or the document is for.
+func (s Settings) preset(document []byte) (Config, error) {
+	names := Kinds(s.Purpose)
+	var fits []string // kinds that can read the document
+	for _, name := range names {
+		c, err := Default(s.Purpose, name)
+		if err != nil {
+			return nil, err
+		}
+		if document != nil && config.Decode(document, c) == nil {
+			fits = append(fits, name)
+		}
+	}
+	kind := s.Model
+	switch {
+	case kind == "" && len(fits) == 1:
+		kind = fits[0]
+	case kind == "":
+		kind = names[0]
+	case len(fits) == 1 && kind != fits[0]:
+		return nil, usage.Errorf("%s is a configuration of a %s model: leave out --model %s, or give a file for that", s.File, fits[0], kind)
+	}
+	c, err := Default(s.Purpose, kind)
+	if err != nil {
+		return nil, usage.Errorf("--model: %w", err)
+	}
+	return c, nil
+}
+
+// fitToSteps shortens the periods that a short run leaves no room for, where they
+// are as before and no assignment names them.
+func (s Settings) fitToSteps(t *train.Config, before train.Config) {
+	if t.Evaluate == before.Evaluate && !config.Assigns(s.Set, "train.evaluate") {
+		t.Evaluate = max(1, min(t.Evaluate, t.Steps/4))
+	}
+	if t.Schedule.Warmup == before.Schedule.Warmup && !config.Assigns(s.Set, "train.schedule.warmup") {
+		t.Schedule.Warmup = min(t.Schedule.Warmup, max(1, t.Steps/10))
+	}
+}
+
+// leftAlone says whether a configuration is the default one but for the batch and
+// the seed.
+func leftAlone(c Config) bool {
+	preset := c.Kind().Default()
+	if own := c.Training(); own != nil {
+		preset.Training().Batch, preset.Training().Seed = own.Batch, own.Seed
+	}
+	return reflect.DeepEqual(c, preset)
+}

@@ -1,0 +1,250 @@
+package twotower
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync/atomic"
+	"time"
+
+	"github.com/gomlx/compute"
+	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/gomlx/gomlx/ml/model"
+
+	"github.com/gritvq/gritvq/index"
+	"github.com/gritvq/gritvq/internal/heapguard"
+	"github.com/gritvq/gritvq/weights"
+)
+
+// SearchOptions refine a Retriever.
+type SearchOptions struct {
+	// Index is how items are found, one of Indexes; empty is exact.
+	Index string
+	// Effort trades time for recall: see index.SearchOptions.
+	Effort int
+	// Queries is the number of queries the engine works on at a time; 0 is 64.
+	Queries int
+}
+
+// Indexes lists how items are found: by looking at all of them, at the lists
+// nearest to the query, or along a graph of neighbours.
+var Indexes = []string{"exact", "ivf", "hnsw"}
+
+// Scored is an item that was found.
+type Scored struct {
+	Item  int32
+	Score float64 // inner product with the query
+}
+
+// itemBlock is the number of items whose vectors are made at a time.
+const itemBlock = 512
+
+// Retriever finds the items of a catalogue for queries, with fixed variables. It
+// is safe for concurrent use.
+type Retriever struct {
+	model   *Model
+	items   *Items
+	options SearchOptions
+	store   *model.Store
+	encode  *model.Exec // queries
+	embed   *model.Exec // items
+	index   index.RowIndex
+	lookups atomic.Int64 // nanoseconds, see LookupTime
+}
+
+// NewRetriever makes the vectors of all items and their index.
+func NewRetriever(ctx context.Context, backend compute.Backend, m *Model, set weights.Set, items *Items, o SearchOptions) (*Retriever, error) {
+	if o.Effort < 0 || o.Queries < 0 {
+		return nil, fmt.Errorf("an effort of %d for %d queries at a time: neither can be negative", o.Effort, o.Queries)
+	}
+	if o.Queries == 0 {
+		o.Queries = 64
+	}
+	heapguard.Ensure()
+	s := &Retriever{model: m, items: items, options: o, store: model.NewStore()}
+	err := s.compile(backend)
+	if err == nil {
+		err = s.Update(ctx, set)
+	}
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Retriever) compile(backend compute.Backend) (err error) {
+	s.encode, err = model.NewExec(backend, s.store, func(_ *model.Scope, in []*graph.Node) *graph.Node {
+		return s.model.queryVectors(weights.FromStore(s.store, in[0].Graph()), in[0], in[1], nil)
+	})
+	if err != nil {
+		return err
+	}
+	s.embed, err = model.NewExec(backend, s.store, func(_ *model.Scope, in []*graph.Node) *graph.Node {
+		return s.model.itemVectors(weights.FromStore(s.store, in[0].Graph()), in[0], nil)
+	})
+	return err
+}
+
+// Update exchanges the variables for others of the same model without compiling
+// its programs again, and makes the vectors of all items and their index anew.
+// Nothing else may use the searcher meanwhile.
+func (s *Retriever) Update(ctx context.Context, set weights.Set) error {
+	if err := s.model.Init(0).Check(set); err != nil {
+		return fmt.Errorf("the variables do not fit the dual encoder: %w", err)
+	}
+	if err := weights.Install(s.store, set); err != nil {
+		return err
+	}
+	rows, err := s.itemVectors(ctx)
+	if err != nil {
+		return err
+	}
+	s.index, err = newIndex(ctx, s.options.Index, rows, s.items.Len(), s.model.Config.Width)
+	return err
+}
+
+// newIndex puts rows [n, d] into an index of a kind.
+func newIndex(ctx context.Context, kind string, rows []float32, n, d int) (index.RowIndex, error) {
+	switch kind {
+	case "", "exact":
+		return index.NewExact(index.InnerProduct, rows, n, d)
+	case "ivf":
+		return index.NewIVF(ctx, index.InnerProduct, rows, n, d, index.IVFOptions{})
+	case "hnsw":
+		return index.NewHNSW(ctx, index.InnerProduct, rows, n, d, index.HNSWOptions{})
+	}
+	return nil, fmt.Errorf("there is no index %q: use exact, ivf or hnsw", kind)
+}
+
+// itemVectors makes the vectors [n, Width] of all items.
+func (s *Retriever) itemVectors(ctx context.Context) ([]float32, error) {
+	n, length, width := s.items.Len(), s.items.length, s.model.Config.Width
+	block := min(itemBlock, n)
+	var rows []float32
+	for start := 0; start < n; start += block {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		tokens := make([]int32, block*length) // the last block is filled up
+		count := copy(tokens, s.items.tokens[start*length:]) / length
+		values, err := call(s.embed, tensors.FromFlatDataAndDimensions(tokens, block, length))
+		if err != nil {
+			return nil, fmt.Errorf("encoding items: %w", err)
+		}
+		rows = append(rows, values[:count*width]...)
+	}
+	for i, x := range rows {
+		if v := float64(x); math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, fmt.Errorf("the vector of item %d is not finite: train the model again", i/width)
+		}
+	}
+	return rows, nil
+}
+
+// Close releases the engine's copy of the variables and the compiled programs.
+func (s *Retriever) Close() {
+	for _, exec := range []*model.Exec{s.encode, s.embed} {
+		if exec != nil {
+			exec.Finalize()
+		}
+	}
+	s.store.Finalize()
+}
+
+// Index holds the vectors of the items, by number.
+func (s *Retriever) Index() index.RowIndex { return s.index }
+
+// Vectors returns the vectors [n, Width] of queries.
+func (s *Retriever) Vectors(ctx context.Context, queries []Query) ([]float32, error) {
+	width := s.model.Config.Width
+	vectors := make([]float32, len(queries)*width)
+	for _, block := range s.blocks(queries) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		own := make([]Query, len(block))
+		for i, at := range block {
+			own[i] = queries[at]
+		}
+		rows := s.options.Queries
+		if len(own) == 1 {
+			rows = 1
+		}
+		inputs, err := s.model.queryInputs(s.items, own, rows)
+		if err != nil {
+			return nil, err
+		}
+		values, err := call(s.encode, inputs...)
+		if err != nil {
+			return nil, fmt.Errorf("encoding queries: %w", err)
+		}
+		for i, at := range block {
+			copy(vectors[at*width:(at+1)*width], values[i*width:])
+		}
+	}
+	return vectors, nil
+}
+
+// blocks groups queries by the room they need, at most so many at a time. What
+// company a query has changes its vector by rounding alone.
+func (s *Retriever) blocks(queries []Query) [][]int {
+	var all [][]int
+	open := map[int]int{} // block under way, by room
+	for i, q := range queries {
+		room := s.model.room(len(q))
+		at, started := open[room]
+		if !started || len(all[at]) == s.options.Queries {
+			at = len(all)
+			open[room], all = at, append(all, nil)
+		}
+		all[at] = append(all[at], i)
+	}
+	return all
+}
+
+// Nearest returns for each query the k best items that the index finds, best
+// first; fewer if the catalogue has no more.
+func (s *Retriever) Nearest(ctx context.Context, queries []Query, k int) ([][]Scored, error) {
+	if k < 1 {
+		return nil, fmt.Errorf("%d items were asked for; ask for at least one", k)
+	}
+	vectors, err := s.Vectors(ctx, queries)
+	if err != nil {
+		return nil, err
+	}
+	k = min(k, s.items.Len())
+	found, scores := make([]uint32, len(queries)*k), make([]float32, len(queries)*k)
+	begun := time.Now()
+	s.index.Search(vectors, len(queries), k, found, scores, index.SearchOptions{Effort: s.options.Effort})
+	s.lookups.Add(int64(time.Since(begun)))
+	results := make([][]Scored, len(queries))
+	for i := range queries {
+		list := make([]Scored, 0, k)
+		for j := i * k; j < (i+1)*k && found[j] != index.Missing; j++ {
+			list = append(list, Scored{Item: int32(found[j]), Score: float64(scores[j])})
+		}
+		results[i] = list
+	}
+	return results, nil
+}
+
+// LookupTime is the part of the time of all answers so far that was spent in the
+// index, once the queries were vectors.
+func (s *Retriever) LookupTime() time.Duration { return time.Duration(s.lookups.Load()) }
+
+// call runs a program of one output and frees what it was given.
+func call(exec *model.Exec, inputs ...*tensors.Tensor) ([]float32, error) {
+	args := make([]any, len(inputs))
+	for i, x := range inputs {
+		args[i] = x
+		defer x.FinalizeAll()
+	}
+	out, err := exec.Call1(args...)
+	if err != nil {
+		return nil, err
+	}
+	defer out.FinalizeAll()
+	return tensors.CopyFlatData[float32](out)
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/gritvq/gritvq/cmd/gritvq/encode"
 	"github.com/gritvq/gritvq/cmd/gritvq/eval"
 	"github.com/gritvq/gritvq/cmd/gritvq/grid"
+	"github.com/gritvq/gritvq/cmd/gritvq/ids"
 	"github.com/gritvq/gritvq/cmd/gritvq/inspect"
 	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/cmd/gritvq/methods"
@@ -54,7 +55,7 @@ its rivals, on the CPU without any other software, or on GPUs through XLA.`,
 	root.SetFlagErrorFunc(cli.FlagError)
 	root.AddCommand(
 		train.New(s), encode.New(s), decode.New(s),
-		eval.New(s), grid.New(s), newCompareCommand(s, runCompare), newIDsCommand(s, idsCommands{runIDs, runIDsAdd, runIDsShow}),
+		eval.New(s), grid.New(s), newCompareCommand(s, runCompare), ids.New(s),
 		recommend.New(s), retrieve.New(s), inspect.New(s), config.New(s),
 		methods.New(s), doctor.New(s), newDemoCommand(s, runDemo),
 		versioncmd.New(s))

@@ -56,15 +56,9 @@ func Add(ctx context.Context, o AddOptions, watch task.Watcher) (*Summary, error
 			return nil, err
 		}
 	}
-	codes, err := encoder.encode(ctx, added, table.Len())
+	codes, ranked, err := encoder.encode(ctx, added, table.Len(), table.resolution == Reassign)
 	if err != nil {
 		return nil, err
-	}
-	var ranked Ranked
-	if table.resolution == Reassign {
-		if ranked, err = encoder.rank(ctx, added); err != nil {
-			return nil, err
-		}
 	}
 	before := table.LastVocab()
 	if err := table.Add(codes, added.keys(), ranked); err != nil {

@@ -1,72 +1,72 @@
 package catalogue
 
 import (
+	"cmp"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/gritvq/gritvq/internal/usage"
 )
 
 // maxVocab bounds a position, so that a damaged file cannot ask for absurd tables.
 const maxVocab = 1 << 24
 
-// Ranked returns the codes of the last level for item number item of the list
-// that is being built or added, whose codes before the last are prefix: nearest
-// first. Codes that are left out are never taken.
+// Ranked returns the codes of the last level, nearest first, for an item of the
+// list that is being built or added, whose codes before the last are prefix. Codes
+// that are left out are never taken.
 type Ranked func(item int, prefix []uint32) []uint32
 
 // BuildOptions refine Build.
 type BuildOptions struct {
-	// Resolve is Token when empty.
+	// Resolve is Token if empty.
 	Resolve Resolution
 	// Ranked is needed by Reassign, and not used by Token.
 	Ranked Ranked
-	// TokenVocab is the least vocabulary of the token. Room beyond the largest
+	// TokenVocab is the smallest vocabulary of the token. Room beyond the largest
 	// group lets a trained model name items that are added later.
 	TokenVocab int
-	// Tokenizer identifies what the codes come from, such as the fingerprint of
-	// a bundle.
+	// Tokenizer identifies where the codes come from: the fingerprint of a bundle,
+	// or a Numbering.
 	Tokenizer string
 }
 
-// Build gives an ID to every item: keys [n] are their names, codes [n, L]
-// row-major what the tokenizer gave them, vocab [L] the number of codes of each
-// level. With equal codes the item that comes first has the token 0, or keeps its
-// codes. It fails on lengths that do not agree, a code outside its vocabulary, a
-// name that is empty or repeated, and options that contradict each other.
-func Build(codes []uint32, vocab []int, keys []string, opt BuildOptions) (*Table, error) {
-	if opt.Resolve == "" {
-		opt.Resolve = Token
+// check refuses options that contradict each other.
+func (o BuildOptions) check() error {
+	if o.Resolve != Token && o.Resolve != Reassign {
+		return usage.Errorf("--resolve %s: use token or reassign", o.Resolve)
 	}
-	t := &Table{resolution: opt.Resolve, tokenizer: opt.Tokenizer, levels: len(vocab), vocab: slices.Clone(vocab), rows: map[string]int32{}}
-	if len(vocab) == 0 {
-		return nil, fmt.Errorf("an ID needs at least one level of codes")
+	if o.TokenVocab < 0 || o.TokenVocab > maxVocab || o.TokenVocab > 0 && o.Resolve != Token {
+		return usage.Errorf("--spare %d: use 0 or more, and only with --resolve token", o.TokenVocab)
+	}
+	return nil
+}
+
+// Build gives an ID to every item: keys [n] are their names, codes [n, L]
+// row-major come from the tokenizer, vocab [L] is the number of codes of each
+// level. Of items with equal codes the first has the token 0, or keeps its codes.
+// It fails on lengths that do not agree, a code outside its vocabulary, a name
+// that is empty or repeated, and options that contradict each other.
+func Build(codes []uint32, vocab []int, keys []string, opt BuildOptions) (*Table, error) {
+	opt.Resolve = cmp.Or(opt.Resolve, Token)
+	if err := opt.check(); err != nil {
+		return nil, err
+	}
+	if len(vocab) == 0 || len(keys) == 0 {
+		return nil, errors.New("a table of IDs needs at least one level of codes and at least one item")
 	}
 	for level, size := range vocab {
 		if size < 1 || size > maxVocab {
 			return nil, fmt.Errorf("level %d has a vocabulary of %d; it must be from 1 to %d", level, size, maxVocab)
 		}
 	}
-	switch opt.Resolve {
-	case Token:
-		if opt.TokenVocab < 0 || opt.TokenVocab > maxVocab {
-			return nil, fmt.Errorf("a token vocabulary of %d is impossible; it is from 0 to %d", opt.TokenVocab, maxVocab)
-		}
+	t := &Table{resolution: opt.Resolve, tokenizer: opt.Tokenizer, levels: len(vocab), vocab: slices.Clone(vocab)}
+	if opt.Resolve == Token {
 		t.vocab = append(t.vocab, max(1, opt.TokenVocab))
-	case Reassign:
-		if opt.TokenVocab != 0 {
-			return nil, fmt.Errorf("IDs that are reassigned have no token; leave its vocabulary at 0")
-		}
-	default:
-		return nil, fmt.Errorf("items that share codes cannot be resolved by %q; choose %q or %q", opt.Resolve, Token, Reassign)
 	}
-	if len(keys) == 0 {
-		return nil, fmt.Errorf("a table of IDs needs at least one item")
-	}
-	if err := t.Add(codes, keys, opt.Ranked); err != nil {
-		return nil, err
-	}
-	return t, nil
+	return t, t.Add(codes, keys, opt.Ranked)
 }
 
 // Add gives IDs to new items, keys [n] with codes [n, Levels], and leaves those
@@ -77,26 +77,32 @@ func (t *Table) Add(codes []uint32, keys []string, ranked Ranked) error {
 	if err := t.check(codes, keys, ranked); err != nil {
 		return err
 	}
-	added := &Table{resolution: t.resolution, tokenizer: t.tokenizer, levels: t.levels, vocab: slices.Clone(t.vocab),
-		keys: append(slices.Clone(t.keys), keys...), ids: slices.Clone(t.ids), original: slices.Clone(t.original)}
-	moved := 0
-	if t.resolution == Token {
-		if err := added.appendNumbered(t, codes); err != nil {
-			return err
-		}
-	} else {
-		var err error
-		if moved, err = added.appendMoved(t, codes, ranked); err != nil {
-			return err
-		}
+	added := *t
+	added.vocab, added.ids, added.original = slices.Clone(t.vocab), slices.Clone(t.ids), slices.Clone(t.original)
+	added.keys = slices.Concat(t.keys, keys)
+	used := map[string]int{} // new items, by packed codes
+	var packed []byte
+	claim := func(own []uint32) (earlier int) { // items that have these codes already
+		packed = pack(packed[:0], own)
+		used[string(packed)]++
+		return t.Count(own) + used[string(packed)] - 1
 	}
-	if err := added.index(); err != nil {
+	moved, err := 0, error(nil)
+	if t.resolution == Token {
+		err = added.appendNumbered(codes, claim)
+	} else {
+		moved, err = added.appendMoved(codes, claim, ranked)
+	}
+	if err == nil {
+		err = added.index()
+	}
+	if err != nil {
 		return err
 	}
 	added.versions = append(slices.Clone(t.versions), Version{
-		Number: t.Version() + 1, Added: len(keys), Items: added.Len(), LastVocab: added.vocab[added.Width()-1], Moved: moved,
+		Number: t.Version() + 1, Added: len(keys), Items: added.Len(), LastVocab: added.LastVocab(), Moved: moved,
 	})
-	*t = *added
+	*t = added
 	return nil
 }
 
@@ -124,45 +130,28 @@ func (t *Table) check(codes []uint32, keys []string, ranked Ranked) error {
 }
 
 // appendNumbered appends codes with the next numbers of their groups.
-func (t *Table) appendNumbered(before *Table, codes []uint32) error {
-	next := map[string]int{} // tokens in use, by packed codes
-	var packed []byte
+func (t *Table) appendNumbered(codes []uint32, claim func([]uint32) int) error {
 	for own := range slices.Chunk(codes, t.levels) {
-		packed = pack(packed[:0], own)
-		token, known := next[string(packed)]
-		if !known {
-			token = before.Count(own)
-		}
+		token := claim(own)
 		if token >= maxVocab {
 			return fmt.Errorf("more than %d items share the codes %v", maxVocab, own)
 		}
-		next[string(packed)] = token + 1
 		t.ids = append(append(t.ids, own...), uint32(token))
 		t.vocab[t.levels] = max(t.vocab[t.levels], token+1)
 	}
 	return nil
 }
 
-// appendMoved appends codes, with another last one where theirs are taken, and
-// returns how many that were. Items keep their own codes before any item moves.
-func (t *Table) appendMoved(before *Table, codes []uint32, ranked Ranked) (moved int, err error) {
+// appendMoved appends codes and moves the last one if they are taken; moved counts
+// those. Items keep their own codes before any item moves.
+func (t *Table) appendMoved(codes []uint32, claim func([]uint32) int, ranked Ranked) (moved int, err error) {
 	first, last := len(t.ids)/t.levels, t.levels-1
 	t.ids = append(t.ids, codes...)
-	taken := map[string]bool{} // by packed codes
-	var packed []byte
-	claim := func(own []uint32) bool {
-		packed = pack(packed[:0], own)
-		if taken[string(packed)] || before.Count(own) > 0 {
-			return false
-		}
-		taken[string(packed)] = true
-		return true
-	}
 	var surplus []int
 	for item := range len(codes) / t.levels {
 		own := t.ID(first + item)
 		t.original = append(t.original, own[last])
-		if !claim(own) {
+		if claim(own) > 0 {
 			surplus = append(surplus, item)
 		}
 	}
@@ -173,7 +162,7 @@ func (t *Table) appendMoved(before *Table, codes []uint32, ranked Ranked) (moved
 			if uint64(code) >= uint64(t.vocab[last]) {
 				return 0, fmt.Errorf("the ranked codes of item %q hold %d, beyond the vocabulary of %d", t.keys[first+item], code, t.vocab[last])
 			}
-			if trial[last] = code; claim(trial) {
+			if trial[last] = code; claim(trial) == 0 {
 				own[last] = code
 				moved++
 				break

@@ -12,9 +12,9 @@ import (
 
 	"github.com/gritvq/gritvq/artifact"
 	"github.com/gritvq/gritvq/artifact/bundle"
-	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/index"
 	"github.com/gritvq/gritvq/internal/output"
+	"github.com/gritvq/gritvq/task/tokenize"
 	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/train/vqtrain"
 	"github.com/gritvq/gritvq/vq"
@@ -24,10 +24,8 @@ import (
 type itemEncoder interface {
 	origin() origin
 	// encode returns codes [items, len(vocab)] for items that follow before
-	// earlier ones.
-	encode(ctx context.Context, s *source, before int) ([]uint32, error)
-	// rank orders the last codes of each item by their distance from it.
-	rank(ctx context.Context, s *source) (Ranked, error)
+	// earlier ones and, with rank, the last codes in the order of their distance.
+	encode(ctx context.Context, s *source, before int, rank bool) ([]uint32, Ranked, error)
 	// store keeps in a table's directory what encodes items that are added later.
 	store(dir string) error
 }
@@ -43,41 +41,30 @@ type origin struct {
 
 // tokenizerEncoder encodes embeddings by a trained tokenizer.
 type tokenizerEncoder struct {
-	bundle  *bundle.Bundle
-	runtime *tokenizer.Runtime
-	dir     string // of the bundle
-	from    origin
+	*tokenize.Opened
+	dir  string // of the bundle
+	from origin
 }
 
 // openTokenizer loads the tokenizer in dir.
 func openTokenizer(dir, backend string) (*tokenizerEncoder, error) {
-	b, err := bundle.Load(dir)
+	opened, err := tokenize.Open(dir, backend)
 	if err != nil {
 		return nil, err
 	}
+	b := opened.Bundle
 	if b.Manifest.Kind != bundle.KindVectors {
 		return nil, fmt.Errorf("semantic IDs need a tokenizer of vectors, not of pictures as in %s", dir)
-	}
-	started, err := engine.Choose(backend)
-	if err != nil {
-		return nil, err
-	}
-	r, err := b.Runtime(started)
-	if err != nil {
-		return nil, err
 	}
 	records, err := vqtrain.ReadLog(filepath.Join(dir, bundle.LogFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a bundle is complete without its log
 		return nil, err
 	}
-	return &tokenizerEncoder{b, r, dir, origin{
-		identity: fmt.Sprintf("%x", b.Manifest.Fingerprint()), vocab: b.Manifest.Layout.Vocab,
-		description: Describe(b.Tokenizer.Spec, b.Manifest.Input), meaning: meaning(b.Tokenizer.Spec.Quantizer), training: records,
+	return &tokenizerEncoder{opened, dir, origin{
+		identity: fmt.Sprintf("%x", b.Manifest.Fingerprint()), vocab: b.Manifest.Layout.Vocab, training: records,
+		description: tokenize.Describe(b.Tokenizer.Spec, b.Manifest.Input), meaning: meaning(b.Tokenizer.Spec.Quantizer),
 	}}, nil
 }
-
-// Describe is set by the command line.
-var Describe func(tokenizer.Spec, int) string
 
 // meaning explains the codes of a quantizer.
 func meaning(q vq.Config) string {
@@ -93,30 +80,27 @@ func meaning(q vq.Config) string {
 
 func (t *tokenizerEncoder) origin() origin { return t.from }
 
-func (t *tokenizerEncoder) encode(ctx context.Context, s *source, _ int) ([]uint32, error) {
-	x, err := s.embeddings(ctx, t.bundle.Manifest.Input)
+func (t *tokenizerEncoder) encode(ctx context.Context, s *source, _ int, rank bool) ([]uint32, Ranked, error) {
+	x, err := s.embeddings(ctx, t.Bundle.Manifest.Input)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return t.runtime.Encode(ctx, x, len(s.items), tokenizer.Options{})
+	codes, err := t.Runtime.Encode(ctx, x, len(s.items), tokenizer.Options{})
+	if err != nil || !rank {
+		return codes, nil, err
+	}
+	latents, err := t.Runtime.Latents(ctx, x, len(s.items))
+	return codes, t.ranked(latents), err
 }
 
-// rank compares the last codebook with what the earlier levels of the last part
-// leave of its slice of the latent.
-func (t *tokenizerEncoder) rank(ctx context.Context, s *source) (Ranked, error) {
-	layout, books := t.runtime.Tokenizer().Quantizer.Layout(), t.runtime.Codebooks()
-	x, err := s.embeddings(ctx, t.bundle.Manifest.Input)
-	if err != nil {
-		return nil, err
-	}
-	z, err := t.runtime.Latents(ctx, x, len(s.items))
-	if err != nil {
-		return nil, err
-	}
+// ranked compares the last codebook with the residual that earlier levels leave of
+// the last part of the latents [n, dim].
+func (t *tokenizerEncoder) ranked(latents []float32) Ranked {
+	layout, books := t.Runtime.Tokenizer().Quantizer.Layout(), t.Runtime.Codebooks()
 	from, to := layout.Bounds(layout.Parts - 1)
 	last := books[len(books)-1]
 	return func(item int, prefix []uint32) []uint32 {
-		residual := slices.Clone(z[item*layout.Dim+from : item*layout.Dim+to])
+		residual := slices.Clone(latents[item*layout.Dim+from : item*layout.Dim+to])
 		for position := (layout.Parts - 1) * layout.Levels; position < len(prefix); position++ {
 			for j, x := range books[position].Row(int(prefix[position])) {
 				residual[j] -= x
@@ -128,7 +112,7 @@ func (t *tokenizerEncoder) rank(ctx context.Context, s *source) (Ranked, error) 
 		}
 		slices.SortStableFunc(order, func(a, b uint32) int { return cmp.Compare(distance[a], distance[b]) })
 		return order
-	}, nil
+	}
 }
 
 // store copies the bundle and its log, unless it was trained there.
@@ -150,7 +134,7 @@ func (t *tokenizerEncoder) store(dir string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return bundle.Write(own, t.bundle)
+	return bundle.Write(own, t.Bundle)
 }
 
 // denseEncoder spells the numbers of items in a random order; their embeddings
@@ -169,13 +153,10 @@ func (d denseEncoder) origin() origin {
 	}
 }
 
-func (d denseEncoder) encode(_ context.Context, s *source, before int) ([]uint32, error) {
-	return d.numbering.Codes(d.vocab, before, len(s.items))
-}
-
-// rank returns nothing to choose from: numbers do not collide.
-func (d denseEncoder) rank(context.Context, *source) (Ranked, error) {
-	return func(int, []uint32) []uint32 { return nil }, nil
+// encode ranks nothing: numbers do not collide.
+func (d denseEncoder) encode(_ context.Context, s *source, before int, _ bool) ([]uint32, Ranked, error) {
+	codes, err := d.numbering.Codes(d.vocab, before, len(s.items))
+	return codes, func(int, []uint32) []uint32 { return nil }, err
 }
 
 // store removes the tokenizer of a table that is replaced.
@@ -193,14 +174,14 @@ func (d denseEncoder) store(dir string) error {
 
 // encoderOf opens the encoder that made the table in dir.
 func encoderOf(dir string, table *Table, backend string) (itemEncoder, error) {
-	if numbering, ok := ParseNumbering(table.Tokenizer()); ok {
+	if numbering, ok := ParseNumbering(table.tokenizer); ok {
 		return denseEncoder{numbering, table.Vocab()[:table.Levels()]}, nil
 	}
 	t, err := openTokenizer(filepath.Join(dir, TokenizerDir), backend)
 	if err != nil {
 		return nil, err
 	}
-	if table.Tokenizer() != t.from.identity {
+	if table.tokenizer != t.from.identity {
 		return nil, fmt.Errorf("the tokenizer in %s is not the one that made the table; restore it, or make the IDs anew", t.dir)
 	}
 	return t, nil

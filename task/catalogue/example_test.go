@@ -23,7 +23,9 @@ func Example() {
 	if err := table.Add([]uint32{5, 1}, []string{"beach tent"}, nil); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println("version", table.Version(), "knows", table.Key(table.Find([]uint32{5, 1, 2})[0]))
+	for row := range table.Under([]uint32{5, 1, 2}) {
+		fmt.Println("version", table.Version(), "knows", table.Key(row))
+	}
 
 	dir, err := os.MkdirTemp("", "ids")
 	if err != nil {

@@ -49,21 +49,12 @@ func (t *Table) append(r idRecord) error {
 	return nil
 }
 
-// parquetRows is the number of rows that are encoded at a time.
-const parquetRows = 4096
-
 func encodeParquet(w io.Writer, t *Table) error {
-	writer := parquet.NewGenericWriter[idRecord](w, parquet.Compression(&parquet.Zstd), parquet.CreatedBy("gritvq", "", ""))
-	var records []idRecord
-	for row := range t.Len() {
-		if records = append(records, t.record(row)); len(records) == parquetRows || row+1 == t.Len() {
-			if _, err := writer.Write(records); err != nil {
-				return err
-			}
-			records = records[:0]
-		}
+	records := make([]idRecord, t.Len())
+	for row := range records {
+		records[row] = t.record(row)
 	}
-	return writer.Close()
+	return parquet.Write(w, records, parquet.Compression(&parquet.Zstd), parquet.CreatedBy("gritvq", "", ""))
 }
 
 func decodeParquet(content []byte, t *Table) (err error) {
@@ -82,20 +73,18 @@ func decodeParquet(content []byte, t *Table) (err error) {
 	}
 	reader := parquet.NewGenericReader[idRecord](file)
 	defer reader.Close()
-	records := make([]idRecord, 1024)
-	for {
-		clear(records) // else the reader reuses the lists of earlier rows
-		n, err := reader.Read(records)
+	for err == nil { // a damaged number of rows must not decide how much is allocated
+		records := make([]idRecord, 1024)
+		var n int
+		n, err = reader.Read(records)
 		for _, r := range records[:n] {
 			if err := t.append(r); err != nil {
 				return err
 			}
 		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
 	}
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
 }

@@ -12,7 +12,9 @@ import (
 	"github.com/gritvq/gritvq/dataset/interactions"
 	"github.com/gritvq/gritvq/internal/version"
 	"github.com/gritvq/gritvq/task"
+	"github.com/gritvq/gritvq/task/tokenize"
 	"github.com/gritvq/gritvq/train/vqtrain"
+	"github.com/gritvq/gritvq/vq"
 )
 
 // Options of Make. The codes come from the first that is set: Dense, Tokenizer,
@@ -32,8 +34,29 @@ type Options struct {
 	Resume    bool // continue an interrupted training
 	Force     bool // overwrite a table in Output
 	Command   string
-	// Train trains a tokenizer on a file, into a directory.
-	Train func(ctx context.Context, input, output string) error
+}
+
+// Methods that package vq does not have: rows of the paper's recommendation table
+// that are no quantizers of their own.
+const (
+	DenseMethod  = "dense" // see Dense
+	SlicedMethod = "vqvae" // ste over slices of the latent
+)
+
+// Methods lists the names of all ways to make IDs.
+func Methods() []string {
+	names := append(vq.MethodNames(), DenseMethod, SlicedMethod)
+	slices.Sort(names)
+	return names
+}
+
+// Defaults changes a preset to the settings of IDs. Every item gets an ID, so no
+// row is held out; the last third of the preset's steps hardly changes IDs.
+func Defaults(c *vqtrain.Config) {
+	c.Train.Split, c.Train.Evaluate = 1, 0
+	if !vq.Classical(c.Quantizer.Method) {
+		c.Train.Steps = 2000
+	}
 }
 
 // Dense describes IDs that say nothing about their items, see Numbering.
@@ -156,7 +179,11 @@ func (m *maker) train(ctx context.Context, dir, vectors string) (itemEncoder, er
 			}
 		}
 	}
-	if err := m.Train(ctx, vectors, own); err != nil {
+	_, err = tokenize.Train(ctx, tokenize.TrainOptions{
+		Config: m.Config, Input: tokenize.Input{Path: vectors}, Output: own, Backend: m.Backend,
+		Resume: m.Resume, Force: !m.Resume, Command: m.Command,
+	}, m.watch)
+	if err != nil {
 		return nil, err
 	}
 	return openTokenizer(own, m.Backend)
@@ -169,18 +196,12 @@ func (d Dense) encoder(stream, streams int) itemEncoder {
 
 // tabulate gives a catalogue its IDs and stores them. The table is written last.
 func (m *maker) tabulate(ctx context.Context, s *source, encoder itemEncoder) (*Summary, error) {
-	codes, err := encoder.encode(ctx, s, 0)
+	codes, ranked, err := encoder.encode(ctx, s, 0, m.Resolve == Reassign)
 	if err != nil {
 		return nil, err
 	}
 	from := encoder.origin()
-	options := BuildOptions{Resolve: m.Resolve, TokenVocab: m.Spare, Tokenizer: from.identity}
-	if options.Resolve == Reassign {
-		if options.Ranked, err = encoder.rank(ctx, s); err != nil {
-			return nil, err
-		}
-	}
-	table, err := Build(codes, from.vocab, s.keys(), options)
+	table, err := Build(codes, from.vocab, s.keys(), BuildOptions{m.Resolve, ranked, m.Spare, from.identity})
 	if err != nil {
 		return nil, err
 	}
@@ -205,10 +226,10 @@ func save(dir string, table *Table, items []interactions.Item, from origin, comm
 	if err := WriteItems(dir, items); err != nil {
 		return nil, err
 	}
-	c := &Catalogue{table, list, dir}
-	if err := c.writeReport(dir, from, command); err != nil {
+	c := &Catalogue{Table: table, Items: list, dir: dir}
+	if err := c.writeReport(from, command); err != nil {
 		return nil, err
 	}
 	table.SetProvenance(artifact.Provenance(version.CreatedBy(), command))
-	return summarize(dir, c, from), table.Save(dir)
+	return c.summarize(from), table.Save(dir)
 }

@@ -8,12 +8,15 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/gritvq/gritvq/artifact"
 	"github.com/gritvq/gritvq/task"
+	"github.com/gritvq/gritvq/task/tokenize"
 	"github.com/gritvq/gritvq/train/vqtrain"
+	"github.com/parquet-go/parquet-go"
 )
 
 // listener is a watcher that keeps remarks.
@@ -46,9 +49,11 @@ func small(t *testing.T, method string, levels int) vqtrain.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
+	preset := c
 	c.Quantizer.Codes, c.Quantizer.Levels = 4, levels
 	c.Model.Hidden, c.Model.Dim = nil, 0
 	c.Train.Split, c.Train.Evaluate, c.Train.Steps, c.Train.Batch = 1, 0, 5, 16
+	tokenize.FitToSize(&c, preset, nil)
 	return c
 }
 
@@ -175,4 +180,104 @@ func TestAddToAnOlderTable(t *testing.T) {
 	}
 	_, err = Add(t.Context(), AddOptions{Dir: dir, Source: Source{Input: file}}, task.Silent{})
 	fails(t, err, `"x" has an ID already`)
+}
+
+// The last code of an item is the nearest of those that Reassign chooses from,
+// whether codes are levels or slices.
+func TestRankedCodesBeginWithTheItemsOwn(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "emb.npy")
+	embeddings(t, file, 40, 8)
+	sliced := small(t, "ste", 1)
+	sliced.Quantizer.Parts = 3
+	arranged := small(t, "kmeans-ste", 1)
+	arranged.Quantizer.Arrange(3, 1)
+	for name, c := range map[string]vqtrain.Config{"grit": small(t, "grit", 3), "kmeans-ste": arranged, "vqvae": sliced} {
+		t.Run(name, func(t *testing.T) {
+			ids := filepath.Join(dir, name)
+			r, err := Make(t.Context(), Options{Sources: []Source{{Input: file}}, Output: ids, Config: c, Backend: "go"}, task.Silent{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			table := r.Catalogues[0].Catalogue
+			encoder, err := encoderOf(ids, table.Table, "go")
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := &source{Source: Source{Input: file}, dir: ids}
+			if err := s.read(t.Context(), task.Silent{}); err != nil {
+				t.Fatal(err)
+			}
+			_, ranked, err := encoder.encode(t.Context(), s, 0, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for row := range table.Len() {
+				own := table.Codes(row)
+				order := ranked(row, own[:2])
+				if order[0] != own[2] {
+					t.Errorf("item %d has codes %v, the nearest last ones are %v", row, own, order)
+				}
+				if !slices.Equal(slices.Sorted(slices.Values(order)), []uint32{0, 1, 2, 3}) {
+					t.Errorf("item %d can choose from %v", row, order)
+				}
+			}
+		})
+	}
+}
+
+// namedRow is a row of embeddings beside the name of its item.
+type namedRow struct {
+	Asin   string    `parquet:"asin"`
+	Vector []float32 `parquet:"vector,list"`
+}
+
+// unnamedRow is a row of embeddings beside a column that names nothing.
+type unnamedRow struct {
+	Price  float64   `parquet:"price"`
+	Vector []float32 `parquet:"vector,list"`
+}
+
+// keysOf makes IDs of a parquet file of rows and returns remarks and names.
+func keysOf[R any](t *testing.T, rows []R, items string) (said string, keys []string, err error) {
+	t.Helper()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "emb.parquet")
+	if err := parquet.WriteFile(file, rows); err != nil {
+		t.Fatal(err)
+	}
+	var l listener
+	o := Options{Sources: []Source{{Input: file, Items: items}}, Output: filepath.Join(dir, "ids"), Dense: &Dense{Levels: 1, Codes: 8}}
+	r, err := Make(t.Context(), o, &l)
+	if err != nil {
+		return "", nil, err
+	}
+	return l.said.String(), r.Catalogues[0].Catalogue.keys, nil
+}
+
+// Items are called as the file of embeddings says, unless a list says otherwise.
+func TestParquetEmbeddingsNameTheirItems(t *testing.T) {
+	rows := []namedRow{{"B1", []float32{1, 2}}, {"B7", []float32{3, 1}}, {"B3", []float32{5, 0}}}
+	items := filepath.Join(t.TempDir(), "items.csv")
+	if err := os.WriteFile(items, []byte("id,title\nx,a\ny,b\nz,c\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	const remark = `names its items itself, such as "B1"`
+	said, keys, err := keysOf(t, rows, "")
+	if err != nil || !slices.Equal(keys, []string{"B1", "B7", "B3"}) || !strings.Contains(said, remark) {
+		t.Errorf("items %v, %v\n%s", keys, err, said)
+	}
+	said, keys, err = keysOf(t, rows, items)
+	if err != nil || !slices.Equal(keys, []string{"x", "y", "z"}) || said != "" {
+		t.Errorf("items %v, %v\n%s", keys, err, said)
+	}
+	said, keys, err = keysOf(t, []unnamedRow{{9, []float32{1, 2}}, {9, []float32{3, 1}}}, "")
+	if err != nil || !slices.Equal(keys, []string{"1", "2"}) || said != "" {
+		t.Errorf("items %v, %v\n%s", keys, err, said)
+	}
+	_, _, err = keysOf(t, []unnamedRow{{9, []float32{1, 2}}}, items)
+	fails(t, err, "items.csv has 3 items, ")
+	rows[2].Asin = "B1"
+	_, _, err = keysOf(t, rows, "")
+	fails(t, err, `items 0 and 2 are both called "B1"; check what was saved, or name the items with --items`)
 }

@@ -59,7 +59,7 @@ func (m *manifest) Upgrade() {
 func readManifest(dir string) (*manifest, error) {
 	m := &manifest{}
 	if err := kind.ReadManifest(dir, m); err != nil {
-		return nil, inUnion(dir, err)
+		return nil, explainUnion(dir, err)
 	}
 	err := m.check()
 	if p := m.Previous; p != nil && (p.Previous != nil || p.check() != nil) {

@@ -1,6 +1,7 @@
 package catalogue
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -20,7 +21,8 @@ type Catalogue struct {
 	*Table
 	// Items are those of the table, row by row.
 	Items *interactions.Catalogue
-	dir   string // for messages
+	dir   string
+	words *Words // of the items, once they are shown
 }
 
 // Open reads the table in dir, as Load does, and its items.
@@ -47,7 +49,7 @@ func (t *Table) WithItems(ctx context.Context, dir string) (*Catalogue, error) {
 	if items.Len() > t.Len() {
 		items, err = interactions.NewCatalogue(items.Items[:t.Len()])
 	}
-	return &Catalogue{t, items, dir}, err
+	return &Catalogue{Table: t, Items: items, dir: dir}, err
 }
 
 // Title returns the title of an item, or "" if it has none or is not in the catalogue.
@@ -56,6 +58,11 @@ func (c *Catalogue) Title(key string) string {
 		return c.Items.Items[row].Title
 	}
 	return ""
+}
+
+// Label returns the title of a row, or its name if it has none.
+func (c *Catalogue) Label(row int) string {
+	return cmp.Or(c.Items.Items[row].Title, "item "+c.Key(row))
 }
 
 // itemLine is a line of the items file.

@@ -1,6 +1,7 @@
 package catalogue
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,14 +23,9 @@ var (
 
 // plan checks the options and the output directories, and lists the sources.
 func (m *maker) plan() error {
-	if m.Resolve == "" {
-		m.Resolve = Token
-	}
-	if m.Resolve != Token && m.Resolve != Reassign {
-		return usage.Errorf("--resolve %s: use token or reassign", m.Resolve)
-	}
-	if m.Spare < 0 || m.Spare > 0 && m.Resolve != Token {
-		return usage.Errorf("--spare %d: use 0 or more, and only with --resolve token", m.Spare)
+	m.Resolve = cmp.Or(m.Resolve, Token)
+	if err := (BuildOptions{Resolve: m.Resolve, TokenVocab: m.Spare}).check(); err != nil {
+		return err
 	}
 	if d := m.Dense; d != nil && (d.Levels < 1 || d.Codes < 2) {
 		return usage.Errorf("--levels %d --codes %d: use at least 1 and 2", d.Levels, d.Codes)

@@ -11,25 +11,42 @@ import (
 	"github.com/gritvq/gritvq/report"
 )
 
+// Bounds of a report.
+const (
+	shownGroups     = 12  // collisions
+	collidingTitles = 5   // of a collision
+	shownCodes      = 12  // most used codes
+	shownItems      = 12  // of one prefix
+	dictionary      = 512 // first codes in the list of all
+)
+
 // writeReport writes the page of a catalogue: how codes came into use, which items
 // share theirs, and what codes mean.
-func (c *Catalogue) writeReport(dir string, from origin, command string) error {
+func (c *Catalogue) writeReport(from origin, command string) error {
 	stats := c.Stats()
 	length := report.Counted(c.levels, "code")
 	if c.resolution == Token {
 		length += " and a token"
 	}
-	page := report.New("Semantic IDs: "+filepath.Base(filepath.Clean(dir)), fmt.Sprintf("IDs of %s, by %s.", length, from.description))
+	page := report.New("Semantic IDs: "+filepath.Base(filepath.Clean(c.dir)), fmt.Sprintf("IDs of %s, by %s.", length, from.description))
 	page.Facts(c.facts(stats))
 	page.Section("Codes in use", "A level that uses all of its codes, evenly, tells most items apart.", c.usageParts(stats, from.training)...)
-	page.Section("Collisions", c.collisionNote(stats), c.collisionParts(stats)...)
+	c.addCollisions(page, stats)
 	if slices.ContainsFunc(c.Items.Items, func(item interactions.Item) bool { return item.Title != "" }) {
-		note := from.meaning + " Typical words are more frequent below a code than in the whole catalogue."
-		page.Section("What codes mean", note, c.meaningParts()...)
+		parts, err := c.meaningParts()
+		if err != nil {
+			return err
+		}
+		page.Section("What codes mean", from.meaning+" Typical words are more frequent below a code than in the whole catalogue.", parts...)
 	}
-	page.Section("Reproduce", "", report.Code{Caption: "Command", Text: command}, report.Paragraph(c.versionsText()))
-	page.Footer(fmt.Sprintf("gritvq %s. Tokenizer %.16s.", version.String(), c.tokenizer))
-	return page.WriteFile(filepath.Join(dir, ReportFile))
+	var versions []string
+	for _, v := range c.versions {
+		versions = append(versions, fmt.Sprintf("version %d added %s", v.Number, report.Counted(v.Added, "item")))
+	}
+	page.Section("Reproduce", "", report.Code{Caption: "Command", Text: command},
+		report.Paragraph("The table: "+strings.Join(versions, ", ")+"."))
+	page.Footer(fmt.Sprintf("%s. Tokenizer %.16s.", version.CreatedBy(), c.tokenizer))
+	return page.WriteFile(filepath.Join(c.dir, ReportFile))
 }
 
 func (c *Catalogue) facts(stats Stats) []report.Fact {
@@ -52,10 +69,59 @@ func (c *Catalogue) facts(stats Stats) []report.Fact {
 	}
 }
 
-func (c *Catalogue) versionsText() string {
-	var text []string
-	for _, v := range c.versions {
-		text = append(text, fmt.Sprintf("version %d added %s", v.Number, report.Counted(v.Added, "item")))
+// addCollisions lists the largest groups of items with equal codes and the sizes of all.
+func (c *Catalogue) addCollisions(page *report.Page, stats Stats) {
+	if stats.Before.Rate == 0 {
+		page.Section("Collisions", "The tokenizer gave every item codes of its own.")
+		return
 	}
-	return "The table: " + strings.Join(text, ", ") + "."
+	note := "The token at the end of their IDs tells them apart."
+	if c.resolution == Reassign {
+		note = "The first keeps them, the others have the nearest last code that was free."
+	}
+	sizes := report.Table{Title: "Items with the same codes", Columns: rightAligned("items a group", "groups", "share of the items")}
+	for _, g := range stats.Groups {
+		share := float64(g.Size*g.Groups) / float64(stats.Items)
+		sizes.Rows = append(sizes.Rows, report.Cells(report.Count(g.Size), report.Count(g.Groups), report.Percent(share, 2)))
+	}
+	largest := report.Table{Title: "The largest groups", Columns: append(rightAligned("codes", "items"), report.Column{Name: "titles"})}
+	for _, rows := range c.groups(c.Codes) {
+		if len(rows) < 2 || len(largest.Rows) == shownGroups {
+			break
+		}
+		largest.Rows = append(largest.Rows,
+			report.Cells(FormatCodes(c.Codes(rows[0])), report.Count(len(rows)), c.titles(rows, collidingTitles)))
+	}
+	page.Section("Collisions", "Items to which the tokenizer gave equal codes. "+note, largest, sizes)
+}
+
+// meaningParts shows the items of the most used first codes, one path down to
+// single items, and all first codes.
+func (c *Catalogue) meaningParts() ([]report.Part, error) {
+	var parts []report.Part
+	add := func(title string, t report.Table) {
+		t.Title = title
+		parts = append(parts, t)
+	}
+	all, err := c.Show(nil, 0)
+	if err != nil {
+		return nil, err
+	}
+	add("The most used first codes", all.NextTable(shownCodes))
+	mostUsed := func(l *Listing) []uint32 {
+		return append(l.Prefix, slices.MaxFunc(l.Next, func(a, b Branch) int { return a.Items - b.Items }).Code)
+	}
+	path, err := c.Show(mostUsed(all), shownItems)
+	if err == nil && c.levels > 1 {
+		add(fmt.Sprintf("Below code %s: the most used second codes", FormatCodes(path.Prefix)), path.NextTable(shownCodes))
+		path, err = c.Show(mostUsed(path), shownItems)
+	}
+	if err != nil {
+		return nil, err
+	}
+	add("Items whose IDs begin with "+FormatCodes(path.Prefix), path.ItemTable())
+	if len(all.Next) <= dictionary {
+		add("All first codes", all.NextTable(0))
+	}
+	return parts, nil
 }

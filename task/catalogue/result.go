@@ -35,10 +35,10 @@ type Summary struct {
 }
 
 // summarize describes the last version of a catalogue.
-func summarize(dir string, c *Catalogue, from origin) *Summary {
+func (c *Catalogue) summarize(from origin) *Summary {
 	stats := c.Stats()
 	s := &Summary{
-		Output: dir, Report: filepath.Join(dir, ReportFile), Tokenizer: from.description,
+		Output: c.dir, Report: filepath.Join(c.dir, ReportFile), Tokenizer: from.description,
 		Items: c.Len(), Added: c.versions[c.Version()-1].Added, Version: c.Version(), Width: c.Width(), Vocab: c.Vocab(),
 		Before: stats.Before.Rate, After: stats.After.Rate, Largest: stats.Before.Largest, Stats: stats, Catalogue: c,
 	}

@@ -1,31 +1,38 @@
 package catalogue
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/gritvq/gritvq/internal/usage"
+	"github.com/gritvq/gritvq/report"
 )
 
-// shownWords is the number of typical words of a code.
-const shownWords = 4
+// Bounds of listings.
+const (
+	shownWords   = 4  // typical of a code
+	shownTitles  = 3  // of a code
+	longestTitle = 72 // characters of a title among others
+)
 
 // Listing describes the items whose IDs begin with a prefix.
 type Listing struct {
 	Prefix []uint32     `json:"prefix"`
 	Items  int          `json:"items"`
 	Words  []string     `json:"typical_words"`
-	Next   []NextCode   `json:"next"` // codes that follow the prefix, ascending
+	Next   []Branch     `json:"next"` // codes that follow the prefix, ascending
 	List   []ListedItem `json:"list"`
 }
 
-// NextCode describes the items below one continuation of a prefix.
-type NextCode struct {
-	Code  uint32   `json:"code"`
-	Items int      `json:"items"`
-	Words []string `json:"typical_words"`
+// Branch describes the items below one code that follows a prefix.
+type Branch struct {
+	Code   uint32   `json:"code"`
+	Items  int      `json:"items"`
+	Words  []string `json:"typical_words"`
+	titles string   // of a few items
 }
 
 // ListedItem is an item with its ID.
@@ -45,11 +52,15 @@ func (c *Catalogue) Show(prefix []uint32, limit int) (*Listing, error) {
 	if len(rows) == 0 {
 		return nil, fmt.Errorf("no item of %s has an ID that begins with %s", c.dir, FormatCodes(prefix))
 	}
-	words := NewWords(c.Items.Texts())
-	l := &Listing{Prefix: prefix, Items: len(rows), Words: words.Typical(rows, shownWords), Next: []NextCode{}}
-	for _, b := range c.Branches(prefix) {
-		below := slices.Collect(c.Under(append(slices.Clone(prefix), b.Code)))
-		l.Next = append(l.Next, NextCode{b.Code, b.Items, words.Typical(below, shownWords)})
+	if c.words == nil {
+		c.words = NewWords(c.Items.Texts())
+	}
+	l := &Listing{Prefix: prefix, Items: len(rows), Words: c.words.Typical(rows, shownWords), Next: []Branch{}}
+	for below := rows; len(prefix) < c.Width() && len(below) > 0; {
+		code := c.ID(below[0])[len(prefix)]
+		n := c.Count(append(slices.Clone(prefix), code))
+		l.Next = append(l.Next, Branch{code, n, c.words.Typical(below[:n], shownWords), c.titles(spread(below[:n], shownTitles), shownTitles)})
+		below = below[n:]
 	}
 	for _, row := range rows[:min(limit, len(rows))] {
 		l.List = append(l.List, ListedItem{c.Key(row), c.ID(row), c.Items.Items[row].Title})
@@ -57,40 +68,90 @@ func (c *Catalogue) Show(prefix []uint32, limit int) (*Listing, error) {
 	return l, nil
 }
 
+// NextTable tabulates the codes that follow the prefix: with a limit, those with
+// the most items.
+func (l *Listing) NextTable(limit int) report.Table {
+	next := l.Next
+	if limit > 0 {
+		next = slices.SortedStableFunc(slices.Values(next), func(a, b Branch) int { return b.Items - a.Items })
+		next = next[:min(limit, len(next))]
+	}
+	t := report.Table{Columns: append(rightAligned("code", "items"), report.Column{Name: "typical words"}, report.Column{Name: "for example"})}
+	for _, b := range next {
+		path := append(slices.Clone(l.Prefix), b.Code)
+		t.Rows = append(t.Rows, report.Cells(FormatCodes(path), report.Count(b.Items), strings.Join(b.Words, ", "), b.titles))
+	}
+	return t
+}
+
+// ItemTable tabulates the listed items.
+func (l *Listing) ItemTable() report.Table {
+	t := report.Table{Columns: []report.Column{{Name: "ID", Align: report.Left}, {Name: "item"}, {Name: "title"}}}
+	if len(l.List) < l.Items {
+		t.Caption = fmt.Sprintf("%d of %d.", len(l.List), l.Items)
+	}
+	for _, item := range l.List {
+		t.Rows = append(t.Rows, report.Cells(FormatCodes(item.Codes), item.Item, cmp.Or(item.Title, "item "+item.Item)))
+	}
+	return t
+}
+
+// spread picks n rows evenly.
+func spread(rows []int, n int) []int {
+	if len(rows) <= n {
+		return rows
+	}
+	picked := make([]int, n)
+	for i := range picked {
+		picked[i] = rows[i*len(rows)/n]
+	}
+	return picked
+}
+
+// titles lists up to limit shortened titles, and counts the rest.
+func (c *Catalogue) titles(rows []int, limit int) string {
+	var titles []string
+	for _, row := range rows[:min(limit, len(rows))] {
+		title := c.Label(row)
+		if runes := []rune(title); len(runes) > longestTitle {
+			title = strings.TrimRight(string(runes[:longestTitle-1]), " ,.-") + "…"
+		}
+		titles = append(titles, title)
+	}
+	if len(rows) > limit {
+		titles = append(titles, fmt.Sprintf("and %d more", len(rows)-limit))
+	}
+	return strings.Join(titles, " · ")
+}
+
 // SharedPrefix returns the longest beginning of an item's ID that another item has
-// too, or ok = false if the item is not in the table.
+// too; ok is false if the item is not in the table.
 func (t *Table) SharedPrefix(key string) (prefix []uint32, ok bool) {
 	row, ok := t.Row(key)
 	if !ok {
 		return nil, false
 	}
-	length := t.Width()
-	for length > 0 && t.Count(t.ID(row)[:length]) < 2 {
-		length--
+	prefix = t.ID(row)
+	for len(prefix) > 0 && t.Count(prefix) < 2 {
+		prefix = prefix[:len(prefix)-1]
 	}
-	return t.ID(row)[:length], true
+	return prefix, true
 }
 
 // ParseCodes reads codes such as "37", "120" or "37-120".
 func ParseCodes(words ...string) ([]uint32, error) {
 	codes := []uint32{}
-	for _, word := range words {
-		for _, field := range strings.FieldsFunc(word, func(r rune) bool { return r == '-' || r == ',' }) {
-			code, err := strconv.ParseUint(field, 10, 32)
-			if err != nil {
-				return nil, usage.Errorf("%q is no code; give numbers such as 37 120 or 37-120", field)
-			}
-			codes = append(codes, uint32(code))
+	for _, field := range strings.FieldsFunc(strings.Join(words, "-"), func(r rune) bool { return r == '-' || r == ',' }) {
+		code, err := strconv.ParseUint(field, 10, 32)
+		if err != nil {
+			return nil, usage.Errorf("%q is no code; give numbers such as 37 120 or 37-120", field)
 		}
+		codes = append(codes, uint32(code))
 	}
 	return codes, nil
 }
 
 // FormatCodes writes codes such as 37-120.
 func FormatCodes(codes []uint32) string {
-	text := make([]string, len(codes))
-	for i, code := range codes {
-		text[i] = strconv.Itoa(int(code))
-	}
-	return strings.Join(text, "-")
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(codes), "[]"), " ", "-")
 }

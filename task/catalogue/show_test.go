@@ -21,7 +21,7 @@ func TestShow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &Catalogue{table, list, "dir"}
+	c := &Catalogue{Table: table, Items: list, dir: "dir"}
 	l, err := c.Show([]uint32{1}, 2)
 	if err != nil {
 		t.Fatal(err)

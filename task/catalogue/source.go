@@ -14,6 +14,7 @@ import (
 	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task"
+	"github.com/gritvq/gritvq/task/tokenize"
 )
 
 // Source names the files of a catalogue.
@@ -151,8 +152,8 @@ func (s *source) embeddings(ctx context.Context, dim int) ([]float32, error) {
 		return nil, err
 	}
 	defer v.Close()
-	if v.Dim() != dim {
-		return nil, fmt.Errorf("%s has %d dimensions, the tokenizer was trained on %d; give vectors of the same kind", v.Path(), v.Dim(), dim)
+	if err := tokenize.CheckDimension(v, dim); err != nil {
+		return nil, err
 	}
 	values := make([]float32, v.Len()*v.Dim())
 	if err := v.Rows(0, v.Len(), values); err != nil {

@@ -1,12 +1,14 @@
 package catalogue
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/gritvq/gritvq/eval"
 )
 
-// Collisions say how many items share what should tell them apart.
+// Collisions counts items that share their codes or IDs.
 type Collisions struct {
 	Distinct int     `json:"distinct"` // sequences in use
 	Rate     float64 `json:"rate"`     // 1 - Distinct / items
@@ -27,8 +29,7 @@ type Stats struct {
 	// Before counts collisions of the tokenizer's codes, After those of the IDs.
 	Before Collisions `json:"before"`
 	After  Collisions `json:"after"`
-	// Groups are the sizes of groups of items with equal codes from the
-	// tokenizer, the smallest first.
+	// Groups are the sizes of groups of items with equal codes, the smallest first.
 	Groups []GroupSize `json:"groups"`
 	// Positions tell how the values of each position of the IDs are used; the
 	// last is the token, if there is one.
@@ -39,22 +40,19 @@ type Stats struct {
 func (t *Table) Stats() Stats {
 	s := Stats{Items: t.Len(), Version: t.Version()}
 	groups := t.groups(t.Codes)
-	s.Before = collisions(groups)
-	sizes := map[int]int{}
-	for _, size := range groups {
-		sizes[size]++
+	s.Before, s.After = collisions(groups), collisions(t.groups(t.ID))
+	for _, rows := range slices.Backward(groups) {
+		if n := len(s.Groups); n == 0 || s.Groups[n-1].Size != len(rows) {
+			s.Groups = append(s.Groups, GroupSize{Size: len(rows)})
+		}
+		s.Groups[len(s.Groups)-1].Groups++
 	}
-	for size, count := range sizes {
-		s.Groups = append(s.Groups, GroupSize{size, count})
-	}
-	slices.SortFunc(s.Groups, func(a, b GroupSize) int { return a.Size - b.Size })
-	s.After = collisions(t.groups(t.ID))
 	usage, err := eval.NewUsage(t.vocab)
 	if err == nil {
 		err = usage.Add(t.ids, t.Width())
 	}
 	if err != nil {
-		panic("semid: a table holds a code outside its vocabulary: " + err.Error())
+		panic("catalogue: a table holds a code outside its vocabulary: " + err.Error())
 	}
 	for position := range t.vocab {
 		s.Positions = append(s.Positions, usage.Level(position))
@@ -73,29 +71,27 @@ func (t *Table) Codes(row int) []uint32 {
 	return own
 }
 
-// groups returns the number of rows of every distinct sequence.
-func (t *Table) groups(sequence func(row int) []uint32) []int {
-	counts := map[string]int{}
+// groups returns the rows of every distinct sequence, ascending, the largest
+// group first.
+func (t *Table) groups(sequence func(row int) []uint32) [][]int {
+	members := map[string][]int{} // by packed codes
 	var packed []byte
 	for row := range t.Len() {
 		packed = pack(packed[:0], sequence(row))
-		counts[string(packed)]++
+		members[string(packed)] = append(members[string(packed)], row)
 	}
-	sizes := make([]int, 0, len(counts))
-	for _, n := range counts {
-		sizes = append(sizes, n)
-	}
-	return sizes
+	return slices.SortedFunc(maps.Values(members), func(a, b []int) int {
+		return cmp.Or(len(b)-len(a), a[0]-b[0])
+	})
 }
 
-func collisions(groups []int) Collisions {
-	c := Collisions{Distinct: len(groups)}
+func collisions(groups [][]int) Collisions {
+	c := Collisions{Distinct: len(groups), Largest: len(groups[0])}
 	items, sharing := 0, 0
-	for _, size := range groups {
-		items += size
-		c.Largest = max(c.Largest, size)
-		if size > 1 {
-			sharing += size
+	for _, rows := range groups {
+		items += len(rows)
+		if len(rows) > 1 {
+			sharing += len(rows)
 		}
 	}
 	c.Rate = 1 - float64(c.Distinct)/float64(items)

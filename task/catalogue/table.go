@@ -67,23 +67,14 @@ func (t *Table) Levels() int { return t.levels }
 // Vocab returns the number of values of each position, as a copy.
 func (t *Table) Vocab() []int { return slices.Clone(t.vocab) }
 
-// Resolution is how items that share codes are told apart.
-func (t *Table) Resolution() Resolution { return t.resolution }
-
-// Tokenizer identifies the tokenizer that made the codes, or is a Numbering.
-func (t *Table) Tokenizer() string { return t.tokenizer }
-
 // LastVocab is the number of values of the last position.
 func (t *Table) LastVocab() int { return t.vocab[t.Width()-1] }
 
 // Version is the number of the last change, from 1.
 func (t *Table) Version() int { return len(t.versions) }
 
-// Versions returns the log of changes, as a copy.
-func (t *Table) Versions() []Version { return slices.Clone(t.versions) }
-
-// Extends reports why t is not a later version of an older table, or that table
-// itself, whose rows and IDs it then has, in their order.
+// Extends returns nil if t is an older table or a later version of it, which has
+// its rows and IDs in the same order; else the reason why not.
 func (t *Table) Extends(older *Table) error {
 	if t.tokenizer != older.tokenizer || t.resolution != older.resolution || t.levels != older.levels {
 		return errors.New("its IDs come from another tokenizer")
@@ -95,13 +86,13 @@ func (t *Table) Extends(older *Table) error {
 	return nil
 }
 
-// Fitting returns the items whose IDs a model of older knows, with the vocabulary
-// of older, of which t is a later version: all but those whose token is beyond it.
+// Fitting returns the items whose IDs a model of an older version can name, with
+// that version's vocabulary: all but those with a token beyond it.
 func (t *Table) Fitting(older *Table) (*Table, error) {
-	part := &Table{resolution: t.resolution, tokenizer: t.tokenizer, levels: t.levels, vocab: slices.Clone(older.vocab), versions: t.Versions()}
+	part := &Table{resolution: t.resolution, tokenizer: t.tokenizer, levels: t.levels, vocab: older.vocab, versions: t.versions}
 	for row, key := range t.keys {
 		id := t.ID(row)
-		if !within(id, older.vocab) {
+		if uint64(id[len(id)-1]) >= uint64(older.LastVocab()) { // only the last vocabulary grows
 			continue
 		}
 		part.keys, part.ids = append(part.keys, key), append(part.ids, id...)
@@ -110,16 +101,6 @@ func (t *Table) Fitting(older *Table) (*Table, error) {
 		}
 	}
 	return part, part.index()
-}
-
-// within says whether a vocabulary has the codes of an ID.
-func within(id []uint32, vocab []int) bool {
-	for position, code := range id {
-		if uint64(code) >= uint64(vocab[position]) {
-			return false
-		}
-	}
-	return true
 }
 
 // Fingerprint identifies the items and their IDs.
@@ -152,23 +133,6 @@ func (t *Table) Row(key string) (int, bool) {
 	return int(row), known
 }
 
-// Find returns the rows of an ID [Width], ascending: one, none, or several
-// where Reassign found no free code.
-func (t *Table) Find(id []uint32) []int {
-	if len(id) != t.Width() {
-		return nil
-	}
-	from, to := t.span(id)
-	if from == to {
-		return nil
-	}
-	rows := make([]int, to-from)
-	for i, row := range t.order[from:to] {
-		rows[i] = int(row)
-	}
-	return rows
-}
-
 // Count returns the number of items whose IDs begin with prefix.
 func (t *Table) Count(prefix []uint32) int {
 	from, to := t.span(prefix)
@@ -176,7 +140,8 @@ func (t *Table) Count(prefix []uint32) int {
 }
 
 // Under walks through the rows whose IDs begin with prefix, in the order of
-// their IDs; an empty prefix is the whole catalogue.
+// their IDs. An empty prefix is the whole catalogue. A whole ID has one row, none,
+// or several where Reassign found no free code.
 func (t *Table) Under(prefix []uint32) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		from, to := t.span(prefix)

@@ -1,7 +1,10 @@
 package catalogue
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/gritvq/gritvq/safetensors"
 )
@@ -26,45 +29,38 @@ func LoadText(path string) (*TextEncoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	damaged := func(why any) error {
-		return fmt.Errorf("%s is no encoder of texts (%v); copy it again or build the IDs anew", path, why)
-	}
-	e := &TextEncoder{columns: map[uint32]int32{}}
-	axes, err := file.Get("axes")
+	e, err := decodeText(file)
 	if err != nil {
-		return nil, damaged(err)
+		return nil, fmt.Errorf("%s is no encoder of texts (%w); copy it again or build the IDs anew", path, err)
 	}
-	buckets, err := file.Get("buckets")
-	if err != nil {
-		return nil, damaged(err)
+	return e, nil
+}
+
+func decodeText(file *safetensors.File) (*TextEncoder, error) {
+	axes, err1 := file.Get("axes")
+	buckets, err2 := file.Get("buckets")
+	rarity, err3 := file.Get("rarity")
+	if err := cmp.Or(err1, err2, err3); err != nil {
+		return nil, err
 	}
-	rarity, err := file.Get("rarity")
-	if err != nil {
-		return nil, damaged(err)
+	if len(axes.Shape) != 2 || axes.Shape[1] < 1 || !slices.Equal(buckets.Shape, axes.Shape[:1]) || !slices.Equal(rarity.Shape, axes.Shape[:1]) {
+		return nil, errors.New("its shapes do not agree")
 	}
-	if len(axes.Shape) != 2 || axes.Shape[1] < 1 || len(buckets.Shape) != 1 || len(rarity.Shape) != 1 ||
-		buckets.Shape[0] != axes.Shape[0] || rarity.Shape[0] != axes.Shape[0] {
-		return nil, damaged("its shapes do not agree")
-	}
-	e.dim = axes.Shape[1]
-	if e.axes, err = axes.Float32(); err != nil {
-		return nil, damaged(err)
-	}
-	if e.rarity, err = rarity.Float32(); err != nil {
-		return nil, damaged(err)
-	}
-	list, err := buckets.Int64()
-	if err != nil {
-		return nil, damaged(err)
+	e := &TextEncoder{dim: axes.Shape[1], columns: map[uint32]int32{}}
+	e.axes, err1 = axes.Float32()
+	e.rarity, err2 = rarity.Float32()
+	list, err3 := buckets.Int64()
+	if err := cmp.Or(err1, err2, err3); err != nil {
+		return nil, err
 	}
 	for column, bucket := range list {
 		if bucket < 0 || bucket >= textBuckets {
-			return nil, damaged(fmt.Sprintf("word %d has bucket %d", column, bucket))
+			return nil, fmt.Errorf("word %d has bucket %d", column, bucket)
 		}
 		e.columns[uint32(bucket)] = int32(column)
 	}
 	if len(e.columns) != len(list) {
-		return nil, damaged("two words share a bucket")
+		return nil, errors.New("two words share a bucket")
 	}
 	return e, nil
 }

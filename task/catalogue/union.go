@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
+
+	"github.com/gritvq/gritvq/report"
+	"github.com/gritvq/gritvq/train/vqtrain"
 )
 
 // Union lists the catalogues of a directory, each a table in a directory of its own.
@@ -19,7 +22,7 @@ type Union struct {
 	Catalogues []string `json:"catalogues"` // directories below this one
 }
 
-// Save writes the list to dir. It is written last: a union without it is unfinished.
+// Save writes the list to dir. A union without it is unfinished.
 func (u Union) Save(dir string) error {
 	u.Schema = kind.Schema
 	text, err := json.MarshalIndent(u, "", "  ")
@@ -37,19 +40,14 @@ func LoadUnion(dir string) (Union, error) {
 		return Union{}, fmt.Errorf("%s holds no finished union of catalogues: %w", dir, err)
 	}
 	var u Union
-	if err := json.Unmarshal(content, &u); err != nil || u.Schema < 1 || len(u.Catalogues) == 0 ||
-		slices.ContainsFunc(u.Catalogues, improperName) {
-		return Union{}, fmt.Errorf("%s is damaged; copy the directory again or build the IDs anew", path)
+	err = json.Unmarshal(content, &u)
+	switch {
+	case err == nil && u.Schema > kind.Schema:
+		err = fmt.Errorf("%s has schema %d and this gritvq reads up to %d: upgrade gritvq", path, u.Schema, kind.Schema)
+	case err != nil || u.Schema < 1 || len(u.Catalogues) == 0 || checkNames(u.Catalogues) != nil:
+		err = kind.Damaged(path, errors.New("it is no list of catalogues"))
 	}
-	if u.Schema > kind.Schema {
-		return Union{}, fmt.Errorf("%s has schema %d and this gritvq reads up to %d: upgrade gritvq", path, u.Schema, kind.Schema)
-	}
-	return u, nil
-}
-
-// improperName says that a name cannot be that of a directory right below.
-func improperName(name string) bool {
-	return name == "" || name == "." || name == ".." || strings.ContainsAny(name, `/\:`)
+	return u, err
 }
 
 // checkNames refuses names of catalogues that cannot be directories side by side.
@@ -57,7 +55,7 @@ func checkNames(names []string) error {
 	seen := map[string]bool{}
 	for _, name := range names {
 		folded := strings.ToLower(name) // some file systems see no difference
-		if improperName(name) {
+		if name == "" || name == "." || name == ".." || strings.ContainsAny(name, `/\:`) {
 			return fmt.Errorf("%q cannot be the name of a catalogue: it becomes a directory", name)
 		}
 		if seen[folded] {
@@ -68,23 +66,77 @@ func checkNames(names []string) error {
 	return nil
 }
 
-// unionError says that a directory without a table is a union.
-type unionError struct {
-	dir   string
-	names []string
-}
+// unionError is fs.ErrNotExist for a directory that holds a union, not a table.
+type unionError string
 
-func (e unionError) Error() string {
-	return fmt.Sprintf("%s holds the tables of %s; name one of them, such as %s",
-		e.dir, strings.Join(e.names, ", "), filepath.Join(e.dir, e.names[0]))
-}
+func (e unionError) Error() string { return string(e) }
 
-func (e unionError) Is(target error) bool { return target == fs.ErrNotExist }
+func (unionError) Is(target error) bool { return target == fs.ErrNotExist }
 
-// inUnion explains the absence of a table in a directory that holds a union.
-func inUnion(dir string, err error) error {
+// explainUnion says so if there is no table in dir because it holds a union.
+func explainUnion(dir string, err error) error {
 	if u, notUnion := LoadUnion(dir); notUnion == nil && errors.Is(err, fs.ErrNotExist) {
-		return unionError{dir, u.Catalogues}
+		return unionError(fmt.Sprintf("%s holds the tables of %s; name one of them, such as %s",
+			dir, strings.Join(u.Catalogues, ", "), filepath.Join(dir, u.Catalogues[0])))
 	}
 	return err
+}
+
+// finishUnion stores the report of several catalogues and, last, their list.
+// shared is the tokenizer of all, or nil.
+func (m *maker) finishUnion(r *Result, shared itemEncoder) error {
+	var u Union
+	var training []vqtrain.Record
+	if shared != nil {
+		u.Tokenizer, training = shared.origin().identity, shared.origin().training
+	}
+	for _, s := range m.list {
+		u.Catalogues = append(u.Catalogues, s.Name)
+	}
+	if shared != nil || m.Dense != nil { // codes of different tokenizers cannot be compared
+		whole, err := r.join()
+		if err != nil {
+			return err
+		}
+		stats := whole.Stats()
+		r.Union = &stats
+	}
+	if err := r.writeReport(training, m.Command); err != nil {
+		return err
+	}
+	return u.Save(m.Output)
+}
+
+// join puts the codes of several catalogues into one table, to count what they
+// share. Items are called catalogue/item, so that names do not clash.
+func (r *Result) join() (*Table, error) {
+	var codes []uint32
+	var keys []string
+	first := r.Catalogues[0].Catalogue
+	for _, c := range r.Catalogues {
+		for row := range c.Catalogue.Len() {
+			codes = append(codes, c.Catalogue.Codes(row)...)
+			keys = append(keys, filepath.Base(c.Output)+"/"+c.Catalogue.Key(row))
+		}
+	}
+	return Build(codes, first.vocab[:first.levels], keys, BuildOptions{})
+}
+
+// writeReport writes the page of several catalogues.
+func (r *Result) writeReport(training []vqtrain.Record, command string) error {
+	page := report.New("Semantic IDs of "+report.Counted(len(r.Catalogues), "catalogue"), "Tokenizer: "+r.Catalogues[0].Tokenizer+".")
+	note := "Each catalogue has its own table and report, in the directory of its name."
+	if r.Union != nil {
+		note = "One tokenizer for all. " + note + " The last row counts collisions and codes over all items together."
+	}
+	if charts := trainingCharts(training); len(charts) > 0 {
+		page.Section("Training", "", charts...)
+	}
+	overview := r.Table()
+	for i, c := range r.Catalogues {
+		overview.Rows[i][0].Link = (&url.URL{Path: filepath.Base(c.Output) + "/" + ReportFile}).String()
+	}
+	page.Section("Catalogues", note, overview)
+	page.Section("Reproduce", "", report.Code{Caption: "Command", Text: command})
+	return page.WriteFile(r.Report)
 }

@@ -6,28 +6,15 @@ import (
 	"testing"
 )
 
-func TestLargestGroupsAndBranches(t *testing.T) {
+func TestGroupsOfEqualCodes(t *testing.T) {
 	codes := []uint32{1, 2, 0, 0, 1, 2, 1, 1, 1, 2, 0, 1, 1, 1}
 	for _, method := range []Resolution{Token, Reassign} {
 		table, err := Build(codes, []int{2, 8}, strings.Fields("a b c d e f g"), BuildOptions{
 			Resolve: method, Ranked: nearby(8, func(item int) uint32 { return codes[2*item+1] }),
 		})
 		must(t, table, err)
-		groups := table.Largest(5)
-		if !slices.EqualFunc(groups, [][]int{{0, 2, 4}, {3, 6}}, slices.Equal) {
-			t.Errorf("%s: groups %v", method, groups)
-		}
-		if groups = table.Largest(1); len(groups) != 1 || len(groups[0]) != 3 {
-			t.Errorf("%s: the largest group is %v", method, groups)
-		}
-		if got := table.Branches(nil); !slices.Equal(got, []Branch{{0, 2}, {1, 5}}) {
-			t.Errorf("%s: first codes %v", method, got)
-		}
-		if got := table.Branches([]uint32{0}); !slices.Equal(got, []Branch{{0, 1}, {1, 1}}) {
-			t.Errorf("%s: codes after 0 %v", method, got)
-		}
-		if table.Branches([]uint32{7}) != nil || table.Branches(table.ID(0)) != nil {
-			t.Errorf("%s: branches of no prefix or of a whole ID", method)
+		if got := table.groups(table.Codes); !slices.EqualFunc(got, [][]int{{0, 2, 4}, {3, 6}, {1}, {5}}, slices.Equal) {
+			t.Errorf("%s: groups %v", method, got)
 		}
 	}
 }

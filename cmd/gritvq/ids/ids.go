@@ -1,0 +1,150 @@
+// Package ids is the command gritvq ids and the commands below it.
+package ids
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
+	"github.com/gritvq/gritvq/engine"
+	"github.com/gritvq/gritvq/internal/usage"
+	"github.com/gritvq/gritvq/report"
+	"github.com/gritvq/gritvq/task/catalogue"
+)
+
+// options are the command line of ids.
+type options struct {
+	catalogue.Options
+	settings cli.Settings
+	inputs   []string // embeddings or items of a catalogue each
+	items    []string
+	names    []string
+	resolve  string
+	workers  int
+	json     bool
+}
+
+// New returns the command.
+func New(s *cli.Streams) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "ids EMBEDDINGS... -o DIR",
+		Short: "Give the items of a catalogue semantic IDs",
+		Long: `Trains a tokenizer on the embeddings of a catalogue, a row each, and writes the table
+of IDs: which codes stand for which item. Items with equal codes are told apart by a
+number at the end (--resolve token) or by moving the last code to the nearest free
+one (--resolve reassign). --items names the items and their titles, in the order of
+the rows: .jsonl, .csv, .tsv or MovieLens .dat. Instead of embeddings the items file
+itself will do: then titles are embedded by the words they share, which a sentence
+encoder does better. DIR/report.html shows how the codes came into use and what they
+mean; gritvq ids show asks for single ones, gritvq ids add takes in new items.
+
+Several catalogues share one tokenizer, trained on their union, and get a table each
+in DIR/NAME, to be used like any other (--each: a tokenizer each). They are called
+after their files or, where these are called alike, the directories they are in, or
+as --name says.
+
+` + methodsHelp,
+		Example: `  gritvq ids item_emb.npy --items items.jsonl -o ids
+  gritvq ids item_emb.npy --items movies.dat -o ids --method rqvae --resolve reassign
+  gritvq ids beauty/emb.npy toys/emb.npy --items beauty/items.jsonl --items toys/items.jsonl -o ids
+  gritvq ids item_emb.npy --items items.jsonl -o ids --tokenizer tok
+  gritvq ids items.jsonl -o ids
+  gritvq ids add ids new_emb.npy --items new.jsonl
+  gritvq ids show ids 37`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage.Errorf("ids needs EMBEDDINGS: gritvq %s", cmd.Use)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.inputs = args
+			if err := cli.RequireOutput(o.Output, "ids"); err != nil {
+				return err
+			}
+			return o.run(cmd.Context(), s)
+		},
+	}
+	cli.OutputFlag(cmd, &o.Output, "directory of the IDs")
+	o.settings.AddFlags(cmd, false)
+	f := cmd.Flags()
+	f.Lookup("method").Usage = "quantizer: gritvq methods lists them; also dense and vqvae, see above"
+	f.Lookup("levels").Usage = "codes of an ID; residual levels, or slices where the method has those"
+	f.Lookup("steps").Usage = "training steps (default 2000)"
+	f.Lookup("split").Hidden = true
+	f.StringArrayVar(&o.items, "items", nil, "names and titles of the items, in the order of the rows: .jsonl, .csv, .tsv, .dat or .parquet; "+
+		"once a catalogue\n(default: a column of the embeddings' .parquet that is called id, item, asin or so, or row numbers from 1)")
+	f.StringArrayVar(&o.names, "name", nil, "name of a catalogue among several; once each")
+	f.BoolVar(&o.Each, "each", false, "train a tokenizer for each of several catalogues instead of one on all")
+	f.StringVar(&o.Tokenizer, "tokenizer", "", "use this trained tokenizer instead of training one")
+	f.StringVar(&o.resolve, "resolve", string(catalogue.Token),
+		"items with equal codes: token (a number at the end) or reassign (the nearest free last code)")
+	f.IntVar(&o.Spare, "spare", 0, "least vocabulary of the token, so that a trained recommender can name items added later")
+	cli.WorkersFlag(cmd, &o.workers)
+	f.BoolVar(&o.Resume, "resume", false, "continue an interrupted training")
+	f.BoolVar(&o.Force, "force", false, "replace what is in the directory")
+	cli.JSONFlag(cmd, &o.json, "the result as")
+	cli.BackendFlag(cmd, &o.Backend)
+	cmd.AddCommand(newAdd(s), newShow(s))
+	return cmd
+}
+
+func (o options) run(ctx context.Context, s *cli.Streams) error {
+	if err := engine.UseWorkers(o.workers); err != nil {
+		return err
+	}
+	o.Resolve, o.Command = catalogue.Resolution(o.resolve), s.Command
+	layers, err := o.chooseMethod()
+	if err != nil {
+		return err
+	}
+	if err := o.joinSources(); err != nil {
+		return err
+	}
+	if o.Dense == nil && o.Tokenizer == "" {
+		if o.Config, err = layers.Config(); err != nil {
+			return err
+		}
+	}
+	r, err := catalogue.Make(ctx, o.Options, s)
+	switch {
+	case err != nil:
+		return layers.Explain(err)
+	case len(o.Sources) == 1:
+		return printSummary(s, &r.Catalogues[0], o.json)
+	case o.json:
+		return s.WriteJSON(r)
+	}
+	if err := r.Table().Text(s.Out); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.Out, "\nreport: %s\n", r.Report)
+	return err
+}
+
+// joinSources joins the embeddings with --items and --name.
+func (o *options) joinSources() error {
+	count := report.Counted(len(o.inputs), "catalogue")
+	switch n := len(o.inputs); {
+	case len(o.items) > 0 && len(o.items) != n:
+		return usage.Errorf("%s and %d of --items: give one a catalogue, or none", count, len(o.items))
+	case n == 1 && (len(o.names) > 0 || o.Each):
+		return usage.Errorf("--name and --each are for several catalogues; there is one")
+	case len(o.names) > 0 && len(o.names) != n:
+		return usage.Errorf("%s and %d of --name: give one a catalogue", count, len(o.names))
+	}
+	for i, input := range o.inputs {
+		source := catalogue.Source{Input: input}
+		if len(o.items) > 0 {
+			source.Items = o.items[i]
+		}
+		if len(o.names) > 0 {
+			source.Name = o.names[i]
+		}
+		o.Sources = append(o.Sources, source)
+	}
+	return nil
+}

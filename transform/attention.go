@@ -81,7 +81,7 @@ func balancedBias(thresholds []float64, share float64) float64 {
 	return low
 }
 
-func (attentionMixer) mix(c Config, p variables) []float64 { return newAttentionRows(c, p).all() }
+func (attentionMixer) mix(c Config, p variables) []float64 { return mixRows(newAttentionRows(c, p), p) }
 
 func (attentionMixer) place(c Config, set weights.Set, codes *weights.Array, rows []int, y []float64, _ PlaceMode) ([]Touched, error) {
 	if !c.Joint {
@@ -156,14 +156,6 @@ func (a *attentionRows) moved(i int, delta []float64) {
 		addScaled(a.queries[i*s:(i+1)*s], step, a.p.get("mixer/query")[j*s:(j+1)*s])
 		addScaled(a.keys[i*s:(i+1)*s], step, a.p.get("mixer/key")[j*s:(j+1)*s])
 	}
-}
-
-func (a *attentionRows) all() []float64 {
-	x := make([]float64, a.p.k*a.p.d)
-	for i := range a.p.k {
-		a.row(i, x[i*a.p.d:(i+1)*a.p.d])
-	}
-	return x
 }
 
 // offDiagonal is the root mean square score of the given rows with other codes.

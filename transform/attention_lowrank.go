@@ -76,14 +76,7 @@ func (prototypeMixer) start(c Config, set weights.Set, codes *weights.Array, rng
 	return nil
 }
 
-func (prototypeMixer) mix(c Config, p variables) []float64 {
-	rows := newPrototypeRows(c, p)
-	x := make([]float64, p.k*p.d)
-	for i := range p.k {
-		rows.row(i, x[i*p.d:(i+1)*p.d])
-	}
-	return x
-}
+func (prototypeMixer) mix(c Config, p variables) []float64 { return mixRows(newPrototypeRows(c, p), p) }
 
 func (prototypeMixer) place(c Config, set weights.Set, codes *weights.Array, rows []int, y []float64, _ PlaceMode) ([]Touched, error) {
 	if !c.Joint {

@@ -44,7 +44,7 @@ func (m topKMixer) entropy(c Config, v weights.Vars, codes *Node) *Node {
 	return meanEntropy(m.scores(c, v, codes, nil, m.graphNeighbours(v, nil)))
 }
 
-func (topKMixer) mix(c Config, p variables) []float64 { return newAttentionRows(c, p).all() }
+func (topKMixer) mix(c Config, p variables) []float64 { return mixRows(newAttentionRows(c, p), p) }
 
 func (topKMixer) place(c Config, set weights.Set, codes *weights.Array, rows []int, y []float64, mode PlaceMode) ([]Touched, error) {
 	return attentionMixer{}.place(c, set, codes, rows, y, mode)

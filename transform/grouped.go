@@ -41,12 +41,7 @@ func (m groupedMixer) start(c Config, set weights.Set, codes *weights.Array, _ *
 
 func (m groupedMixer) mix(c Config, p variables) []float64 {
 	size, _ := m.shape(c, p.k)
-	rows := blockRows{p.get("mixer/m"), p.get("codes"), p.k, p.d, size}
-	x := make([]float64, p.k*p.d)
-	for i := range p.k {
-		rows.row(i, x[i*p.d:(i+1)*p.d])
-	}
-	return x
+	return mixRows(blockRows{p.get("mixer/m"), p.get("codes"), p.k, p.d, size}, p)
 }
 
 func (m groupedMixer) place(c Config, set weights.Set, codes *weights.Array, rows []int, y []float64, _ PlaceMode) ([]Touched, error) {

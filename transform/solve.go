@@ -36,7 +36,8 @@ func solveRows(t []float64, r, d int, rhs []float64) ([]float64, error) {
 	}
 	var factor mat.Cholesky
 	if !factor.Factorize(symmetric) {
-		return nil, fmt.Errorf("the transform's matrix [%d,%d] cannot be inverted (singular or not finite): lower its learning rate or clip it", r, d)
+		return nil, fmt.Errorf("the transform's matrix [%d,%d] cannot be inverted (singular or not finite): "+
+			"lower its learning rate or clip it", r, d)
 	}
 	var right, x, out mat.Dense
 	if r <= d {
@@ -52,6 +53,15 @@ func solveRows(t []float64, r, d int, rhs []float64) ([]float64, error) {
 		out.Mul(x.T(), tm.T())
 	}
 	return out.RawMatrix().Data, nil
+}
+
+// mixRows returns all rows of M E [K,d].
+func mixRows(m rowMixer, p variables) []float64 {
+	x := make([]float64, p.k*p.d)
+	for i := range p.k {
+		m.row(i, x[i*p.d:(i+1)*p.d])
+	}
+	return x
 }
 
 // rowMixer evaluates single rows of M E while codes are being moved.
@@ -97,7 +107,8 @@ func sweep(m rowMixer, codes []float64, d int, rows []int, y []float64) error {
 		for n, i := range rows {
 			before, self := miss(n, i)
 			if math.Abs(self) < 1e-3 || math.IsNaN(before) || before > 1e6*scale {
-				return fmt.Errorf("code %d cannot be placed: its own weight in its mixing row is %.3g; use a larger diagonal or a linear transform", i, self)
+				return fmt.Errorf("code %d cannot be placed: its own weight in its mixing row is %.3g; "+
+					"use a larger diagonal or a linear transform", i, self)
 			}
 			worst = math.Max(worst, before)
 			clear(move)
@@ -120,5 +131,6 @@ func sweep(m rowMixer, codes []float64, d int, rows []int, y []float64) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("placing %d codes left an error of %.3g after %d sweeps: their mixing rows lean too much on each other; place fewer codes at a time", len(rows), worst, sweepLimit)
+	return fmt.Errorf("placing %d codes left an error of %.3g after %d sweeps: their mixing rows lean too much on each other; "+
+		"place fewer codes at a time", len(rows), worst, sweepLimit)
 }

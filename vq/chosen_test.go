@@ -274,7 +274,7 @@ func TestPlacedCodesAreChosen(t *testing.T) {
 		for k := range c.Codes {
 			old, now := before[0][3*k:3*k+3], after[0][3*k:3*k+3]
 			if k != row {
-				bits(t, method+" other code", now, old)
+				sameBits(t, method+" other code", now, old)
 			} else if along := dot(now, f.z.Data) / math.Sqrt(dot(now, now)*dot(f.z.Data, f.z.Data)); along < 1-1e-6 {
 				t.Errorf("%s: the placed code has cosine %g with its target", method, along)
 			}

@@ -38,20 +38,6 @@ type Config struct {
 // Enums implements config.Enumerated: methods are registered.
 func (Config) Enums() map[string][]string { return map[string][]string{"method": names} }
 
-// Docs implements config.Documented.
-func (Config) Docs() map[string]string {
-	return map[string]string{
-		"dropout": "Probability that a training step uses only a random number of leading levels, so that fewer levels " +
-			"decode well.",
-		"distance": "What makes a code the nearest; cosine puts latents and codes on the unit sphere (methods that store " +
-			"a codebook, one level).",
-		"learn": "Raw codes E: by gradient or ema (protocol B; ema wants a loss.commitment to hold the encoder), or frozen " +
-			"(protocol A: only the transform learns).",
-		"average": "Running averages: of codes that learn by ema, and of how often others are chosen that are pulled.",
-		"noise":   "diveq, sf-diveq: standard deviation of the noise on the quantization direction (0 is the detach variant).",
-	}
-}
-
 // Gumbel configures a sampled soft choice among codes.
 type Gumbel struct {
 	Start float64 `yaml:"start" doc:"Temperature at the start; it falls geometrically."`
@@ -73,28 +59,12 @@ type Start struct {
 	Noise  float64 `yaml:"noise" doc:"Standard deviation of noise added to started codes, relative to the latents'."`
 }
 
-// Docs implements config.Documented.
-func (Start) Docs() map[string]string {
-	return map[string]string{
-		"from": "kmeans (on latents of the untrained or warmed-up encoder), data (random latents) or random (uniform in +-1/K).",
-		"warmup": "Share of the steps trained without quantization before the codes are placed (without a network there is " +
-			"nothing to warm up).",
-	}
-}
-
 // Average configures exponential moving averages of codes.
 type Average struct {
 	Decay   float64 `yaml:"decay" doc:"Weight of the past, per step."`
 	Epsilon float64 `yaml:"epsilon" doc:"Laplace smoothing of the counts."`
 	Every   int     `yaml:"every" doc:"Under a transform: steps between solves for E."`
 	Pull    float64 `yaml:"pull"`
-}
-
-// Docs implements config.Documented.
-func (Average) Docs() map[string]string {
-	return map[string]string{
-		"pull": "Codes that learn by gradient also go this share of the way that averaged ones would (0: none, 1: all of it).",
-	}
 }
 
 // Loss weights the auxiliary losses.
@@ -107,25 +77,10 @@ type Loss struct {
 	AttentionEntropy float64 `yaml:"attention_entropy" doc:"Weight of the attention mixer's mean row entropy."`
 }
 
-// Docs implements config.Documented.
-func (Loss) Docs() map[string]string {
-	return map[string]string{
-		"usage_softness": "Temperature of the soft assignment that carries the regulariser's gradient, relative to the mean gap.",
-	}
-}
-
 // Cache configures reuse of C' between refreshes.
 type Cache struct {
 	Period   int    `yaml:"period" doc:"Steps between refreshes of the transformed codebook (T; 1 rebuilds it every step)."`
 	Gradient string `yaml:"gradient" enum:"live|accumulate"`
-}
-
-// Docs implements config.Documented.
-func (Cache) Docs() map[string]string {
-	return map[string]string{
-		"gradient": "live: codes are found in the cache and gathered from live parameters; accumulate: their gradient is " +
-			"collected and sent through the transform once a refresh.",
-	}
 }
 
 // Resets configures the revival of dead codes.
@@ -135,13 +90,6 @@ type Resets struct {
 	Window    int     `yaml:"window" doc:"Least tokens a code position must have seen since its last scan, per code."`
 	Until     float64 `yaml:"until" doc:"Fraction of training after which codes are left in peace."`
 	Donor     string  `yaml:"donor" enum:"latents|used"`
-}
-
-// Docs implements config.Documented.
-func (Resets) Docs() map[string]string {
-	return map[string]string{
-		"donor": "What a dead code becomes: a latent of the current batch, or a copy of a used code, drawn by usage, plus tiny noise.",
-	}
 }
 
 // commonDefaults are the settings methods start from.

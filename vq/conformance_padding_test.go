@@ -81,11 +81,11 @@ func TestConformanceOfPadding(t *testing.T) {
 			if len(got) != len(want) {
 				t.Errorf("%d results with padding, %d without", len(got), len(want))
 			}
-			bits(t, "gradient of padding", got["z"][used*dim:], make([]float64, (all-used)*dim))
+			sameBits(t, "gradient of padding", got["z"][used*dim:], make([]float64, (all-used)*dim))
 			got["z"], want["z"] = got["z"][:used*dim], want["z"][:used*dim]
 			for what, value := range want {
 				if tolerance == 0 {
-					bits(t, what, got[what], value)
+					sameBits(t, what, got[what], value)
 				} else {
 					gradtest.Close(t, what, got[what], value, tolerance)
 				}

@@ -47,7 +47,7 @@ func TestConformanceUnderHalfPrecision(t *testing.T) {
 				return results
 			})
 			for i, what := range []string{"codes in training", "hard output in training", "loss", "codes", "hard output", "surrogate", "decoder's input"} {
-				bits(t, half.String()+" "+what, got[i], got[8+i])
+				sameBits(t, half.String()+" "+what, got[i], got[8+i])
 			}
 			// The adjoint of the surrogate is rounded on its way in as well.
 			gradtest.Close(t, half.String()+" gradient", got[7], got[15], 0.02)

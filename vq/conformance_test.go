@@ -104,20 +104,20 @@ func TestConformanceOfForwardValues(t *testing.T) {
 		}
 		got, again, other := run(1), run(1), run(2)
 		for i := range got {
-			bits(t, "the same seed", again[i], got[i])
+			sameBits(t, "the same seed", again[i], got[i])
 		}
-		bits(t, "lookup in training", got[1], got[0])
+		sameBits(t, "lookup in training", got[1], got[0])
 		for i, what := range map[int]string{5: "lookup", 6: "the decoder's input", 8: "inference without noise"} {
-			bits(t, what, got[i], got[4])
+			sameBits(t, what, got[i], got[4])
 		}
-		bits(t, "codes without noise", got[9], got[7])
-		bits(t, "inference under another seed", other[4], got[4])
+		sameBits(t, "codes without noise", got[9], got[7])
+		sameBits(t, "inference under another seed", other[4], got[4])
 		draws, noisy := slices.Contains(drawsCodes, c.Method), slices.Contains(noisySurrogate, c.Method)
 		if !noisy {
-			bits(t, "the decoder's input in training", got[2], got[0])
+			sameBits(t, "the decoder's input in training", got[2], got[0])
 		}
 		if !draws {
-			bits(t, "codes in training", got[3], got[7])
+			sameBits(t, "codes in training", got[3], got[7])
 		}
 		if same := slices.Equal(got[2], other[2]); same == (draws || noisy) {
 			t.Errorf("training under another seed is the same: %v", same)
@@ -198,11 +198,11 @@ func TestConformanceOfCodesUnderBatchSize(t *testing.T) {
 			return results
 		})
 		index, hard := got[0], got[1]
-		bits(t, "codes in reverse order", got[2], index)
-		bits(t, "vectors in reverse order", got[3], hard)
+		sameBits(t, "codes in reverse order", got[2], index)
+		sameBits(t, "vectors in reverse order", got[3], hard)
 		for i, rows := range ranges {
-			bits(t, fmt.Sprintf("codes of rows %v", rows), got[4+2*i], index[rows[0]*positions:rows[1]*positions])
-			bits(t, fmt.Sprintf("vectors of rows %v", rows), got[5+2*i], hard[rows[0]*dim:rows[1]*dim])
+			sameBits(t, fmt.Sprintf("codes of rows %v", rows), got[4+2*i], index[rows[0]*positions:rows[1]*positions])
+			sameBits(t, fmt.Sprintf("vectors of rows %v", rows), got[5+2*i], hard[rows[0]*dim:rows[1]*dim])
 		}
 	})
 }

@@ -73,7 +73,7 @@ func TestDiVeQWithoutNoiseIsEuclideanGRIT(t *testing.T) {
 			out := f.q.Build(noisyStep(in, 1), in["z"])
 			return []*graph.Node{out.Soft, out.Hard}
 		})
-		bits(t, "forward", got[0], got[1])
+		sameBits(t, "forward", got[0], got[1])
 
 		grit := small(t, "grit", levels)
 		grit.Transform, grit.Radius = transform.None(), radius.Default()

@@ -153,9 +153,9 @@ func dot(a, b []float64) float64 {
 	return sum
 }
 
-// bits fails when two float32 results differ in any bit other than the sign of
+// sameBits fails when two float32 results differ in any bit other than the sign of
 // zero.
-func bits(t *testing.T, what string, got, want []float64) {
+func sameBits(t *testing.T, what string, got, want []float64) {
 	t.Helper()
 	if len(got) != len(want) {
 		t.Fatalf("%s: %d values, want %d", what, len(got), len(want))

@@ -136,17 +136,7 @@ func (f fsq) Start(rest Latents, rng *rand.Rand) (weights.Set, *weights.Array, e
 		c.center = append(c.center, -f.shift[i]) // the middle of an even number of values, too
 		c.scale = append(c.scale, math.Pow(float64(values-1), -float64(f.depth)))
 	}
-	vars, err := f.projection.start(f.from, rest, c, rng)
-	if err != nil {
-		return nil, nil, err
-	}
-	points := weights.New(f.Vocab(), len(f.grid))
-	for code := range f.Vocab() {
-		for i, digit := range f.grid.digits(code) {
-			points.Row(code)[i] = float32(float64(digit)/f.half[i] - 1)
-		}
-	}
-	return vars, f.decode(vars, points), nil
+	return f.start(f.from, rest, c, f.grid, func(i, digit int) float64 { return float64(digit)/f.half[i] - 1 }, rng)
 }
 
 // round is the code's coordinates on the host, in place.
@@ -164,12 +154,7 @@ func (f fsq) Assign(ctx *Context, residual *Node) Assigned {
 	half := constantRow(y, f.half)
 	index := f.grid.code(Add(rounded, half))
 	through := Div(straightThrough{}.Connect(ctx, bounded, rounded, nil), half)
-	hard := Take(f.Usable(ctx), index)
-	return Assigned{
-		Index: index, Hard: StopGradient(hard), Loss: ScalarZero(y.Graph(), y.DType()),
-		// The gradient of the computed point, the value of the tabled one.
-		Soft: straightThrough{}.Connect(ctx, f.back(ctx, through), hard, nil),
-	}
+	return f.assigned(ctx, index, through, Take(f.Usable(ctx), index), ScalarZero(y.Graph(), y.DType()))
 }
 
 // Usable implements [Level].

@@ -131,14 +131,13 @@ func (m gumbel) aim(vars weights.Set, i int, beta float64) {
 // meanSquaredGap is the mean squared distance between rows of the sample (a few
 // thousand of them) and their nearest code, and never quite zero.
 func (s Latents) meanSquaredGap(codes *weights.Array) (float64, error) {
-	some := Latents{N: min(s.N, 4096), Dim: s.Dim}
-	some.Rows = append([]float32(nil), s.Rows[:some.N*s.Dim]...)
+	some := s.first(4096).clone()
 	if err := some.subtractNearest(codes); err != nil {
 		return 0, err
 	}
 	total := 0.0
 	for i := range some.N {
-		length := norm(some.Rows[i*s.Dim : (i+1)*s.Dim])
+		length := norm(some.Row(i))
 		total += length * length
 	}
 	spread := s.spread()

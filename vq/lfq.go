@@ -3,7 +3,7 @@ package vq
 import (
 	"fmt"
 	"math"
-	mathbits "math/bits"
+	"math/bits"
 	"math/rand/v2"
 
 	"github.com/gritvq/gritvq/weights"
@@ -45,8 +45,9 @@ func lfqPictures(c *Config, _ *Rates) {
 
 func checkLFQ(c Config, _ int) error {
 	switch {
-	case mathbits.OnesCount(uint(c.Codes)) != 1:
-		return fmt.Errorf("quantizer.codes: lfq codes are signs, so that %d must be a power of two, such as %d", c.Codes, 1<<mathbits.Len(uint(c.Codes)))
+	case bits.OnesCount(uint(c.Codes)) != 1:
+		return fmt.Errorf("quantizer.codes: lfq codes are signs, so that %d must be a power of two, such as %d",
+			c.Codes, 1<<bits.Len(uint(c.Codes)))
 	case c.Codes > maxImplicit:
 		return fmt.Errorf("quantizer.codes: %d is too many for lfq, use at most %d", c.Codes, maxImplicit)
 	case c.Entropy.Weight < 0 || !(c.Entropy.Temperature > 0):
@@ -65,7 +66,7 @@ type lfq struct {
 
 func newLFQ(c Config, dim int) lfq {
 	q := lfq{config: c}
-	for range mathbits.Len(uint(c.Codes)) - 1 {
+	for range bits.Len(uint(c.Codes)) - 1 {
 		q.grid = append(q.grid, 2)
 	}
 	q.projection = projection{dim: dim, width: len(q.grid)}
@@ -90,17 +91,7 @@ func (q lfq) Start(rest Latents, rng *rand.Rand) (weights.Set, *weights.Array, e
 	for range q.grid {
 		c.scale = append(c.scale, math.Pow(2, -float64(q.depth)))
 	}
-	vars, err := q.projection.start(q.config.Start.From, rest, c, rng)
-	if err != nil {
-		return nil, nil, err
-	}
-	points := weights.New(q.Vocab(), q.width)
-	for code := range q.Vocab() {
-		for i, digit := range q.grid.digits(code) {
-			points.Row(code)[i] = float32(2*digit - 1)
-		}
-	}
-	return vars, q.decode(vars, points), nil
+	return q.start(q.config.Start.From, rest, c, q.grid, func(_, digit int) float64 { return float64(2*digit - 1) }, rng)
 }
 
 // sign is +1 for positive numbers and -1 otherwise.
@@ -128,11 +119,7 @@ func (q lfq) Assign(ctx *Context, residual *Node) Assigned {
 		logits := MulScalar(y, 4/e.Temperature) // log p(+)/p(-): |y+1|² - |y-1|² = 4y
 		loss = Add(loss, MulScalar(Sub(ctx.meanOver(signEntropy(logits)), meanCodeEntropy(ctx, logits)), e.Weight))
 	}
-	return Assigned{
-		Index: index, Hard: StopGradient(hard), Loss: loss,
-		// The gradient of the computed point, the value of the tabled one.
-		Soft: straightThrough{}.Connect(ctx, q.back(ctx, through), hard, nil),
-	}
+	return q.assigned(ctx, index, through, hard, loss)
 }
 
 // Usable implements [Level].
@@ -160,8 +147,7 @@ func meanCodeEntropy(ctx *Context, logits *Node) *Node {
 	rows, width := logits.Shape().Dimensions[0], logits.Shape().Dimensions[1]
 	weight := MulScalar(OnesLike(Slice(logits, AxisRange(), AxisRange(0, 1))), 1/float64(rows))
 	if ctx.Mask != nil {
-		mask := ConvertDType(ctx.Mask, logits.DType())
-		weight = ExpandAxes(Div(mask, MaxScalar(ReduceAllSum(mask), 1)), -1)
+		weight = ExpandAxes(ctx.shareOfRows(logits), -1)
 	}
 	low := signProducts(logits, 0, width/2, OnesLike(weight))
 	high := signProducts(logits, width/2, width, weight)

@@ -2,6 +2,7 @@ package vq
 
 import (
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
 
 	"github.com/gomlx/compute/dtypes"
@@ -36,7 +37,8 @@ var LSH = Method{
 
 func checkLSH(c Config, dim int) error {
 	if c.Codes&(c.Codes-1) != 0 {
-		return fmt.Errorf("quantizer.codes: lsh has one code a pattern of bits, so %d must be a power of two such as %d", c.Codes, 1<<log2(c.Codes))
+		return fmt.Errorf("quantizer.codes: lsh has one code a pattern of bits, so %d must be a power of two such as %d",
+			c.Codes, 1<<log2(c.Codes))
 	}
 	return checkClassical(c, dim)
 }
@@ -52,13 +54,7 @@ func (t hashTable) Vocab() int { return t.codes }
 func (t hashTable) planes() int { return log2(t.codes) }
 
 // log2 is the logarithm of n, rounded down.
-func log2(n int) int {
-	bits := 0
-	for ; n > 1; n /= 2 {
-		bits++
-	}
-	return bits
-}
+func log2(n int) int { return bits.Len(uint(n)) - 1 }
 
 // Start implements [Level].
 func (t hashTable) Start(rest Latents, rng *rand.Rand) (weights.Set, *weights.Array, error) {

@@ -30,7 +30,7 @@ var OPQ = Method{
 }
 
 const (
-	rotationRows    = 32768 // of the sample that the rotation is learned from
+	rotationRows    = 32768 // rows of the sample used to learn the rotation
 	rotationUpdates = 2     // of the centres between two updates of the rotation
 )
 
@@ -38,9 +38,7 @@ const (
 // to carrying X to them, min |X R - Ŷ|, whose solution is the orthogonal factor
 // of XᵀŶ. It returns R [d,d] and the last codes of every part.
 func (f *Fitting) learnRotation(c Config, sample Latents, rng *rand.Rand) (*weights.Array, [][]float32, error) {
-	if sample.N > rotationRows { // the sample is in random order already
-		sample = Latents{Rows: sample.Rows[:rotationRows*sample.Dim], N: rotationRows, Dim: sample.Dim}
-	}
+	sample = sample.first(rotationRows) // it is in random order already
 	layout := Layout{Dim: sample.Dim, Parts: c.Parts}
 	frame, err := sample.balancedFrame(layout)
 	if err != nil {
@@ -56,7 +54,8 @@ func (f *Fitting) learnRotation(c Config, sample Latents, rng *rand.Rand) (*weig
 		total := 0.0
 		for part := range c.Parts {
 			start, end := layout.Bounds(part)
-			left, err := f.pullOf(sample, rotated.Slice(start, end), c.Codes, &codes[part], seeds[part], pull.Slice(0, sample.Dim, start, end).(*mat.Dense))
+			own := pull.Slice(0, sample.Dim, start, end).(*mat.Dense)
+			left, err := f.pullOf(sample, rotated.Slice(start, end), c.Codes, &codes[part], seeds[part], own)
 			if err != nil {
 				return nil, nil, fmt.Errorf("part %d: %w", part, err)
 			}
@@ -97,7 +96,7 @@ func (f *Fitting) pullOf(sample, slice Latents, k int, codes *[]float32, seed ui
 	for i, code := range chosen {
 		left += float64(gaps[i])
 		sum := sums.RawRowView(int(code))
-		for j, x := range sample.Rows[i*sample.Dim : (i+1)*sample.Dim] {
+		for j, x := range sample.Row(i) {
 			sum[j] += float64(x)
 		}
 	}
@@ -109,7 +108,7 @@ func (f *Fitting) pullOf(sample, slice Latents, k int, codes *[]float32, seed ui
 }
 
 // balancedFrame returns the principal directions as columns, each part holding
-// its share so that the products of the variances are as equal as they get: the
+// its share so that the products of the variances are as equal as possible: the
 // next largest goes to the part with the smallest product that has room.
 func (s Latents) balancedFrame(layout Layout) (*mat.Dense, error) {
 	d := s.Dim
@@ -124,7 +123,7 @@ func (s Latents) balancedFrame(layout Layout) (*mat.Dense, error) {
 		part := block.Slice(0, n, 0, d).(*mat.Dense)
 		for i := range n {
 			row := part.RawRowView(i)
-			for j, x := range s.Rows[(from+i)*d : (from+i+1)*d] {
+			for j, x := range s.Row(from + i) {
 				row[j] = float64(x) - center[j]
 			}
 		}

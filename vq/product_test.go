@@ -55,7 +55,7 @@ func TestProductEqualsItsParts(t *testing.T) {
 			return nodes
 		})
 		for i := 0; i < len(got); i += 2 {
-			bits(t, fmt.Sprintf("%s output %d", method, i/2), got[i], got[i+1])
+			sameBits(t, fmt.Sprintf("%s output %d", method, i/2), got[i], got[i+1])
 		}
 		if want := map[string]int{"ema": 12}[method]; len(updates) != want {
 			t.Errorf("%s: %d updates, want %d", method, len(updates), want)
@@ -130,7 +130,7 @@ func TestPlaceMovesOnePositionOnly(t *testing.T) {
 				case p == position && i == 1:
 					gradtest.Close(t, "placed", row, []float64{-1, -2, -3}, 1e-5)
 				default:
-					bits(t, "other code", row, old)
+					sameBits(t, "other code", row, old)
 				}
 			}
 		}

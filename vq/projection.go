@@ -60,12 +60,36 @@ type coder struct {
 	round func(coordinates []float64)
 }
 
-// start returns the projection's variables. From data, the coordinates are the
+// start returns the projection's variables and the vectors [K,dim] of all codes of
+// a grid, whose digits stand for the coordinates that value returns.
+func (p projection) start(from string, rest Latents, c coder, grid radix, value func(i, digit int) float64,
+	rng *rand.Rand) (weights.Set, *weights.Array, error) {
+	vars, err := p.variables(from, rest, c, rng)
+	if err != nil {
+		return nil, nil, err
+	}
+	points := weights.New(grid.size(), p.width)
+	for code := range grid.size() {
+		for i, digit := range grid.digits(code) {
+			points.Row(code)[i] = float32(value(i, digit))
+		}
+	}
+	return vars, p.decode(vars, points), nil
+}
+
+// assigned is a batch of codes: the gradient of the computed coordinates through
+// [N,width], the value of the tabled vectors hard [N,dim].
+func (p projection) assigned(ctx *Context, index, through, hard, loss *Node) Assigned {
+	soft := straightThrough{}.Connect(ctx, p.back(ctx, through), hard, nil)
+	return Assigned{Index: index, Hard: StopGradient(hard), Soft: soft, Loss: loss}
+}
+
+// variables returns the projection's variables. From data, the coordinates are the
 // sample's leading principal components at the coder's center and spread
 // (random mixtures of all components where there are more coordinates than
 // dimensions), and the way back is the least-squares map from codes to the
 // sample; otherwise both are small Gaussians.
-func (p projection) start(from string, rest Latents, c coder, rng *rand.Rand) (weights.Set, error) {
+func (p projection) variables(from string, rest Latents, c coder, rng *rand.Rand) (weights.Set, error) {
 	if !p.learned() {
 		scale := weights.New(p.width)
 		for i, s := range c.scale {

@@ -105,7 +105,7 @@ func TestProjectionStartsOnPrincipalComponents(t *testing.T) {
 	}
 	p := projection{dim: dim, width: 2}
 	keep := coder{center: []float64{-0.5, 0.25}, spread: 0.7, round: func([]float64) {}}
-	set, err := p.start("data", Latents{Rows: rows.Data, N: n, Dim: dim}, keep, rng)
+	set, err := p.variables("data", Latents{Rows: rows.Data, N: n, Dim: dim}, keep, rng)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func TestProjectionOntoMoreCoordinatesThanDimensions(t *testing.T) {
 	rng := newRand(9)
 	rows := weights.Normal(rng, 3, 300, 2)
 	keep := coder{center: make([]float64, 5), spread: 1, round: func([]float64) {}}
-	set, err := projection{dim: 2, width: 5}.start("data", Latents{Rows: rows.Data, N: 300, Dim: 2}, keep, rng)
+	set, err := projection{dim: 2, width: 5}.variables("data", Latents{Rows: rows.Data, N: 300, Dim: 2}, keep, rng)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,8 +28,8 @@ func TestLookupIsTheHardOutput(t *testing.T) {
 					out := f.q.Build(ctx, z)
 					return []*graph.Node{out.Hard, out.Soft, Lookup(f.q, ctx, out.Index)}
 				})
-				bits(t, string(kind)+" soft", got[1], got[0])
-				bits(t, string(kind)+" lookup", got[2], got[0])
+				sameBits(t, string(kind)+" soft", got[1], got[0])
+				sameBits(t, string(kind)+" lookup", got[2], got[0])
 			}
 		}
 	}
@@ -92,13 +92,13 @@ func TestDropoutDropsLevelsExactly(t *testing.T) {
 		}
 		return nodes
 	})
-	bits(t, "hard", got[0], got[1])
-	bits(t, "soft", got[2], got[3])
-	bits(t, "loss", got[4], got[5])
+	sameBits(t, "hard", got[0], got[1])
+	sameBits(t, "soft", got[2], got[3])
+	sameBits(t, "loss", got[4], got[5])
 	for i, path := range paths {
 		values, want := got[6+2*i], got[7+2*i]
 		if path[:6] == "level2" {
-			bits(t, path, values, want)
+			sameBits(t, path, values, want)
 		} else {
 			gradtest.Close(t, path, values, want, 1e-6)
 		}

@@ -49,7 +49,7 @@ func TestRotationFormula(t *testing.T) {
 			out := f.q.Build(training(in), in["z"])
 			return []*graph.Node{out.Hard, out.Soft}
 		})
-		bits(t, "forward", values[1], values[0])
+		sameBits(t, "forward", values[1], values[0])
 		hard := matrix{values[0], d}
 		matrices := make([][][]float64, n)
 		for i := range n {
@@ -71,7 +71,7 @@ func TestRotationFormula(t *testing.T) {
 		gradtest.Close(t, "latent", exact["z"], want, 1e-6)
 		gradtest.Close(t, "latent in float32", single["z"], want, 1e-3)
 		for l := range levels {
-			bits(t, "codes", exact[fmt.Sprintf("level%d/codes", l)], make([]float64, 6*d))
+			sameBits(t, "codes", exact[fmt.Sprintf("level%d/codes", l)], make([]float64, 6*d))
 		}
 	}
 }
@@ -100,12 +100,12 @@ func TestRotationAtAntipodalPoints(t *testing.T) {
 			want := []float64{m[0][0]*g[at] + m[1][0]*g[at+1], m[0][1]*g[at] + m[1][1]*g[at+1]}
 			gradtest.Close(t, fmt.Sprintf("%s row %d", name, row), got["z"][at:at+2], want, 1e-4)
 		}
-		bits(t, name+" code", got["code"], make([]float64, 12))
+		sameBits(t, name+" code", got["code"], make([]float64, 12))
 	}
 	forward := gradtest.Eval[float32](t, in, func(in map[string]*graph.Node) []*graph.Node {
 		return []*graph.Node{rotated{}.Connect(nil, in["z"], in["code"], nil), in["code"]}
 	})
-	bits(t, "forward", forward[0], forward[1])
+	sameBits(t, "forward", forward[0], forward[1])
 }
 
 // bits32 is [bits] after rounding to float32.

@@ -144,7 +144,7 @@ func TestDefaultTransformStartsAtTheRawCodes(t *testing.T) {
 	q, _, set := startFixture(t, c, 3, 60)
 	f := fixture{q: q, set: set, z: gradtest.Value{Shape: []int{1, 3}, Data: make([]float64, 3)}}
 	for l, book := range f.eval32(t, func(ctx *Context, _ *graph.Node) []*graph.Node { return q.Codebooks(ctx) }) {
-		bits(t, "codes", book, widen(set[[]string{"level0/codes", "level1/codes"}[l]]).Data)
+		sameBits(t, "codes", book, widen(set[[]string{"level0/codes", "level1/codes"}[l]]).Data)
 	}
 }
 
@@ -163,7 +163,7 @@ func TestLatentNormalisation(t *testing.T) {
 		return []*graph.Node{Prepare(q, z), q.Build(ctx, z).Residuals[0]}
 	})
 	gradtest.Close(t, "prepared", got[0], []float64{0.6, 0, 0.8}, 1e-6)
-	bits(t, "what is quantized", got[1], got[0])
+	sameBits(t, "what is quantized", got[1], got[0])
 }
 
 func TestInitRefusesAnotherDimension(t *testing.T) {

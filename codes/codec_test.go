@@ -322,9 +322,9 @@ func TestReadRowsFindsDamage(t *testing.T) {
 	expect(r.ReadRows(0, 2, dst), "do not fit a slice of 9")
 }
 
-// FuzzReader checks that no file panics, and that one which reads well is
-// exactly what the writer makes of its codes. Checksums are put right first,
-// or the fuzzer would not get past them.
+// FuzzReader checks that no file panics, and that writing the codes of a
+// readable file gives the file again. Checksums are corrected first, or the
+// fuzzer would not get past them.
 func FuzzReader(f *testing.F) {
 	f.Add(golden())
 	f.Add(golden()[:70])

@@ -61,8 +61,8 @@ func encodePlaneAs(method Method, e *rangeEncoder, grid plane, vocab uint32, m *
 	}
 }
 
-// decodePlane fills a level. It stops early, with ok false, where the bytes
-// cannot be what encodePlane wrote.
+// decodePlane fills a level. It stops early, with ok false, at bytes that
+// encodePlane does not write.
 func decodePlane(d *rangeDecoder, grid plane, vocab uint32, m *Model) (method Method, ok bool) {
 	if vocab == 1 {
 		return Uniform, true

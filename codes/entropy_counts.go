@@ -3,12 +3,12 @@ package codes
 import "math/bits"
 
 const (
-	// learnedTotal is the sum of the counts that a level starts with when
-	// they were learned; a code seen adds learnedStep, so that what was
-	// learned weighs as much as 256 codes of the picture.
+	// learnedTotal is the sum of the learned counts that a level starts with;
+	// a code seen adds learnedStep, so that they weigh as much as 256 codes of
+	// the picture.
 	learnedTotal = 1 << 20
 	learnedStep  = learnedTotal >> 8
-	// freshStep is what a code seen adds where every code starts with 1.
+	// freshStep is the increment for a code seen, where all start with 1.
 	freshStep = 24
 	// countsLimit is the sum at which the counts are halved: the recent
 	// weighs more than the old, and the range coder keeps its precision.

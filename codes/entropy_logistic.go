@@ -56,7 +56,7 @@ const mixInputs = 8
 
 // A mix weighs opinions: log-odds given as differences from a first one. The
 // weights, in units of 2^-16, are moved after every bit along the gradient of
-// its cost, so that a mix trusts what has been right.
+// its cost, so that a mix trusts opinions that have been right.
 type mixWeights [mixInputs]int32
 
 const mixOne = 1 << 16

@@ -122,7 +122,7 @@ func TestSquashInvertsStretch(t *testing.T) {
 }
 
 // A mix of an opinion that is right and one that is noise learns to follow the
-// first: the cost comes near what the true probability costs.
+// first: the cost comes near that of the true probability.
 func TestMixLearnsWhomToTrust(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 1))
 	w := mixWeights{0, mixOne / 2, mixOne / 2}

@@ -52,9 +52,8 @@ func knownFormats() []rowfile.Format {
 
 // Open returns the codes in a .npy file (uint8, uint16, uint32, or int32 and
 // int64 without negative numbers; 1-d arrays count as one level, and the last
-// two dimensions of 3-d arrays as one), in a .parquet or .jsonl file as Create
-// writes them, or in a packed .gvq file. Errors are one sentence that names the
-// file and a remedy.
+// two dimensions of 3-d arrays as one), in a .parquet or .jsonl file of Create, or
+// in a packed .gvq file. Errors are one sentence that names the file and a remedy.
 func Open(path string) (*File, error) {
 	file, size, err := rowfile.Open(path)
 	if err != nil {

@@ -77,7 +77,7 @@ type levelModel struct {
 // the rest is zero.
 type shortVector [vectorWidth]int32
 
-// decision is what a model knows of a node of the tree.
+// decision holds the statistics of a node of the tree.
 type decision struct {
 	one        uint32 // probability of turning right
 	logOdds    int32
@@ -100,8 +100,8 @@ const (
 	cellCount = 8
 )
 
-// derive fills what follows from counts, tree and vectors. It returns the sizes
-// of the tables.
+// derive fills the fields that follow from counts, tree and vectors. It returns
+// the sizes of the tables.
 func (m *levelModel) derive() (fineCells, coarseCells int) {
 	m.width = len(m.vectors) / len(m.counts)
 	m.decisions = make([]decision, len(m.tree.nodes))

@@ -89,7 +89,7 @@ func (c *contextCoder) codeRow(coder bitCoder, y int) {
 	}
 }
 
-// code codes one code, given what look found.
+// code codes one code, given the neighbours that look found.
 func (c *contextCoder) code(coder bitCoder, code uint32) uint32 {
 	path := c.tree.path[code]
 	for at := int32(0); ; {
@@ -157,7 +157,7 @@ func (c *contextCoder) learn(at int32, bit, one uint32) {
 }
 
 // estimate returns the log-odds of a decision that went right ones times of
-// total, as the difference from what is known of it anyway.
+// total, as the difference from its prior log-odds.
 func estimate(ones, total uint32, d *decision) int32 {
 	one := (uint64(ones)<<probabilityBits + smoothing*uint64(d.one)) / uint64(total+smoothing)
 	return stretch(uint32(min(one, 1<<probabilityBits-1))) - d.logOdds

@@ -8,7 +8,7 @@ import "math"
 
 const (
 	maxEvidence = 9
-	// constantFeature is what the regression sees beside the vectors.
+	// constantFeature is the regression's constant input beside the vectors.
 	constantFeature = 64
 	// regressionUnit is the unit of its factors.
 	regressionUnit = 1 << 12

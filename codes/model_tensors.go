@@ -47,7 +47,7 @@ func (m *Model) Tensors() []safetensors.Tensor {
 }
 
 // NewModel rebuilds a model from its tensors, in any order. It fails on
-// tensors that are missing, strange or not what Train makes.
+// tensors that are missing, strange or not from Train.
 func NewModel(tensors []safetensors.Tensor) (*Model, error) {
 	byName := map[string]safetensors.Tensor{}
 	levels := 0

@@ -13,7 +13,7 @@ import (
 	"github.com/gritvq/gritvq/safetensors"
 )
 
-// meter adds up what bits cost.
+// meter adds up the cost of bits.
 type meter struct{ bits float64 }
 
 func (m *meter) bit(bit, one uint32) uint32 {
@@ -318,7 +318,7 @@ func TestModelStaysSmall(t *testing.T) {
 }
 
 // FuzzNewModel checks that tensors with any values are refused or make a model
-// that reads what it wrote.
+// that reads its own files.
 func FuzzNewModel(f *testing.F) {
 	vocab := []uint32{32, 16}
 	m := trainTwoLevels(f, 1, vocab)

@@ -110,9 +110,8 @@ type unheard struct{}
 func (unheard) bit(bit, _ uint32) uint32 { return bit }
 
 // learner counts decisions by context. Every decision is predicted from those
-// before it, so that the weights of the mix are learned from predictions as
-// good as those of new pictures, and are not misled by what the counts know by
-// heart.
+// before it: the weights of the mix are then learned from predictions as good
+// as those of new pictures, not from counts that know the training pictures.
 type learner struct {
 	seen [learnedContexts][]tally
 }

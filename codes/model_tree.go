@@ -73,8 +73,8 @@ func (b *treeBuilder) split(codes []uint32) {
 	}
 	slices.SortFunc(codes, func(x, y uint32) int { return cmp.Or(cmp.Compare(b.along[x], b.along[y]), cmp.Compare(x, y)) })
 
-	// The cut is where the weights are halved, within what leaves each side
-	// few enough codes for the depth that remains.
+	// The cut halves the weights, as far as each side is left with few enough
+	// codes for the remaining depth.
 	most := 1 << min(maxDepth-1-int(b.depth[codes[0]]), 30)
 	first, last := max(1, len(codes)-most), min(len(codes)-1, most)
 	cut, left := 0, uint64(0)

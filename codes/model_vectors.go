@@ -90,7 +90,7 @@ func orthonormalise(axes []float64, d int) {
 	for at := 0; at < len(axes); at += d {
 		row := axes[at:][:d]
 		before := dot(row, row)
-		for range 2 { // the second time takes away what rounding left
+		for range 2 { // the second time removes rounding errors
 			for other := 0; other < at; other += d {
 				addScaled(row, -dot(axes[other:][:d], row), axes[other:][:d])
 			}

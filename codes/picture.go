@@ -23,8 +23,8 @@
 // ceil(W/f) columns and ceil(H/f) rows.
 //
 // The payload is a number in [0, 1), in base 256 without the point and without
-// zeros at the end that the decoder can do without. It is what a range coder
-// with a 64-bit interval gives for the symbols, level by level, the grid row by
+// zeros at the end that the decoder can do without. It is the output of a range
+// coder with a 64-bit interval for the symbols, level by level, the grid row by
 // row; a level of one code has none. The first symbol of a level is its method,
 // one of three of the same probability: uniform, each code being one of K
 // equal symbols; counted, with the adaptive counts of entropy_counts.go; or
@@ -73,7 +73,7 @@ func (p Picture) GridWidth() int { return (p.Width + p.Factor - 1) / p.Factor }
 // GridHeight is the number of cells one below the other.
 func (p Picture) GridHeight() int { return (p.Height + p.Factor - 1) / p.Factor }
 
-// Bits says what a picture file consists of.
+// Bits is the size of a picture file by its parts.
 type Bits struct {
 	Header  int // with the checksum
 	Payload int

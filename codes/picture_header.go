@@ -64,8 +64,8 @@ func readPicture(r io.Reader) ([]byte, error) {
 	return content, nil
 }
 
-// parseHeader checks a file's frame and returns what its header says, without
-// the codes, and the payload.
+// parseHeader checks a file's frame and returns its header, without codes, and
+// the payload.
 func parseHeader(content []byte) (p Picture, id [identityBytes]byte, payload []byte, err error) {
 	if len(content) < len(PictureMagic) || string(content[:len(PictureMagic)]) != PictureMagic {
 		return p, id, nil, fmt.Errorf("not a picture of codes: it does not start with %s", PictureMagic)

@@ -267,7 +267,7 @@ func TestDecodeFindsDamage(t *testing.T) {
 	if _, err := Decode(brokenReader{}, p.Fingerprint, m); err == nil || !strings.Contains(err.Error(), "cable cut") {
 		t.Errorf("a broken reader: %v", err)
 	}
-	// What was written before there was a model can still be read.
+	// A file written without a model can still be read.
 	if got, err := Decode(bytes.NewReader(checkRoundTrip(t, p, nil)), p.Fingerprint, m); err != nil || !slices.Equal(got.Codes, p.Codes) {
 		t.Errorf("a picture without a model: %v", err)
 	}

@@ -9,7 +9,7 @@ import (
 // payload is a number in [0, 1) written in base 256; every symbol narrows the
 // interval [low, low+span) that the number lies in, in proportion to its
 // probability. Span stays above 2^48, so that even a total of 2^24 leaves 24
-// bits for rounding: what rounding wastes is below anything measurable.
+// bits for rounding: the bits lost to rounding are not measurable.
 
 // minSpan is where a byte is shifted out. Totals may reach 2^32.
 const minSpan = 1 << 48
@@ -30,7 +30,7 @@ func (e *rangeEncoder) clone() *rangeEncoder {
 	return &rangeEncoder{low: e.low, span: e.span, out: slices.Clone(e.out)}
 }
 
-// bits returns the length of what was written, in whole bits.
+// bits returns the length of the output, in whole bits.
 func (e *rangeEncoder) bits() int { return 8*len(e.out) + bits.LeadingZeros64(e.span) }
 
 // symbol writes the symbol that owns [start, start+size) of total.
@@ -136,7 +136,7 @@ func (d *rangeDecoder) take(start, size, total uint32) {
 	d.narrow(unit*uint64(start), unit*uint64(size))
 }
 
-// bit reads a bit that is 1 with probability one/2^16; what it is given is
+// bit reads a bit that is 1 with probability one/2^16; its first argument is
 // ignored.
 func (d *rangeDecoder) bit(_, one uint32) uint32 {
 	split := d.span >> probabilityBits * uint64(one)

@@ -13,7 +13,7 @@ type coded struct {
 	bit, one           uint32
 }
 
-// bits is what the step costs at best.
+// bits is the least cost of the step.
 func (c coded) bits() float64 {
 	switch {
 	case c.total > 0:

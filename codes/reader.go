@@ -92,7 +92,7 @@ func readHeader(r io.ReaderAt, size int64) (Header, error) {
 	return header, nil
 }
 
-// Header returns what the file says of itself.
+// Header returns the header of the file.
 func (r *Reader) Header() Header {
 	header := r.header
 	header.Vocab = slices.Clone(header.Vocab)

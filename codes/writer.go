@@ -19,7 +19,7 @@ type Writer struct {
 	waiting []uint32 // codes of a block not yet full
 	packed  []byte
 	rows    uint64
-	err     error // what ended the writer
+	err     error // that ended the writer
 }
 
 // NewWriter writes the header to w and returns a writer for the rows. With
@@ -92,7 +92,7 @@ func (w *Writer) flush() error {
 	return w.err
 }
 
-// Close writes what is left and, where the number of rows was unknown, the
+// Close writes the last block and, if the number of rows was unknown, the
 // header. It does not close the underlying file. It fails when fewer rows
 // came than the header announced.
 func (w *Writer) Close() error {

@@ -63,7 +63,7 @@ func syntaxError(err error) error {
 	return fmt.Errorf("not valid YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
 }
 
-// decoder carries what error messages need to know.
+// decoder carries the context of error messages.
 type decoder struct {
 	root  reflect.Type
 	lines bool // nodes come from a file, so their lines mean something
@@ -178,7 +178,7 @@ func (d decoder) wrongType(node *yaml.Node, key, wanted string) error {
 	return fmt.Errorf("key %q%s: got %s, wanted %s", key, d.at(node), describe(node), wanted)
 }
 
-// describe says in plain words what a node holds.
+// describe words the content of a node.
 func describe(node *yaml.Node) string {
 	if node.Style&yaml.TaggedStyle != 0 {
 		return fmt.Sprintf("the explicit tag %s, which is not supported", node.Tag)

@@ -88,7 +88,7 @@ func renderComment(out *bytes.Buffer, f field, indent string) {
 	}
 }
 
-// renderValue writes what follows "name:", the end of the line included.
+// renderValue writes the value after "name:", the end of the line included.
 func renderValue(out *bytes.Buffer, v reflect.Value, key, indent string, enum []string, commented bool) error {
 	blockList := v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Struct && v.Len() > 0
 	if v.Kind() != reflect.Struct && !blockList {

@@ -14,7 +14,7 @@ func TestRenderGolden(t *testing.T) {
 		Rate float64 `yaml:"rate"`
 	}
 	type config struct {
-		Name     string   `yaml:"name" doc:"a text that does not fit into the one hundred columns of a comment, which goes on in the next line"`
+		Name     string   `yaml:"name" doc:"a text that does not fit into the one hundred columns of a comment, which therefore goes on below it"`
 		Kind     mode     `yaml:"kind" doc:"how codes are mapped" enum:"identity|linear"`
 		Hidden   []int    `yaml:"hidden"`
 		Section  section  `yaml:"section" doc:"a section"`
@@ -30,8 +30,8 @@ func TestRenderGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `# a text that does not fit into the one hundred columns of a comment, which goes on in the next
-# line
+	want := `# a text that does not fit into the one hundred columns of a comment, which therefore goes on below
+# it
 name: "true"
 # how codes are mapped
 # one of: identity, linear

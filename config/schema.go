@@ -8,7 +8,7 @@
 //
 // The keys of a struct tagged yaml:",inline" are keys of the struct around it.
 //
-// What a tag cannot hold comes from methods of the struct: [Documented] gives
+// Texts that a tag cannot hold come from methods of the struct: [Documented] gives
 // long descriptions, [Enumerated] values that are registered at run time,
 // [Obsolete] keys of earlier versions.
 //
@@ -175,7 +175,7 @@ func source(v any) (reflect.Value, error) {
 	return value, nil
 }
 
-// wording says in plain words what a value of type t looks like.
+// wording words the form of a value of type t.
 func wording(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Bool:
@@ -211,7 +211,7 @@ func dottedKeys(t reflect.Type, prefix string) []string {
 
 // unknownKey words the error for name, which is no key of struct type t. The
 // path to t is prefix ("" or ending in a dot) and root is the whole
-// configuration's type; rest is what followed name in a dotted key.
+// configuration's type; rest is the part of a dotted key after name.
 func unknownKey(root, t reflect.Type, prefix, name, rest, where string) error {
 	fields, err := fieldsOf(t)
 	if err != nil {

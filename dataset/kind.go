@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Kind is what an input holds.
+// Kind is the content of an input.
 type Kind string
 
 // The kinds of input. The values are the words for messages.

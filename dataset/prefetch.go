@@ -87,8 +87,7 @@ func (p *Prefetcher[T]) Next(ctx context.Context) (batch T, err error) {
 	return item.batch, item.err
 }
 
-// Close stops reading, waits until the goroutine has ended and releases what
-// nobody asked for.
+// Close stops reading, waits for the goroutine and releases unused batches.
 func (p *Prefetcher[T]) Close() {
 	p.cancel()
 	<-p.done

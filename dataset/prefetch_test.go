@@ -77,7 +77,7 @@ func TestPrefetcherStops(t *testing.T) {
 		}
 		cancel()
 		taken := consumed
-		for { // what was ready may still come
+		for { // batches that were ready may still come
 			_, err := p.Next(context.Background())
 			if errors.Is(err, context.Canceled) {
 				break

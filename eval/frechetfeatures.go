@@ -51,8 +51,8 @@ func (f *Features) Add(rows []float32, d int) error {
 	return nil
 }
 
-// mergeMean counts the rows of other and moves the mean; what their means
-// differ by joins the scatter, other's own scatter is left to the caller.
+// mergeMean counts the rows of other and moves the mean; the distance of the
+// means joins the scatter, other's own scatter is left to the caller.
 func (f *Features) mergeMean(other *Features) {
 	mine, theirs := float64(f.count), float64(other.count)
 	total := mine + theirs

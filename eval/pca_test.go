@@ -47,7 +47,7 @@ func TestPCA2FindsThePlane(t *testing.T) {
 	near(t, "explained", p.Explained[0], varianceA/(varianceA+varianceB), 1e-6)
 	near(t, "explained in all", p.Explained[0]+p.Explained[1], 1, 1e-6)
 
-	// Other rows: the mean is the origin, and what is off the plane vanishes.
+	// Other rows: the mean is the origin, and components off the plane vanish.
 	other, err := p.Project([]float32{10, -20, 30, 7, 5, 10.6, -19.2, 30, 0, 5})
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 )
 
 func ExampleRanking() {
-	// Scores of a catalogue of five items for three users, and what each took next.
+	// Scores of a catalogue of five items for three users, and the next item of each.
 	scores := [][]float32{{0.9, 0.1, 0.3, 0.2, 0.5}, {0.2, 0.2, 0.8, 0.1, 0.4}, {0.5, 0.4, 0.3, 0.2, 0.1}}
 	next := []int{4, 2, 3}
 	ranking := eval.NewRanking()

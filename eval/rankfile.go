@@ -93,7 +93,7 @@ func WriteRanking(path string, r *Ranking, cutoffs ...int) error {
 // ReadRanking reads a file that WriteRanking wrote, and checks its scores
 // against its ranks. The largest cutoff of its scores is the depth of its lists.
 // Columns of other names are passed over. Errors are one sentence that names the
-// file, the row and what to do.
+// file, the row and a remedy.
 func ReadRanking(path string) (*Ranking, error) {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".csv":

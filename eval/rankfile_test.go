@@ -97,7 +97,7 @@ func TestRankingFilesThatAreWrong(t *testing.T) {
 }
 
 // Whatever byte of a parquet file is damaged, reading must return; the scores
-// beside the ranks catch what the format does not.
+// beside the ranks catch damage that the format does not.
 func TestDamagedRankingParquet(t *testing.T) {
 	r := NewRanking()
 	for u := range 20 {

@@ -10,8 +10,8 @@ import (
 // lists that a recommender made. It keeps the ranks alone, so every metric at
 // every cutoff, of all users or of some, can be taken from it later.
 type Ranking struct {
-	// Depth is the length of the lists: what is asked of them beyond it is not
-	// known. 0 is for lists of the whole catalogue.
+	// Depth is the length of the lists; ranks beyond it are unknown. 0 is for
+	// lists of the whole catalogue.
 	Depth int
 
 	users   []string
@@ -75,8 +75,8 @@ func (r *Ranking) Ranks(i int) []int32 {
 	return r.ranks[r.offsets[i]:r.offsets[i+1]:r.offsets[i+1]]
 }
 
-// Values returns a metric at cutoff k of every user, in the order of Add: what
-// Paired, Wilcoxon and Bootstrap compare. It panics on an unknown metric.
+// Values returns a metric at cutoff k of every user, in the order of Add, for
+// Paired, Wilcoxon and Bootstrap. It panics on an unknown metric.
 func (r *Ranking) Values(metric RankMetric, k int) []float64 {
 	values := make([]float64, r.Len())
 	for i := range values {

@@ -56,7 +56,7 @@ func encodeRankingParquet(w io.Writer, r *Ranking, columns []rankColumn) error {
 	return table.Close()
 }
 
-// decodeRankingParquet reads what encodeRankingParquet writes.
+// decodeRankingParquet reads files of encodeRankingParquet.
 func decodeRankingParquet(file *os.File) (r *Ranking, err error) {
 	defer func() { // the decoder panics on some damaged pages
 		if problem := recover(); problem != nil {
@@ -92,7 +92,7 @@ func decodeRankingParquet(file *os.File) (r *Ranking, err error) {
 	return r, nil
 }
 
-// rankLayout says which leaf column of a parquet file holds what.
+// rankLayout holds the numbers of a parquet file's leaf columns.
 type rankLayout struct {
 	user, ranks int
 	columns     []rankColumn

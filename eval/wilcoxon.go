@@ -24,8 +24,8 @@ const exactWilcoxonPairs = 25
 
 // Wilcoxon tests whether the differences of paired a and b are symmetric
 // around zero, by the signed-rank test. Pairs that are equal are left out and
-// equal differences share their ranks; equal is what differs by rounding alone,
-// as 1 - 2/3 and 1/3 do. P is exact for at most 25 pairs
+// equal differences share their ranks; numbers that differ by rounding alone, as
+// 1 - 2/3 and 1/3 do, are equal. P is exact for at most 25 pairs
 // without either; otherwise it is the normal approximation with corrections
 // for ties and continuity. Without any differing pair P is 1. It fails on
 // lists of different length and on values that are not finite.

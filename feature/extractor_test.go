@@ -26,7 +26,7 @@ func extractorOf(t *testing.T, o ONNXOptions) *Extractor {
 	return extractor
 }
 
-// Eleven pictures, a block and a padded one, equal what PyTorch computes, and
+// Eleven pictures, a block and a padded one, equal PyTorch's result, and so does
 // each of them alone.
 func TestExtractorEqualsPyTorch(t *testing.T) {
 	extractor := extractorOf(t, ONNXOptions{})

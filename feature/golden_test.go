@@ -15,8 +15,8 @@ import (
 	"github.com/gritvq/gritvq/internal/gradtest"
 )
 
-// published returns a path below the metrics directory of $GRITVQ_DATA, where
-// the published networks are and what they compute for three pictures.
+// published returns a path below the metrics directory of $GRITVQ_DATA, which
+// holds the published networks and their results for three pictures.
 func published(tb testing.TB, name string) string {
 	tb.Helper()
 	dir := os.Getenv("GRITVQ_DATA")

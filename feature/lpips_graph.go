@@ -9,9 +9,9 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// Activations returns what LPIPS compares of pictures x [B, H, W, 3] with values
-// in [0, 1]: activations [B, h, w, channels], shallow ones first, in the element
-// type of x.
+// Activations returns the activations [B, h, w, channels] that LPIPS compares,
+// shallow ones first, in the element type of the pictures x [B, H, W, 3], whose
+// values are in [0, 1].
 func (l *LPIPS) Activations(v weights.Vars, x *Node) []*Node {
 	dims := x.Shape().Dimensions
 	if len(dims) != 4 || dims[3] != 3 || dims[1] < smallestPicture || dims[2] < smallestPicture {
@@ -82,7 +82,7 @@ func (l *LPIPS) PerceptualL1(v weights.Vars, a, b *Node) *Node {
 	return DivScalar(sum, float64(len(layers)))
 }
 
-// What is added to the squared length of a pixel's activations. The published
+// Epsilons added to the squared length of a pixel's activations. The published
 // distance adds 1e-10 to the length; a loss needs more, because the gradient of
 // a pixel with hardly any activation grows with the inverse.
 const (

@@ -35,7 +35,7 @@ type Network interface {
 	Features(v weights.Vars, x *graph.Node) *graph.Node
 }
 
-// Input is what a network demands of its pictures; 0 leaves it free.
+// Input is the size and normalisation of a network's pictures; 0 leaves it free.
 type Input struct {
 	Size  int // height and width
 	Batch int // pictures at a time

@@ -15,8 +15,8 @@ import (
 type ONNXOptions struct {
 	// Output names the tensor to use; "" is the last one pooled over the picture.
 	Output string
-	// Size is the height and width pictures are resized to; 0 is what the file
-	// fixes, or the pictures' own.
+	// Size is the height and width pictures are resized to; 0 is the size that
+	// the file fixes, or the pictures' own.
 	Size int
 	// Mean and Std normalise each channel of pictures in [0, 1]. Both zero is
 	// the ImageNet normalisation of torchvision; 0.5 and 0.5 give [-1, 1].
@@ -31,8 +31,8 @@ type ONNX struct {
 	input   Input
 }
 
-// LoadONNX reads a network whose input is [batch, 3, height, width]. See package
-// onnx for what it may be made of.
+// LoadONNX reads a network whose input is [batch, 3, height, width]. See
+// onnx.Operators for its operators.
 func LoadONNX(path string, o ONNXOptions) (*ONNX, error) {
 	m, err := onnx.Read(path, o.Output)
 	if err != nil {
@@ -65,7 +65,7 @@ func LoadONNX(path string, o ONNXOptions) (*ONNX, error) {
 // Name is the file's, without its extension.
 func (o *ONNX) Name() string { return o.name }
 
-// Input is what the file or the options fix.
+// Input is the size that the file or the options fix.
 func (o *ONNX) Input() Input { return o.input }
 
 // Variables returns the weights.

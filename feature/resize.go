@@ -4,8 +4,8 @@ import "math"
 
 // resizer resizes pictures, bilinear between pixel centres, edges repeated. A
 // picture that shrinks is averaged under a triangle as wide as two of the new
-// pixels, so that nothing aliases. This is what Pillow's and clean-fid's bilinear
-// resizing do, but without rounding the result to 8 bits.
+// pixels, so that nothing aliases. Pillow and clean-fid resize in the same way,
+// but round the result to 8 bits.
 type resizer struct {
 	from, to int
 	starts   []int       // first pixel that each new one reads

@@ -10,7 +10,7 @@ import (
 // hypotheses of row i are numbers i*width to i*width+alive-1.
 type beamMemory struct {
 	search         *scratch
-	residual, next []float32   // [rows*width,d] what is left of the row
+	residual, next []float32   // [rows*width,d] residuals of the row
 	paths, longer  []uint32    // [rows*width,levels] codes so far
 	scores         []float32   // [groupRows, packed codes of the level]
 	picks          []candidate // [rows,width], the best continuations of each row
@@ -38,9 +38,9 @@ func (q *Residual) improveByBeam(e *encoding, width int) {
 
 // Survivors writes to out [n,beam,levels] the encodings by all levels that a
 // beam search of the rows of x [n,d] ends with, by rising error (up to
-// rounding); where there are fewer than beam, the last is repeated. It is what
-// codebooks of a further level are fitted for. workers <= 0 means GOMAXPROCS.
-// It panics if beam is not positive or a slice is too short.
+// rounding); if there are fewer than beam, the last is repeated. Codebooks of a
+// further level are fitted for them. workers <= 0 means GOMAXPROCS. It panics
+// if beam is not positive or a slice is too short.
 func (q *Residual) Survivors(x []float32, n, beam int, out []uint32, workers int) {
 	levels := len(q.levels)
 	if beam < 1 {
@@ -140,7 +140,7 @@ func (q *Residual) pickContinuations(e *encoding, codes *Codes, alive, grown int
 // first filled picks, sorted by error, then by arrival. scores are those of the
 // padded codebook, energy is |r|^2. It returns the new length of the list.
 func (k *kernel) merge(picks []candidate, filled int, scores []float32, energy float32, parent int32) int {
-	worst := float32(math.Inf(1)) // what a newcomer must be better than
+	worst := float32(math.Inf(1)) // error that a newcomer must be below
 	if filled == len(picks) {
 		worst = picks[filled-1].error
 	}
@@ -183,7 +183,7 @@ func (q *Residual) chooseBest(e *encoding, i int, paths []uint32) {
 	}
 }
 
-// squaredError is the squared distance of x from what its codes decode to.
+// squaredError is the squared distance of x from its decoded codes.
 func (q *Residual) squaredError(x []float32, codes []uint32, decoded []float32) float64 {
 	if q.decodeRow(codes, decoded) != nil {
 		return math.Inf(1)

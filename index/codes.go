@@ -46,7 +46,7 @@ func newCodesWith(kern kernel, rows []float32, k, d int) (*Codes, error) {
 	return c, nil
 }
 
-// checkMatrix reports what is wrong with x as a finite, non-empty [n,d].
+// checkMatrix reports why x is no finite, non-empty [n,d].
 func checkMatrix(what string, x []float32, n, d int) error {
 	if n <= 0 || d <= 0 {
 		return fmt.Errorf("%s has shape [%d,%d]: both sizes must be positive", what, n, d)

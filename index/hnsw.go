@@ -23,7 +23,7 @@ type HNSWOptions struct {
 	Workers  int // goroutines while rows are added; <= 0 means GOMAXPROCS
 }
 
-// withDefaults fills in what is 0 and reports what is out of range.
+// withDefaults fills in defaults and reports options out of range.
 func (o HNSWOptions) withDefaults() (HNSWOptions, error) {
 	if o.M == 0 {
 		o.M = 16

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// largestBatch nodes join the graph together at most, and no more than one
-	// for batchShare of those it has: what a batch cannot see of itself through
-	// the graph it finds by comparing all its rows.
+	// At most largestBatch nodes join the graph together, and one for every
+	// batchShare nodes in it. The nodes of a batch, not yet in the graph, find
+	// each other by comparing all their rows.
 	largestBatch = 256
 	batchShare   = 8
 	// linkGroup is the number of nodes whose links a worker updates at a time.
@@ -137,8 +137,8 @@ func (h *HNSW) join(batch []uint32) {
 	}
 }
 
-// chooseNeighbours sets the links of a new node in all its layers, from what a
-// walk finds in the graph and from the nodes that came before it in the batch.
+// chooseNeighbours sets the links of a new node in all its layers, to nodes that
+// a walk finds in the graph and to earlier nodes of the batch.
 func (h *HNSW) chooseNeighbours(w *walk, node uint32, earlier []uint32) {
 	query := h.padded(node)
 	w.fresh = append(w.fresh[:0], earlier...)

@@ -37,8 +37,8 @@ func (m Metric) check() error {
 	return nil
 }
 
-// cost is what a search minimises: |a - b|^2 or -<a,b>, in float64 and the
-// same on every machine.
+// cost is minimised by a search: |a - b|^2 or -<a,b>, in float64 and the same on
+// every machine.
 func (m Metric) cost(a, b []float32) float64 {
 	if m == InnerProduct {
 		return -Dot(a, b)

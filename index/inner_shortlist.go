@@ -42,8 +42,8 @@ func (s *shortlist) offer(score float32, item uint32) {
 	}
 }
 
-// shrink lowers the limit to what the scores seen so far allow and drops the
-// rows beyond it.
+// shrink lowers the limit as far as the scores seen allow and drops the rows
+// beyond it.
 func (s *shortlist) shrink() {
 	if len(s.keys) <= s.k {
 		return
@@ -86,8 +86,8 @@ func (s *shortlist) finish(list []found) []found {
 	return list
 }
 
-// partition reorders keys so that keys[at] is what sorting would put there,
-// with nothing larger before it and nothing smaller after it.
+// partition reorders keys so that keys[at] is the key that sorting would put
+// there, with nothing larger before it and nothing smaller after it.
 func partition(keys []uint64, at int) {
 	low, high := 0, len(keys)-1
 	for low < high {

@@ -62,8 +62,8 @@ func (c *collection) appendRows(rows []float32, n int) error {
 	return nil
 }
 
-// space turns rows and queries into what the kernels work on. A score is
-// |c|^2/2 - <x,c> with both moved by -mean, as for Codes, or -<x,c>.
+// space prepares rows and queries for the kernels. A score is |c|^2/2 - <x,c>
+// with both moved by -mean, as for Codes, or -<x,c>.
 type space struct {
 	metric  Metric
 	mean    []float32 // [d]; zeros for InnerProduct
@@ -144,7 +144,7 @@ func (s *space) prepare(x, out []float32) (margin float64, ok bool) {
 		out[j] = moved
 		squares += float64(moved) * float64(moved)
 	}
-	const lost = 1.2e-38 // what coordinates below the normal range may lose
+	const lost = 1.2e-38 // largest loss of a coordinate below the normal range
 	length := 1.001 * math.Sqrt(squares+float64(len(x))*lost)
 	ok = length*s.longest < largestScore && s.longest*s.longest < largestScore
 	size := length * s.longest

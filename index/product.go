@@ -49,9 +49,9 @@ func (p *Product) Width(levels int) int {
 }
 
 // Encode writes the codes of the rows of x [n,d] to out [n,Width(levels)],
-// part after part and level after level within a part. levels, beam and
-// workers mean what they mean to Residual.Encode, part by part. It panics if a
-// part has fewer levels or a slice is too short.
+// part after part and level after level within a part; for levels, beam and
+// workers see Residual.Encode. It panics if a part has fewer levels or a slice
+// is too short.
 func (p *Product) Encode(x []float32, n, levels, beam int, out []uint32, workers int) {
 	width := p.Width(levels)
 	checkLengths("Product.Encode", len(x), n*p.d, len(out), n*width, n)

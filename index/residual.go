@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// Residual encodes a vector as one code a level, each level coding what the
-// levels before it left over; the vector is approximated by the sum of the
-// codes. It is immutable and safe for concurrent use.
+// Residual encodes a vector as one code a level, each level coding the residual
+// of the levels before it; the vector is approximated by the sum of the codes.
+// It is immutable and safe for concurrent use.
 type Residual struct {
 	levels []*Codes
 	d      int

@@ -69,7 +69,7 @@ func (t *Trie) extend(from, to *Beams, user int, logp []float32, stride int) {
 	nodes, totals := to.Nodes[user*width:(user+1)*width], to.Totals[user*width:(user+1)*width]
 	parents, codes := to.Parents[user*width:(user+1)*width], to.Codes[user*width:(user+1)*width]
 	found := 0
-	worst, worstNode := math.Inf(-1), uint32(0) // what a newcomer must beat
+	worst, worstNode := math.Inf(-1), uint32(0) // a newcomer must be better
 	for b, node := range from.Nodes[user*from.Width : (user+1)*from.Width] {
 		if node == NoNode {
 			continue

@@ -15,9 +15,8 @@ type Mask struct {
 	Causal bool
 }
 
-// View is how queries look at keys: which they see, and by what their scores
-// are biased. It is made once for all layers that look alike. The zero value
-// hides nothing and has no bias.
+// View is the mask and the bias of attention scores. It is made once for all
+// layers that share it. The zero value hides nothing and has no bias.
 type View struct {
 	bias    *graph.Node // [1, Heads, T, S], or nil
 	offset  *graph.Node // added to the scores, the bias included; or nil

@@ -160,9 +160,8 @@ func TestConvolveEqualsLoops(t *testing.T) {
 	}
 }
 
-// A transposed convolution is the linear map's transpose: <conv(x), g> =
-// <x, transposed(g)> says what it must be, and its own gradients follow from
-// the loops again.
+// A transposed convolution is the linear map's transpose, <conv(x), g> =
+// <x, transposed(g)>, and its own gradients follow from the loops again.
 func TestConvolveTransposedEqualsLoops(t *testing.T) {
 	for _, c := range convCases() {
 		in := c.inputs()
@@ -193,7 +192,7 @@ func TestConvolveTransposedEqualsLoops(t *testing.T) {
 	}
 }
 
-// float32 is what runs, at sizes that fill vectors and blocks.
+// Networks run in float32, at sizes that fill vectors and blocks.
 func TestConvolveInFloat32(t *testing.T) {
 	for _, stride := range []int{1, 2} {
 		c := convCase{height: 17, width: 20, in: 16, out: 24, kernel: 3,

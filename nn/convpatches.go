@@ -36,8 +36,8 @@ func (c patchConvolution) kernelGradient(x, adjoint *graph.Node) *graph.Node {
 	return graph.Reshape(gradient, c.rows.kernel, c.cols.kernel, c.in, c.out)
 }
 
-// inputGradient gathers what scattering the adjoint would add up: an input pixel
-// meets only those taps that the stride lets it meet, the same ones for every
+// inputGradient gathers the sums of a scattered adjoint: an input pixel meets
+// only those taps that the stride lets it meet, the same ones for every
 // pixel of one phase (row mod stride, column mod stride), so that each phase is
 // a convolution of the adjoint with a part of the kernel and stride 1.
 func (c patchConvolution) inputGradient(adjoint, kernel *graph.Node) *graph.Node {
@@ -90,8 +90,8 @@ func patches(x *graph.Node, layers int, rows, cols taps) *graph.Node {
 	return graph.Reshape(p, -1, rows.kernel*cols.kernel*channels)
 }
 
-// pad adds or removes (where negative) lines so that x [images, H, W, …] is
-// just what the taps read.
+// pad adds or removes (where negative) lines of x [images, H, W, …] until it has
+// exactly the pixels that the taps read.
 func pad(x *graph.Node, rows, cols taps) *graph.Node {
 	axis := func(t taps) graph.PadAxis {
 		return graph.PadAxis{Start: t.before, End: t.stride*(t.out-1) + t.dilation*(t.kernel-1) + 1 - t.in - t.before}

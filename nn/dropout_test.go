@@ -96,8 +96,8 @@ func TestDropoutDrawsAnew(t *testing.T) {
 }
 
 // Attention drops weights and a feed-forward network hidden values. Both are
-// linear in what they drop, so that over many equal sequences the mean is what
-// comes out without dropout.
+// linear in the dropped values, so that over many equal sequences the mean is
+// the result without dropout.
 func TestPartsDropOut(t *testing.T) {
 	const batch, places, width = 3000, 3, 4
 	a := Attention{Width: width, Heads: 2, HeadDim: 3}
@@ -133,8 +133,8 @@ func TestPartsDropOut(t *testing.T) {
 	}
 }
 
-// From a pool no number is taken twice, whether draws fit into what is left of it
-// or not, and small ones share a generator.
+// From a pool no number is taken twice, whether draws fit into its rest or not,
+// and small ones share a generator.
 func TestPooledDraws(t *testing.T) {
 	sizes := []int{1000, poolSize - 1500, 400, 200, poolSize + 7, 300}
 	pools := 0

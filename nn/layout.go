@@ -7,9 +7,9 @@ import "github.com/gomlx/gomlx/core/graph"
 //
 // Compilers get one layer: the usual [B, H, W, C]. On the embedded engine the
 // whole batch are layers of one image, [1, H, W, B·C]: then pixels are long rows,
-// which move faster, and what belongs to an image and a channel, such as a mean,
-// is a single row, which the engine adds and multiplies many times faster than
-// one in the middle of an array.
+// which move faster, and values per image and channel, such as a mean, are a
+// single row, which the engine adds and multiplies many times faster than one in
+// the middle of an array.
 type layout struct {
 	images, layers int
 }

@@ -88,7 +88,7 @@ func TestMLP(t *testing.T) {
 	}
 }
 
-// float32 is what tokenizers run; the fused engine operations must agree there.
+// Tokenizers run in float32; the fused engine operations must agree there.
 func TestMLPInFloat32(t *testing.T) {
 	for _, activation := range Activations {
 		m := MLP{Widths: []int{20, 33, 17, 4}, Activation: activation}

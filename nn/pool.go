@@ -7,10 +7,9 @@ import (
 )
 
 // MaxPool returns the largest value under a square window [B, H', W', C] of x
-// [B, H, W, C]. There is no padding; with ceil a last window that reaches
-// beyond the image takes what is inside (ceil_mode elsewhere), without it such
-// a window is left out. Where values tie, the first in reading order has the
-// gradient.
+// [B, H, W, C]. There is no padding; a last window that reaches beyond the image
+// is cut off there with ceil (ceil_mode elsewhere) and left out without it.
+// Where values tie, the first in reading order has the gradient.
 //
 // A maximum over a square is one over columns and then one over rows.
 func MaxPool(x *graph.Node, window, stride int, ceil bool) *graph.Node {
@@ -48,7 +47,7 @@ func maxAlong(x *graph.Node, window, stride int, ceil bool) *graph.Node {
 		var sum *graph.Node
 		zero := graph.ScalarZero(x.Graph(), x.DType())
 		for i, o := range offsets {
-			// What the first maximum takes is gone for those after it.
+			// The first maximum takes the gradient; later ones get none.
 			won := graph.Equal(o, highest)
 			spread := graph.PadAxis{Start: i, Interior: stride - 1, End: size - i - (out-1)*stride - 1}
 			sum = plus(sum, padAxes(graph.Where(won, adjoint, zero), graph.PadAxis{}, spread, graph.PadAxis{}))

@@ -5,10 +5,10 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 )
 
-// InPrecision converts what enters a network to the precision of its
-// activations: dtypes.BFloat16, or zero for that of x. Half precision is for
-// engines that compile. The embedded one, which it would make slower, stays in
-// that of x: what was trained on a GPU runs there at full speed.
+// InPrecision converts a network's input to the precision of its activations:
+// dtypes.BFloat16, or zero for that of x. The embedded engine, slower in half
+// precision, stays in that of x: a network trained on a GPU runs there at full
+// speed.
 func InPrecision(x *graph.Node, dtype dtypes.DType) *graph.Node {
 	if dtype == dtypes.InvalidDType || dtype == dtypes.BFloat16 && onEmbeddedEngine(x) && !halfEverywhere {
 		return x

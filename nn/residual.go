@@ -12,8 +12,8 @@ import (
 // SiLU is x · sigmoid(x).
 func SiLU(x *graph.Node) *graph.Node { return activation.Apply(activation.TypeSilu, x) }
 
-// ResidualBlock adds to its input what two 3 x 3 convolutions make of it, each
-// after GroupNorm and SiLU. Where the widths differ the input passes through a
+// ResidualBlock adds to its input the result of two 3 x 3 convolutions, each
+// after GroupNorm and SiLU. If the widths differ, the input passes through a
 // 1 x 1 convolution.
 type ResidualBlock struct {
 	In, Out int

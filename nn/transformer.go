@@ -14,16 +14,16 @@ import (
 // PositionKinds lists how a Transformer knows the order of a sequence.
 var PositionKinds = []string{"relative", "absolute", "none"}
 
-// Transformer is what the encoder and the decoder of a sequence model have in
-// common: a stack of blocks, each of which adds to a sequence what attention and
-// a feed-forward network make of it after a norm, and a norm at the end.
+// Transformer is the common part of Encoder and Decoder: a stack of residual
+// blocks of attention and feed-forward networks, each after a norm, and a norm
+// at the end.
 type Transformer struct {
 	Layers, Width  int
 	Heads, HeadDim int
 	FeedForward    int     // hidden width of the feed-forward networks
 	Activation     string  // of these, one of Activations
 	Norm           string  // one of Norms
-	Dropout        float64 // of the input, of what each part adds and of the output; also within the parts
+	Dropout        float64 // of the input, of every residual and of the output; also within the parts
 
 	// Positions is "relative" (a bias of the scores that all layers share, see
 	// RelativePositions), "absolute" (a learned vector for each of Length places)
@@ -47,8 +47,8 @@ type Encoder struct{ Transformer }
 func (e Encoder) Init(rng *rand.Rand) weights.Set { return e.init(rng, false) }
 
 // Build maps x [B, S, Width] to [B, S, Width]. Lengths [B] (int32), where not
-// nil, tells how many vectors each sequence has; what the padding after them
-// holds does not matter, and what becomes of it has no meaning.
+// nil, tells how many vectors each sequence has; the padding after them may hold
+// anything, and its results have no meaning.
 func (e Encoder) Build(v weights.Vars, x, lengths *graph.Node, random *Random) *graph.Node {
 	length := x.Shape().Dim(1)
 	h := random.Dropout(e.enter(v, x, 0), e.Dropout, 1)
@@ -134,7 +134,7 @@ func (t Transformer) bias(v weights.Vars, g *graph.Graph, queries, keys int, cau
 	return t.relative(causal).Build(v.In("positions"), g, queries, keys)
 }
 
-// add adds to h what a part makes of it after its norm.
+// add adds a part's residual, computed after its norm, to h.
 func (t Transformer) add(layer weights.Vars, part string, h *graph.Node, random *Random,
 	build func(v weights.Vars, x *graph.Node) *graph.Node) *graph.Node {
 	change := build(layer.In("%s", part), t.norm().Build(layer.In("%s_norm", part), h))

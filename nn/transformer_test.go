@@ -50,8 +50,8 @@ func TestDecoder(t *testing.T) {
 	}
 }
 
-// Steps give, one vector at a time and several sequences a memory, what the full
-// pass gives at once.
+// Steps, one vector at a time and several sequences a memory, equal the full
+// pass.
 func TestDecoderStepsEqualTheFullPass(t *testing.T) {
 	const batch, beams, count = 3, 4, 5
 	for _, c := range stacks {

@@ -37,8 +37,8 @@ func (d Decoder) Build(v weights.Vars, x, memory, lengths *graph.Node, random *R
 	return d.leave(v, h, x, random)
 }
 
-// Remember computes what all layers attend to in the memory [B, S, Width], once
-// for all steps.
+// Remember computes the keys and values of all layers for the memory
+// [B, S, Width], once for all steps.
 func (d Decoder) Remember(v weights.Vars, memory *graph.Node) []KeyValues {
 	memory = InPrecision(memory, d.DType)
 	all := make([]KeyValues, d.Layers)
@@ -49,9 +49,8 @@ func (d Decoder) Remember(v weights.Vars, memory *graph.Node) []KeyValues {
 }
 
 // Step is Build for one more vector of each sequence: x [R, Width] to [R, Width].
-// Past holds what the step before returned, nil at the first; of it next is the
-// continuation. Every memory of B may serve several sequences, R/B that lie
-// together.
+// Past is next of the step before, nil at the first. Every memory of B may serve
+// R/B consecutive sequences.
 func (d Decoder) Step(v weights.Vars, x *graph.Node, past, memory []KeyValues, lengths *graph.Node) (y *graph.Node, next []KeyValues) {
 	rows, done := x.Shape().Dim(0), 0
 	batch, places := memory[0].Keys.Shape().Dim(0), memory[0].Keys.Shape().Dim(2)

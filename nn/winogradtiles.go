@@ -88,7 +88,7 @@ func gatherRows(matrix *graph.Node, at []int32) *graph.Node {
 	return graph.Gather(matrix, graph.Const(matrix.Graph(), tensors.FromFlatDataAndDimensions(at, len(at), 1)))
 }
 
-// memo remembers what was made of a node, so that the gradient uses it again.
+// memo keeps transformed nodes, so that the gradient uses them again.
 type memo map[*graph.Node]*graph.Node
 
 func (m memo) of(x *graph.Node, make func() *graph.Node) *graph.Node {

@@ -10,7 +10,7 @@ import (
 )
 
 // value is a tensor while the graph is built: computed, or whole numbers known
-// on the host (shapes, and what is derived from them).
+// on the host (shapes, and numbers derived from them).
 //
 // A computed tensor of four axes, [batch, channels, height, width] in the file,
 // is stored channels last, the layout package nn works in.

@@ -1,7 +1,7 @@
 // Package onnx reads convolutional networks from ONNX files and rebuilds them as
 // graph code, so that features can come from a network of the user's own.
 //
-// It covers what networks that see pictures are made of, not all of ONNX: see
+// It covers the operators of networks that see pictures, not all of ONNX: see
 // [Operators]. The files are not trusted: every length is checked against the
 // bytes at hand. Convolutions and pools are those of package nn, which are fast
 // on the embedded engine too.
@@ -21,7 +21,7 @@ import (
 // Model is a network with one picture tensor as its input and one tensor as its
 // output.
 type Model struct {
-	nodes     []*node // what the output needs, in order
+	nodes     []*node // those that the output needs, in order
 	constants map[string]*tensor
 	input     input
 	output    string
@@ -84,8 +84,8 @@ func pooledOutput(g *fileGraph) (string, error) {
 	return g.outputs[0], nil
 }
 
-// keepNeeded walks back from the output and keeps what it depends on. Constant
-// nodes join the constants.
+// keepNeeded keeps the nodes that the output depends on. Constant nodes join the
+// constants.
 func (m *Model) keepNeeded(nodes []*node) error {
 	producers := map[string]int{}
 	for i, n := range nodes {

@@ -12,7 +12,7 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// fixture is what testdata/export.py recorded of a network.
+// fixture is the record of a network by testdata/export.py.
 type fixture struct {
 	Height, Width  int
 	Answer, Pooled []float64
@@ -72,7 +72,7 @@ func run(t *testing.T, m *Model, x gradtest.Value) []float64 {
 	})[0]
 }
 
-// Three networks exported by PyTorch, against what PyTorch computes.
+// Three networks exported by PyTorch, against PyTorch's results.
 func TestNetworksEqualPyTorch(t *testing.T) {
 	for name, want := range fixtures(t) {
 		x := pictures(want.Height, want.Width)

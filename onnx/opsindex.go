@@ -96,7 +96,7 @@ func slice(b *builder, n *node) value {
 // span lists the positions of a range, whose limits are from the end where
 // negative and are moved inside where they are not.
 func span(start, end, step, size int) (positions []int) {
-	low, high := 0, size // what the limits are moved between
+	low, high := 0, size // bounds of the limits
 	if step < 0 {
 		low, high = -1, size-1
 	}

@@ -121,8 +121,8 @@ func maxPool(b *builder, n *node) value {
 	return value{node: nn.MaxPool(x, w.size[0], w.stride[0], false)}
 }
 
-// reach is the padding of one axis with what a last window over the end reads,
-// and without what no window reads.
+// reach is the padding of one axis, such that the last window ends where the
+// padded input does.
 func (w window) reach(axis int, x *Node) [2]int {
 	end := (w.out[axis]-1)*w.stride[axis] + w.size[axis] - x.Shape().Dim(axis+1) - w.padding[axis][0]
 	return [2]int{w.padding[axis][0], end}

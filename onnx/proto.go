@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// fileGraph is what is read of a file's GraphProto.
+// fileGraph is the part of a file's GraphProto that is read.
 type fileGraph struct {
 	nodes     []*node
 	constants map[string]*tensor

@@ -14,7 +14,7 @@ const mostBars = 256
 // their mean; the chart says so.
 type BarChart struct {
 	Title   string
-	Caption string // what to look for
+	Caption string // advice to the reader
 	XLabel  string
 	YLabel  string
 	Values  []float64 // [n]

@@ -29,7 +29,7 @@ type drawing struct {
 	body        string   // the content of the svg element
 	data        []string // attributes of the svg element for the hover script
 	description string   // the chart in words
-	notes       []string // what the drawing leaves out or summarises
+	notes       []string // on values left out or summarised
 }
 
 var errNothing = errors.New("has nothing to draw with; give it at least one series, value or layer")
@@ -117,7 +117,7 @@ func renderFigure(m *markup, chart Chart, size chartSize, ids *idSource) error {
 	return nil
 }
 
-// leftOut words what a chart does not show of its values.
+// leftOut words the notes on values that a chart does not show.
 func leftOut(notFinite, notPositive int) []string {
 	var notes []string
 	if notFinite > 0 {

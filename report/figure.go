@@ -14,7 +14,7 @@ type Figure struct {
 	Title   string // optional, above the picture
 	PNG     []byte // the whole file
 	Caption string // optional, below the picture
-	Alt     string // what the picture shows, for readers who cannot see it
+	Alt     string // the picture in words, for readers who cannot see it
 }
 
 func (f Figure) render(m *markup, _ *idSource) error {

@@ -34,7 +34,7 @@ type legendItem struct {
 	symbol      func(m *markup, x, y float64)
 }
 
-// layout is what a frame needs to know about a chart.
+// layout is the description of a chart from which its frame is made.
 type layout struct {
 	size           chartSize
 	x, y           domain

@@ -10,7 +10,7 @@ import (
 // data sets, with optional error bars.
 type GroupedBars struct {
 	Title   string
-	Caption string // what to look for
+	Caption string // advice to the reader
 	YLabel  string
 	Groups  []string // [g]
 	Series  []BarSeries

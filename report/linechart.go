@@ -9,7 +9,7 @@ import (
 // LineChart draws one or more series as lines.
 type LineChart struct {
 	Title   string
-	Caption string // what to look for
+	Caption string // advice to the reader
 	XLabel  string
 	YLabel  string
 	LogX    bool

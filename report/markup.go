@@ -62,8 +62,8 @@ func (m *markup) newline() { m.b.WriteByte('\n') }
 func (m *markup) String() string { return m.b.String() }
 
 // escape makes s text in HTML and XML: special characters become references,
-// and what XML cannot hold (most control characters, invalid UTF-8) becomes
-// U+FFFD.
+// and characters that XML cannot hold (most control characters, invalid UTF-8)
+// become U+FFFD.
 func escape(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {

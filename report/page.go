@@ -50,8 +50,7 @@ func (s *idSource) next() string {
 	return "c" + strconv.Itoa(s.last)
 }
 
-// New starts a page. The subtitle says in a sentence what the page shows; it
-// may be empty.
+// New starts a page. The subtitle, a sentence about its content, may be empty.
 func New(title, subtitle string) *Page {
 	return &Page{title: title, subtitle: subtitle}
 }

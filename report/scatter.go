@@ -9,7 +9,7 @@ import (
 // codes on top. Layers are painted in order.
 type Scatter struct {
 	Title   string
-	Caption string // what to look for
+	Caption string // advice to the reader
 	XLabel  string
 	YLabel  string
 	Layers  []Layer

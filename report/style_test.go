@@ -57,7 +57,7 @@ func TestContrast(t *testing.T) {
 	}
 }
 
-// vision maps linear RGB to what is seen: Machado, Oliveira and Fernandes
+// vision maps linear RGB to perceived RGB: Machado, Oliveira and Fernandes
 // (2009), "A Physiologically-based Model for Simulation of Color Vision
 // Deficiency", table 1, severity 1.
 var vision = map[string][3][3]float64{

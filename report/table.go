@@ -18,7 +18,7 @@ type Table struct {
 type Column struct {
 	Name  string
 	Align Align
-	Note  string // what the column means; shown under the table
+	Note  string // meaning of the column; shown under the table
 }
 
 // Cell is one cell of a table.

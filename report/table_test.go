@@ -75,7 +75,7 @@ func TestTableCSVReadsBack(t *testing.T) {
 	}
 }
 
-// A cell may lead to another page; what it says is escaped as elsewhere.
+// A cell may lead to another page; its text is escaped as elsewhere.
 func TestCellLink(t *testing.T) {
 	var page strings.Builder
 	p := New("T", "")

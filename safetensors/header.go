@@ -9,8 +9,8 @@ import (
 	"strconv"
 )
 
-// entry is what the header says of one tensor, offsets not yet checked
-// against the data.
+// entry is the header's record of one tensor, offsets not yet checked against
+// the data.
 type entry struct {
 	name       string
 	dtype      DType
@@ -82,8 +82,8 @@ func (p headerParser) entry(name string) (entry, error) {
 	return e, err
 }
 
-// object reads a JSON object, calling value for each key to read what
-// follows; what names it in errors.
+// object reads a JSON object, calling value for each key to read its value;
+// what names the object in errors.
 func (p headerParser) object(what string, value func(key string) error) error {
 	if err := p.open(what, '{', "an object"); err != nil {
 		return err

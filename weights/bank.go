@@ -73,7 +73,7 @@ func (b *Bank) pack(block string, members Set, families []string) {
 	b.packs = append(b.packs, p)
 }
 
-// Store is what the engine sees, for compiling programs.
+// Store is the engine's view of the variables, for compiling programs.
 func (b *Bank) Store() *model.Store { return b.store }
 
 // Finalize releases the engine's memory.
@@ -189,7 +189,7 @@ func (b *Bank) Assign(values map[string]*graph.Node) { Assign(b.store, values) }
 
 // Gradients returns the gradient of a loss with respect to each of the variables
 // or blocks that travel under the given paths, then to each of the other nodes.
-// v must be what Vars resolved the loss's variables with.
+// v must be the Vars that resolved the loss's variables.
 func (b *Bank) Gradients(loss *graph.Node, v Vars, carriers []string, others ...*graph.Node) []*graph.Node {
 	var nodes []*graph.Node
 	counts := make([]int, len(carriers))

@@ -69,8 +69,8 @@ func Uniform(rng *rand.Rand, limit float64, shape ...int) *Array {
 	return a
 }
 
-// Rand returns the generator behind every initial value: a pure function of
-// the seed and of what is being initialised.
+// Rand returns the generator of initial values: a pure function of the seed and
+// the purpose.
 func Rand(seed uint64, purpose string) *rand.Rand {
 	h := uint64(14695981039346656037) // FNV-1a
 	for _, b := range []byte(purpose) {

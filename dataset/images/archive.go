@@ -14,9 +14,9 @@ import (
 type origin interface {
 	count() int
 	key(i int) string
-	// picture returns picture i as it is, or an error that says what is wrong
-	// with it; a *fs.PathError other than of a missing or forbidden file is
-	// the disk's fault, not the picture's.
+	// picture returns picture i, undistorted. A *fs.PathError, unless the file
+	// is missing or forbidden, is the disk's fault; any other error says why
+	// the picture is damaged.
 	picture(i int) (*RGB, error)
 	fingerprint() (string, error)
 	Close() error
@@ -82,8 +82,8 @@ func (a *archive) Close() error {
 	return a.closer.Close()
 }
 
-// claims are extensions that promise a picture. What follows no such promise is
-// a picture if its content is.
+// claims are extensions of pictures. Files of other extensions are recognised
+// by their first bytes.
 var claims = map[string]bool{
 	".jpg": true, ".jpeg": true, ".jpe": true, ".jfif": true, ".png": true, ".gif": true, ".webp": true, ".bmp": true, ".dib": true,
 	".tif": true, ".tiff": true, ".heic": true, ".heif": true, ".avif": true, ".jxl": true, // named as unreadable, not passed over
@@ -98,8 +98,8 @@ func isPicture(name string, head func() []byte) bool {
 // cleanName makes a member's name relative, without leaving the archive.
 func cleanName(name string) string { return path.Clean("/" + name)[1:] }
 
-// isHidden reports whether a member is no part of the data: dotfiles, the
-// shadow folder that macOS adds to zips and what has no name at all.
+// isHidden reports whether a member is no part of the data: a dotfile, nameless,
+// or in the shadow folder that macOS adds to zips.
 func isHidden(name string) bool {
 	if name == "" {
 		return true

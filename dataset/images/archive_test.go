@@ -31,8 +31,8 @@ func photo(t testing.TB, number int) []byte {
 	return b.Bytes()
 }
 
-// mixedFiles are pictures among what usually surrounds them, and the keys of
-// the pictures, in sorted order.
+// mixedFiles are pictures among files that usually surround them, and the keys
+// of the pictures, in sorted order.
 func mixedFiles(t testing.TB) (files []file, keys []string) {
 	png := pngOf(t, drawScene(9, 5, 20))
 	return []file{

@@ -5,7 +5,7 @@ import (
 	"image/color"
 )
 
-// toRGB converts a decoded picture; what is transparent shows white.
+// toRGB converts a decoded picture; transparent pixels show white.
 func toRGB(m image.Image, matrix *colourMatrix) *RGB {
 	bounds := m.Bounds()
 	switch m := m.(type) {

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/image/webp"
 )
 
-// Limits on what is decoded: headers are cheap to forge.
+// Limits of a picture, since headers are cheap to forge.
 const (
 	maxPixels  = 200_000_000
 	manyPixels = 32_000_000 // pictures above this are decoded one at a time

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// readAll reads every picture of what was opened from content: nothing may
-// panic, and keys must be usable as relative paths.
+// readAll reads every picture of an opened archive: nothing may panic, and keys
+// must be usable as relative paths.
 func readAll(t *testing.T, a *archive, err error) {
 	if err != nil {
 		return

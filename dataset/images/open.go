@@ -14,15 +14,15 @@ import (
 	"github.com/gritvq/gritvq/dataset"
 )
 
-// Options say what squares to cut. Only Size has no default.
+// Options choose the squares cut from pictures. Only Size has no default.
 type Options struct {
 	// Size is the side of the squares. It may be 0 when only Whole is used.
 	Size int
-	// Short is what short sides are reduced to before a square is cut:
-	// round(Size*286/256) when 0.
+	// Short is the length of short sides after resizing, before a square is
+	// cut: round(Size*286/256) when 0.
 	Short int
-	// Cache bounds the bytes of prepared pictures kept in memory: 2 GiB when
-	// 0, none when negative. What fits is decoded once.
+	// Cache bounds the bytes of prepared pictures kept in memory, which are
+	// decoded once: 2 GiB when 0, none when negative.
 	Cache int64
 	// Workers is the number of goroutines that decode a batch: GOMAXPROCS when
 	// 0.
@@ -79,9 +79,9 @@ func init() {
 //     lifes, towns and heaps of leaves, drawn when they are read; 10,000 of 64
 //     pixels with seed 1 unless told
 //
-// Names only promise pictures; content decides what they are. Nothing is
-// decoded yet. Errors are one sentence that names the file and what to do. ctx
-// stops the search for pictures.
+// The first bytes of a file decide its format, not its name. Nothing is decoded
+// yet. Errors are one sentence that names the file and a remedy. ctx stops the
+// search for pictures.
 func Open(ctx context.Context, path string, options Options) (*Set, error) {
 	options, err := options.withDefaults()
 	if err != nil {

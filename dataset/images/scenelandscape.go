@@ -108,7 +108,7 @@ func (c *canvas) meadow(horizon float64, light sky) {
 	})
 }
 
-// water mirrors what lies above the horizon, broken by ripples.
+// water mirrors the scene above the horizon, broken by ripples.
 func (c *canvas) water(horizon float64, light sky) {
 	n, deep := c.noise(5, 4), c.between(0.15, 0.45)
 	mirror := append([]colour(nil), c.pix...)

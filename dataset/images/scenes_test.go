@@ -28,8 +28,8 @@ func TestScenesAreDifferentAndRepeatable(t *testing.T) {
 	}
 }
 
-// The sheet shows what users see: a change of the pictures is to be deliberate,
-// and then scenesVersion grows.
+// The sheet shows the pictures to a reviewer: a change must be deliberate and
+// increase scenesVersion.
 func TestScenesLookAsTheyDid(t *testing.T) {
 	const across, size = 4, 32
 	sheet := NewRGB(across*size, across*size)

@@ -60,7 +60,7 @@ func (s *Set) Len() int { return s.origin.count() }
 // Size is the side of the squares.
 func (s *Set) Size() int { return s.options.Size }
 
-// Path is what the set was opened as.
+// Path is the name the set was opened by.
 func (s *Set) Path() string { return s.path }
 
 // Key names picture i: its path inside the set without extension. Keys are

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// Item is what is known of one item.
+// Item is one entry of a catalogue.
 type Item struct {
 	ID    string
 	Title string
-	// Text is what an encoder should read: title, brand and categories in one
-	// line, or the text that the file gives.
+	// Text is the input of a text encoder: the file's own text, or title, brand
+	// and categories in one line.
 	Text string
 	// Categories lead from the widest to the narrowest, if the file has them.
 	Categories []string

@@ -18,15 +18,13 @@ type DeriveOptions struct {
 	Seed       uint64
 }
 
-// DeriveQueries makes up product searches from a catalogue, for where real ones
-// such as ESCI's are not at hand. A query is one or two words of some item's
-// title and then its narrowest category, as in "coconut pure oils"; the answers
-// are all items of that category whose titles have the words.
+// DeriveQueries makes up product searches from a catalogue, where real ones such
+// as ESCI's are missing. A query is one or two words of some item's title and
+// then its narrowest category, as in "coconut pure oils"; the answers are all
+// items of that category whose titles have the words.
 //
-// This is no substitute for queries that people typed: they use other words
-// than the titles, misspell them, and mean more than they say. Scores on derived
-// queries compare methods with each other, not with results on ESCI, and are to
-// be reported as what they are.
+// People use other words than the titles, and misspell them. Scores on derived
+// queries therefore compare methods with each other, not with results on ESCI.
 //
 // The same catalogue, options and seed give the same queries, and every query is
 // in one part. It fails if no item has categories.
@@ -78,7 +76,7 @@ func narrowest(item Item) string {
 
 // shelves find the items of a category by the words of their titles.
 type shelves struct {
-	words   [][]string         // of every item: what a query may use
+	words   [][]string         // words of every item that a query may use
 	answers map[string][]int32 // items by category and word, ascending
 }
 

@@ -39,7 +39,7 @@ type ESCIOptions struct {
 // The test queries are those of the files; one training query in nine, by a
 // hash of its text, becomes validation. Queries without an answer are left out
 // and counted. ctx stops the reading. Errors are one sentence that names the
-// file and what to do.
+// file and a remedy.
 func ReadESCI(ctx context.Context, paths []string, opt ESCIOptions) (*Queries, error) {
 	if opt.Locale == "" {
 		opt.Locale = "us"
@@ -83,7 +83,7 @@ const (
 	neededProductColumns   = 3
 )
 
-// read takes what a file holds if it is of the wanted kind.
+// read reads a file if it is of the wanted kind.
 func (e *esciReader) read(ctx context.Context, path string, judgements bool) error {
 	file, size, err := rowfile.Open(path)
 	if err != nil {
@@ -193,7 +193,7 @@ func (e *esciReader) describe(product int32, title, brand, color string) {
 	e.titles[product] = item
 }
 
-// queries puts together what was read.
+// queries assembles the result.
 func (e *esciReader) queries(paths []string) (*Queries, error) {
 	switch {
 	case !e.judgement:

@@ -26,7 +26,8 @@ func FuzzSequences(f *testing.F) {
 	})
 }
 
-// checkCore makes sure that what is left has what it was asked for.
+// checkCore makes sure that every user and item of a core has enough
+// interactions.
 func checkCore(t *testing.T, l *Log) {
 	core := l.Core(2, 2)
 	counts := make([]int, core.Items())

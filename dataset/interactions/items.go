@@ -38,7 +38,7 @@ var (
 //   - "synthetic:shop?...": the catalogue of a built-in shop, see NewShop
 //
 // ctx stops the reading. Errors are one sentence that names the file, the line
-// and what to do.
+// and a remedy.
 func ReadItems(ctx context.Context, path string) (*Catalogue, error) {
 	if dataset.IsSynthetic(path) {
 		shop, err := OpenShop(path)

@@ -53,8 +53,8 @@ func (l *Log) Sequence(user int) []int32 {
 	return l.taken[l.offsets[user]:l.offsets[user+1]:l.offsets[user+1]]
 }
 
-// Fingerprint identifies what the log says, whatever the name, the layout and the
-// order of its file: the users and what each of them took.
+// Fingerprint identifies the users and their sequences, whatever the name, the
+// layout and the order of the file.
 func (l *Log) Fingerprint() string {
 	order := make([]int, l.Users())
 	for u := range order {

@@ -37,7 +37,7 @@ func TestSequences(t *testing.T) {
 	wantError(t, err, "no interactions")
 }
 
-// What a log says has one fingerprint in every layout, and any change another.
+// A log has one fingerprint in every layout, and another after any change.
 func TestFingerprint(t *testing.T) {
 	of := func(name, text string) string { return mustOpen(t, writeFile(t, name, text), Options{}).Fingerprint() }
 	own := of("s.txt", sequences)

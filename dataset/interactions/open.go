@@ -16,9 +16,9 @@ import (
 // Options refine Open. The zero value suits sequences, and tables whose header
 // or order says which columns are which.
 type Options struct {
-	// User, Item and Time choose the columns of a table by their names or, from
-	// 1, by their numbers. A Time of "-" says that the order of rows is the
-	// order of time. What is no table has none to choose.
+	// User, Item and Time choose the columns of a table by name or, from 1, by
+	// number. A Time of "-" says that rows are in chronological order. They
+	// must be empty for other formats.
 	User, Item, Time string
 	// MinUser and MinItem drop users and items of fewer interactions, in turn
 	// until none is left to drop: 5 and 5 give the 5-core.
@@ -52,7 +52,7 @@ const logFormats = "sequences (.txt), a table (.csv, .tsv, .dat with \"::\") or 
 // numbers or dates; they are compared as float64, which tells seconds apart to
 // a quarter of a microsecond. Interactions of one time keep the order of the
 // file, and repeated ones are kept. ctx stops the reading. Errors are one
-// sentence that names the file and what to do.
+// sentence that names the file and a remedy.
 func Open(ctx context.Context, path string, opt Options) (*Log, error) {
 	log, err := openLog(ctx, path, opt)
 	if err != nil {

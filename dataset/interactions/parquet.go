@@ -105,7 +105,7 @@ func valueNumber(v parquet.Value) float64 {
 	return math.NaN()
 }
 
-// valueTime returns what parseTime would; only the order of times counts, so
+// valueTime is parseTime for parquet values; only the order of times counts, so
 // their unit does not matter.
 func valueTime(v parquet.Value) (float64, error) {
 	if kind := v.Kind(); !v.IsNull() && slices.Contains([]parquet.Kind{parquet.ByteArray, parquet.FixedLenByteArray}, kind) {

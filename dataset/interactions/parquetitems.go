@@ -25,7 +25,7 @@ func readParquetItems(ctx context.Context, path string, file io.ReaderAt, size i
 	if all.id < 0 {
 		return nil, fmt.Errorf("%s %w, only %q; call one id", path, ErrUnnamed, archive.Names())
 	}
-	var header []string // of what is read; others may be large
+	var header []string // columns to read; others may be large
 	for i, name := range archive.Names() {
 		if slices.Contains([]int{all.id, all.title, all.text, all.brand, all.category}, i) {
 			header = append(header, name)

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Part is what a query is for.
+// Part is the purpose of a query: training, validation or testing.
 type Part string
 
 // The parts of a set of queries. A query, whatever the number of its answers,

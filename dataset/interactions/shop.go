@@ -18,8 +18,8 @@ func init() {
 	}})
 }
 
-// Shop is a made-up shop: a catalogue, an embedding of every item, and what its
-// users bought.
+// Shop is a made-up shop: a catalogue, an embedding of every item, and a log of
+// purchases.
 type Shop struct {
 	Catalogue *Catalogue
 	// Vectors [items*Dim] are embeddings of unit length in the order of the
@@ -42,7 +42,7 @@ func OpenShop(path string) (*Shop, error) {
 	return shop, nil
 }
 
-// shopItem is what a title and an embedding are made from.
+// shopItem holds the properties behind a title and an embedding.
 type shopItem struct {
 	topic, style int
 	features     [2]int
@@ -57,13 +57,12 @@ func (a shopItem) shares(b shopItem) bool {
 // arguments give the same shop on every machine, and more users leave those
 // before them as they were.
 //
-// There is something to learn in it. Items have a topic, such as tents, within a
-// department, a style and two features, which title and embedding tell. Some are
-// far more popular than others, by Zipf's law. A user likes one style and drifts
-// from topic to topic, mostly round a department. What comes next is, about three
-// times in ten, the one item that goes with the last; otherwise an item of the
-// topic that is popular, in the user's style or like the last one. Nobody buys a
-// thing twice.
+// A recommender can learn from it. Items have a topic, such as tents, within a
+// department, a style and two features, which title and embedding tell. Their
+// popularity follows Zipf's law. A user likes one style and drifts from topic to
+// topic, mostly within a department. Three times in ten the next item is the one
+// that goes with the last; otherwise an item of the topic that is popular, in
+// the user's style or like the last one. Nobody buys a thing twice.
 func NewShop(users, items, dim int, seed uint64) *Shop {
 	floor := newShopFloor(items, seed)
 	s := &Shop{Dim: dim, Vectors: floor.vectors(dim, seed)}

@@ -72,7 +72,7 @@ func (f *shopFloor) after(topic int) int {
 	return first + (topic-first+1)%size
 }
 
-// walk draws what one user buys.
+// walk draws the purchases of one user.
 func (f *shopFloor) walk(random *rand.Rand) []int {
 	length := shortestWalk
 	for length < longestWalk && random.Float64() < goOn {

@@ -15,14 +15,14 @@ func (l *Log) Train(user int) []int32 {
 	return all[: len(all)-2 : len(all)-2]
 }
 
-// Validation returns the last item but one of a user, and what came before it.
+// Validation returns the last item but one of a user, and the items before it.
 // ok is false for users of fewer than three items.
 func (l *Log) Validation(user int) (history []int32, target int32, ok bool) {
 	return l.heldOut(user, 2)
 }
 
-// Test returns the last item of a user, and what came before it: the item of
-// Validation is known by then. ok is false for users of fewer than three items.
+// Test returns the last item of a user, and the items before it, that of
+// Validation included. ok is false for users of fewer than three items.
 func (l *Log) Test(user int) (history []int32, target int32, ok bool) {
 	return l.heldOut(user, 1)
 }

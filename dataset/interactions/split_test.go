@@ -25,7 +25,7 @@ func TestLeaveOneOut(t *testing.T) {
 	if got := l.TrainCounts(); !slices.Equal(got, []int{2, 3, 0, 0}) {
 		t.Errorf("counts %v", got)
 	}
-	// Appending to a part must not reach into what is held out.
+	// Appending to the training items must not overwrite held-out items.
 	_ = append(l.Train(0), 99)
 	if !slices.Equal(l.Sequence(0), []int32{0, 1, 2, 3}) {
 		t.Error("the held-out items were overwritten")

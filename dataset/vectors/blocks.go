@@ -18,9 +18,9 @@ func (v *Vectors) blockRows() int { return max(1, blockBytes/(4*v.dim)) }
 func (v *Vectors) blockCount() int { return (v.rows + v.blockRows() - 1) / v.blockRows() }
 
 // overBlocks reads the given blocks in parallel, applies work to each, and
-// hands the results to merge in the order given, one at a time: what merge
-// accumulates does not depend on the number of workers. work gets the block's
-// first row and its values [rows*Dim], which it must not keep.
+// merges the results one at a time in the given order, so that sums do not
+// depend on the number of workers. work gets the block's first row and its
+// values [rows*Dim], which it must not keep.
 func overBlocks[R any](ctx context.Context, v *Vectors, blocks []int, work func(start int, values []float32) R,
 	merge func(start int, result R)) error {
 	workers := min(runtime.GOMAXPROCS(0), len(blocks))

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// readEnds reads the first and last row of what was opened from content:
-// nothing may panic, and an accepted shape must be backed by bytes.
+// readEnds reads the first and last row of v, opened from content: nothing may
+// panic, and an accepted shape must be backed by bytes.
 func readEnds(t *testing.T, content []byte, v *Vectors, err error) {
 	if err != nil {
 		return

@@ -75,7 +75,7 @@ func (v *Vectors) Scan(ctx context.Context, progress func(done, total int)) (Sta
 	return stats, nil
 }
 
-// blockSummary is what Scan keeps of one block.
+// blockSummary is the result of Scan for one block.
 type blockSummary struct {
 	moments
 	digest [sha256.Size]byte

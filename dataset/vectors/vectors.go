@@ -33,7 +33,7 @@ type rowSource interface {
 	ReadRows(start, n int, dst []float32) error
 }
 
-// handle closes what a Vectors and its views share when the last is closed.
+// handle counts the Vectors and views of one file; the last one closes it.
 type handle struct {
 	references atomic.Int32
 	closer     io.Closer // nil for generators

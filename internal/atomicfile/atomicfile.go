@@ -14,7 +14,7 @@ import (
 )
 
 // File is an output under construction. Write to it, then call Commit;
-// Abort (safe to defer, does nothing after Commit) removes what was written.
+// Abort (safe to defer, does nothing after Commit) removes it.
 type File struct {
 	path    string
 	file    *os.File

@@ -1,5 +1,5 @@
-// Package fingerprint names data by what they say, so that a run is continued,
-// and a model scored, with the data it began with.
+// Package fingerprint hashes the content of data, so that a run is resumed, and a
+// model scored, with the data it began with.
 package fingerprint
 
 import (
@@ -32,7 +32,7 @@ func (h *Hash) Number(n uint64) {
 	h.flush(1 << 12)
 }
 
-// flush hashes what was collected once it is so much.
+// flush hashes the buffer once it holds at least so many bytes.
 func (h *Hash) flush(least int) {
 	if len(h.buffer) >= least {
 		h.sum.Write(h.buffer)
@@ -40,7 +40,7 @@ func (h *Hash) flush(least int) {
 	}
 }
 
-// String is the fingerprint of what was added so far: 32 hexadecimal digits.
+// String is the fingerprint of the data so far: 32 hexadecimal digits.
 func (h *Hash) String() string {
 	h.flush(0)
 	return hex.EncodeToString(h.sum.Sum(nil)[:16])

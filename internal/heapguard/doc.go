@@ -6,6 +6,6 @@
 // bytes beyond a tensor whose rows are not a multiple of the vector's width.
 // Nothing is done with those bytes, but at the very end of the mapped heap the
 // read is a segmentation fault that no code can recover from. [Ensure] maps
-// address space beyond what the program uses, so that the end of the heap is
-// never in use, not even by what was allocated while it did so.
+// address space beyond the program's needs, so that nothing is ever allocated at
+// the end of the heap.
 package heapguard

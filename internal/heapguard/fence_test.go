@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// What is allocated after Ensure lies below the fence, or right behind it in
+// Memory allocated after Ensure lies below the fence, or right behind it in
 // pages that a processor had set aside: never at the end of the heap, which is
 // megabytes further.
 func TestNothingLiesAtTheEndOfTheHeap(t *testing.T) {

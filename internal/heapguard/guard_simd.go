@@ -22,7 +22,7 @@ var (
 )
 
 // Ensure maps room for the heap to grow into, with a fence above it. The runtime
-// hands out the lowest free addresses first and keeps what it once mapped, so
+// hands out the lowest free addresses first and never unmaps them, so
 // allocating a block and letting it go is enough. While it is taken, though,
 // processors may set some pages behind it aside for themselves, and use them
 // later: the fence is there so that these are not the last of the heap. Call

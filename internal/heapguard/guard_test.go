@@ -13,7 +13,7 @@ func TestEnsureTakesNoMemory(t *testing.T) {
 	before := resident(t)
 	Ensure()
 	Ensure()
-	runtime.GC() // what other tests left
+	runtime.GC() // garbage of other tests
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	if m.HeapAlloc > 64<<20 {

@@ -87,7 +87,7 @@ func (c *Columns) eachRowOf(ctx context.Context, group parquet.RowGroup, names [
 }
 
 // Open opens a parquet file. It checks the footer first, so that the decoder
-// does not allocate what a damaged one claims.
+// does not allocate the sizes that a damaged one claims.
 func Open(path string, file io.ReaderAt, size int64) (*parquet.File, error) {
 	if size < 12 {
 		return nil, fmt.Errorf("%s is a truncated parquet file: expected at least 12 bytes, found %d; copy or write it again", path, size)
@@ -184,7 +184,7 @@ func (r *columnReader) next(ctx context.Context) (parquet.Value, error) {
 }
 
 // fill makes left the next values of the column, at least one, or returns io.EOF.
-// What it held before is void: pages are released here.
+// It invalidates earlier values, since it releases their page.
 func (r *columnReader) fill(ctx context.Context) error {
 	for r.left = nil; len(r.left) == 0; {
 		if r.failed != nil {

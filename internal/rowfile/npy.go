@@ -13,8 +13,7 @@ import (
 
 const (
 	npyMagic = "\x93NUMPY"
-	// maxNPYHeader bounds what is read before anything is known of a file;
-	// plain arrays need about 100 bytes.
+	// maxNPYHeader bounds the header; plain arrays need about 100 bytes.
 	maxNPYHeader = 1 << 20
 )
 

@@ -74,7 +74,7 @@ func (f Format) begins(start string) bool {
 }
 
 // Detect returns the position in formats of a file's format: by its first bytes,
-// else by its extension. Content says what the formats hold.
+// else by its extension. Content is "vectors" or "codes", for errors.
 func Detect(path string, file io.ReaderAt, content string, formats []Format) (int, error) {
 	head := make([]byte, 8)
 	n, err := file.ReadAt(head, 0)

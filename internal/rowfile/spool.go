@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// Spool is a temporary file that holds what cannot be read in place. Its name
-// is removed at once where the system allows that for an open file, so that
-// even a killed process leaves nothing behind; otherwise Close removes it.
+// Spool is a temporary, converted copy of a file that cannot be read in place.
+// Its name is removed at once where the system allows that for an open file, so
+// that even a killed process leaves nothing behind; otherwise Close removes it.
 type Spool struct {
 	file     *os.File
 	buffer   *bufio.Writer

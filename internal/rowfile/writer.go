@@ -12,7 +12,7 @@ import (
 type Encoder[T Cell] interface {
 	// Encode appends whole rows; first is the number of the first one.
 	Encode(first int, values []T) error
-	// Finish writes what the format has after the last row.
+	// Finish writes the format's bytes after the last row.
 	Finish() error
 }
 

@@ -2,11 +2,9 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,79 +12,7 @@ import (
 	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/lab/compare"
 	"github.com/gritvq/gritvq/train/vqtrain"
-	"github.com/gritvq/gritvq/vq"
 )
-
-// comparePlanOf parses a compare command line.
-func comparePlanOf(t *testing.T, args ...string) (plan comparePlan, err error) {
-	t.Helper()
-	s, _, _ := silent()
-	cmd := newCompareCommand(s, func(_ context.Context, _ *cli.Streams, o compareOptions) (err error) {
-		plan, err = o.plan()
-		return err
-	})
-	cmd.SilenceErrors, cmd.SilenceUsage = true, true
-	cmd.SetArgs(append([]string{"x.npy"}, args...))
-	err = cmd.Execute()
-	return plan, err
-}
-
-// Every method of the registry takes part in --methods all with the same budget
-// and bits.
-func TestAllMethodsAreCompared(t *testing.T) {
-	for _, args := range [][]string{{"--codes", "256", "--levels", "4"}, {"--codes", "1024", "--levels", "1"}, {"--bits", "32"}} {
-		plan, err := comparePlanOf(t, args...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		cells, err := plan.cells("sha256:x", 512)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(cells) != len(vq.MethodNames()) {
-			t.Errorf("%v: %d cells for %d methods", args, len(cells), len(vq.MethodNames()))
-		}
-		for _, cell := range cells {
-			if cell.Err != nil {
-				t.Errorf("%v: %s: %v", args, cell.Method, cell.Err)
-			}
-			classical, c := vq.Classical(cell.Method), cell.Config
-			if classical != (len(c.Model.Hidden) == 0) || classical == (c.Train.Steps == compareSteps) {
-				t.Errorf("%v: %s has %d steps and the network %v", args, cell.Method, c.Train.Steps, c.Model.Hidden)
-			}
-			if c.Quantizer.Codes != plan.points[0].Codes || c.Quantizer.Levels*c.Quantizer.Parts != plan.points[0].Levels {
-				t.Errorf("%v: %s has %d x %d x %d codes", args, cell.Method, c.Quantizer.Levels, c.Quantizer.Parts, c.Quantizer.Codes)
-			}
-		}
-	}
-}
-
-func TestComparePlans(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "my.yaml")
-	if err := os.WriteFile(file, []byte("seed: 5\ntrain: {steps: 3000, batch: 77}\nquantizer: {method: ema, codes: 64}\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	plan, err := comparePlanOf(t, "--config", file, "--methods", "ste, grit,ste", "--seeds", "2", "--sweep", "levels=2,1,2", "--set", "train.clip_norm=3")
-	if err != nil {
-		t.Fatal(err)
-	}
-	points := []compare.Point{{Codes: 64, Levels: 1, Parts: 1}, {Codes: 64, Levels: 2, Parts: 1}}
-	if !slices.Equal(plan.methods, []string{"ste", "grit"}) || !slices.Equal(plan.seeds, []uint64{5, 6}) || !slices.Equal(plan.points, points) {
-		t.Errorf("the plan is %+v", plan)
-	}
-	c, err := plan.config("grit", points[1], 6)
-	if err != nil {
-		t.Fatal(err)
-	}
-	usual, err := vqtrain.Default("grit")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if c.Quantizer.Method != "grit" || c.Quantizer.Levels != 2 || c.Quantizer.Codes != 64 || c.Seed != 6 || c.Train.Steps != 3000 || c.Train.Batch != 77 || c.Train.ClipNorm != 3 ||
-		c.Train.Rates != usual.Train.Rates || c.Quantizer.Transform.Kind != usual.Quantizer.Transform.Kind {
-		t.Errorf("the configuration is %+v", c)
-	}
-}
 
 // A comparison that is killed, then interrupted, ends with the records it had
 // and leaves no work behind.

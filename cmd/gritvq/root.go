@@ -5,8 +5,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gritvq/gritvq/cmd/gritvq/compare"
 	"github.com/gritvq/gritvq/cmd/gritvq/config"
 	"github.com/gritvq/gritvq/cmd/gritvq/decode"
+	"github.com/gritvq/gritvq/cmd/gritvq/demo"
 	"github.com/gritvq/gritvq/cmd/gritvq/doctor"
 	"github.com/gritvq/gritvq/cmd/gritvq/encode"
 	"github.com/gritvq/gritvq/cmd/gritvq/eval"
@@ -55,9 +57,9 @@ its rivals, on the CPU without any other software, or on GPUs through XLA.`,
 	root.SetFlagErrorFunc(cli.FlagError)
 	root.AddCommand(
 		train.New(s), encode.New(s), decode.New(s),
-		eval.New(s), grid.New(s), newCompareCommand(s, runCompare), ids.New(s),
+		eval.New(s), grid.New(s), compare.New(s), ids.New(s),
 		recommend.New(s), retrieve.New(s), inspect.New(s), config.New(s),
-		methods.New(s), doctor.New(s), newDemoCommand(s, runDemo),
+		methods.New(s), doctor.New(s), demo.New(s),
 		versioncmd.New(s))
 	return root
 }

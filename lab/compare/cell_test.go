@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gritvq/gritvq/dataset/vectors"
 	"github.com/gritvq/gritvq/train/vqtrain"
 	"github.com/gritvq/gritvq/vq"
 )
@@ -57,6 +58,17 @@ func TestEveryMethodGetsThePointsBits(t *testing.T) {
 	}
 }
 
+// blank is a subject of vectors of dimension 16.
+func blank(t *testing.T, fingerprint string) *subject {
+	t.Helper()
+	v, err := vectors.Open(t.Context(), "synthetic:mixture?rows=32&dim=16", vectors.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { v.Close() })
+	return &subject{fingerprint: fingerprint, source: vqtrain.Source{Vectors: v}}
+}
+
 func newTestCell(t *testing.T, method string, seed uint64, change func(*vqtrain.Config)) Cell {
 	t.Helper()
 	c, err := vqtrain.Default(method)
@@ -67,7 +79,7 @@ func newTestCell(t *testing.T, method string, seed uint64, change func(*vqtrain.
 	if change != nil {
 		change(&c)
 	}
-	cell, err := NewCell("sha256:data", 16, Point{Codes: c.Quantizer.Codes, Levels: c.Quantizer.Levels, Parts: c.Quantizer.Parts}, c, nil)
+	cell, err := newCell(method, blank(t, "sha256:data"), Point{Codes: c.Quantizer.Codes, Levels: c.Quantizer.Levels, Parts: c.Quantizer.Parts}, c, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +91,7 @@ func TestCellIDsNameDataSettingsAndSeed(t *testing.T) {
 	if again := newTestCell(t, "ste", 1, nil); again.ID != base.ID {
 		t.Error("the same cell has two names")
 	}
-	other, err := NewCell("sha256:other", 16, base.Point, base.Config, nil)
+	other, err := newCell("ste", blank(t, "sha256:other"), base.Point, base.Config, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,35 +57,40 @@ func spread(s table.Stat) float64 {
 
 // courseCharts draw the training of every method, with its first seed.
 func (k *Kind) courseCharts(summaries []Summary) []report.Part {
-	charts := []struct {
-		Panel
-		of func(Moment) *float64
-	}{
-		{Panel{Title: "Codes in use", Caption: "A line that falls and does not recover is a collapsing codebook.",
-			Label: "share of codes used (%)", Percent: true}, func(m Moment) *float64 { return m.Utilization }},
-		{Panel{Title: "Dead codes", Caption: "Codes that recent batches never chose; resets should bring the line down.",
-			Label: "share of codes (%)", Percent: true}, func(m Moment) *float64 { return m.DeadRate }},
-		{k.Course, func(m Moment) *float64 { return m.Held }},
-	}
 	var parts []report.Part
-	for _, c := range charts {
-		chart := report.LineChart{Title: c.Title, Caption: c.Caption, XLabel: "step", YLabel: c.Label, LogY: c.Log, Percent: c.Percent}
-		for _, s := range summaries {
-			line := report.Series{Name: s.Method}
-			for _, m := range s.records[0].Course {
-				if value := c.of(m); value != nil {
-					line.X, line.Y = append(line.X, float64(m.Step)), append(line.Y, c.scale()**value)
-				}
-			}
-			if len(line.X) > 0 {
-				chart.Series = append(chart.Series, line)
-			}
-		}
+	for _, chart := range []report.LineChart{
+		courseChart(summaries, Panel{Title: "Codes in use", Label: "share of codes used (%)", Percent: true,
+			Caption: "A line that falls and does not recover is a collapsing codebook."}, func(m Moment) *float64 { return m.Utilization }),
+		courseChart(summaries, Panel{Title: "Dead codes", Label: "share of codes (%)", Percent: true,
+			Caption: "Codes that recent batches never chose; resets should bring the line down."}, func(m Moment) *float64 { return m.DeadRate }),
+		k.heldChart(summaries),
+	} {
 		if len(chart.Series) > 0 {
 			parts = append(parts, chart)
 		}
 	}
 	return parts
+}
+
+func (k *Kind) heldChart(summaries []Summary) report.LineChart {
+	return courseChart(summaries, k.Course, func(m Moment) *float64 { return m.Held })
+}
+
+// courseChart draws a value over the steps.
+func courseChart(summaries []Summary, p Panel, of func(Moment) *float64) report.LineChart {
+	chart := report.LineChart{Title: p.Title, Caption: p.Caption, XLabel: "step", YLabel: p.Label, LogY: p.Log, Percent: p.Percent}
+	for _, s := range summaries {
+		line := report.Series{Name: s.Method}
+		for _, m := range s.records[0].Course {
+			if value := of(m); value != nil {
+				line.X, line.Y = append(line.X, float64(m.Step)), append(line.Y, p.scale()**value)
+			}
+		}
+		if len(line.X) > 0 {
+			chart.Series = append(chart.Series, line)
+		}
+	}
+	return chart
 }
 
 // codeCharts draw errors by row where they were counted, the use of codes by

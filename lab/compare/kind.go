@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -22,6 +23,8 @@ type Kind struct {
 	Curves   []Panel   // over the rate
 	Course   Panel     // the held-out score over training; Measure is not read
 	held     func(vqtrain.HeldRecord) float64
+	// score adds to a record the scores of a trained cell.
+	score    func(ctx context.Context, s *subject, t trained, r *Record) error
 	fairness string // what all methods have in common
 	healthy  string // how to read the use of codes
 }
@@ -73,9 +76,9 @@ func (k *Kind) filed() []Measure {
 	return append(fixed, others...)
 }
 
-// Brief is a finished cell in a few words, such as "error 0.358, 99.8% of codes
+// brief is a finished cell in a few words, such as "error 0.358, 99.8% of codes
 // used".
-func (k *Kind) Brief(r Record) string {
+func (k *Kind) brief(r Record) string {
 	return fmt.Sprintf("%s, %s of codes used", k.decided(table.Stat{Mean: r.Scores[k.Decides], Std: math.NaN(), N: 1}), report.Percent(r.Scores["utilization"], 1))
 }
 

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -13,7 +14,7 @@ import (
 // by side, the course of training and the use of the codes.
 func (r *Results) Page() (*report.Page, error) {
 	k, set := r.Kind, r.Settings
-	page := report.New("Quantizers compared: "+r.Data.Name, r.subtitle())
+	page := report.New(cmp.Or(r.Title, "Quantizers compared: "+r.Data.Name), r.subtitle())
 	page.Facts(r.facts())
 	comparison := []report.Part{k.Table(r.Methods, true)}
 	for _, failure := range Failures(r.Methods) {
@@ -48,6 +49,9 @@ func (r *Results) Page() (*report.Page, error) {
 	page.Footer(fmt.Sprintf("%s, %s. Data %s.", r.CreatedBy, r.Created.Format("2 January 2006 15:04 MST"), r.Data.Fingerprint))
 	return page, nil
 }
+
+// HeldChart draws the held-out score over training, at the largest size of code.
+func (r *Results) HeldChart() report.LineChart { return r.Kind.heldChart(r.largest()) }
 
 func (r *Results) subtitle() string {
 	set, shape := r.Settings, fmt.Sprintf("of dimension %d", r.Data.Dim)

@@ -9,25 +9,14 @@ import (
 	"image/png"
 	"math"
 
-	"github.com/gomlx/compute"
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/dataset/images"
 	"github.com/gritvq/gritvq/eval"
-	"github.com/gritvq/gritvq/feature"
 	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/task/picture"
 	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/train/vqtrain"
 )
-
-// PictureTask compares on pictures.
-type PictureTask struct {
-	Images     *images.Set
-	Held       *images.Set      // nil: every seed holds out pictures of Images
-	Perceptual *feature.LPIPS   // of the loss; nil without
-	Networks   picture.Networks // of the scores
-	Data       string           // fingerprint of the pictures
-}
 
 // OfPictures is the kind of comparisons of pictures.
 var OfPictures = &Kind{
@@ -69,6 +58,7 @@ var OfPictures = &Kind{
 	},
 	Course: Panel{Title: "Held-out PSNR", Caption: "Higher is better; 3 dB halve the squared error.", Label: "dB"},
 	held:   func(h vqtrain.HeldRecord) float64 { return h.PSNR },
+	score:  scorePictures,
 	fairness: "Every method had the same pictures, bits, network, losses of pixels and features, batches and steps, " +
 		"and its own best practice.",
 	healthy: "A healthy codebook uses every code, and none of them for most of the pictures. Training and held-out pictures, first code of a cell.",
@@ -80,44 +70,16 @@ const (
 	sampledPictures = 6      // held-out pictures kept for the page
 )
 
-// Kind implements Task.
-func (t *PictureTask) Kind() *Kind { return OfPictures }
-
-// Fingerprint implements Task: with other networks there are other scores.
-func (t *PictureTask) Fingerprint() string {
-	text := t.Data
-	if t.Networks.LPIPS != nil {
-		text += " lpips " + t.Networks.LPIPS.Name()
-	}
-	if t.Networks.Features != nil {
-		text += " features " + t.Networks.Features.Name()
-	}
-	return text
-}
-
-// Source implements Task.
-func (t *PictureTask) Source(cell Cell) vqtrain.Source {
-	s := vqtrain.Source{Images: t.Images, HeldImages: t.Held, Perceptual: t.Perceptual}
-	if t.Held != nil {
-		s.Train, s.Held = dataset.All(t.Images.Len()), dataset.All(t.Held.Len())
-		return s
-	}
-	s.HeldImages = t.Images
-	s.Train, s.Held = dataset.Split(t.Images.Len(), 1-cell.Config.Train.Split, cell.Config.Seed)
-	return s
-}
-
-// Score implements Task.
-func (t *PictureTask) Score(ctx context.Context, backend compute.Backend, trained Trained, r *Record) error {
-	s := trained.Source
-	scores, held, err := picture.Evaluate(ctx, trained.Runtime, s.HeldImages, s.Held, t.Networks, picture.Options{Backend: backend})
+// scorePictures encodes and decodes the pictures of a cell.
+func scorePictures(ctx context.Context, s *subject, t trained, r *Record) error {
+	scores, held, err := picture.Evaluate(ctx, t.runtime, t.source.HeldImages, t.source.Held, s.networks, picture.Options{Backend: t.backend})
 	if err != nil {
 		return err
 	}
 	if math.IsNaN(scores.PSNR) || math.IsInf(scores.PSNR, 0) {
 		return errors.New("the PSNR of the held-out pictures is not finite: training diverged, or every picture comes back unchanged")
 	}
-	all, err := countCodes(ctx, trained.Runtime, s.Images, s.Train.Head(countedPictures))
+	all, err := countCodes(ctx, t.runtime, t.source.Images, t.source.Train.Head(countedPictures))
 	if err != nil {
 		return err
 	}
@@ -135,7 +97,7 @@ func (t *PictureTask) Score(ctx context.Context, backend compute.Backend, traine
 	}
 	r.count(all)
 	r.Notes = scores.Notes
-	r.Samples, err = samples(ctx, trained.Runtime, s)
+	r.Samples, err = samples(ctx, t.runtime, t.source)
 	return err
 }
 

@@ -14,12 +14,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gomlx/compute"
-
+	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/dataset/images"
-	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/report"
+	"github.com/gritvq/gritvq/task"
 	"github.com/gritvq/gritvq/train/vqtrain"
 )
 
@@ -34,15 +33,16 @@ func scenes(t *testing.T, query string) *images.Set {
 	return set
 }
 
-// pictured is a comparison on 40 built-in pictures and 10 held-out ones, with
-// tiny cells.
-func pictured(t *testing.T, dir string) (*Comparison, func(method string, steps int) Cell) {
+// pictured runs tiny cells on 40 built-in pictures and 10 held-out ones.
+func pictured(t *testing.T, dir string) (*runner, func(method string, steps int) Cell) {
 	t.Helper()
-	task := &PictureTask{Images: scenes(t, "images=40"), Held: scenes(t, "images=10&seed=9"), Data: "sha256:scenes"}
-	c := &Comparison{Task: task, Dir: dir, Engine: func() (compute.Backend, func(), error) {
-		backend, err := engine.Open(engine.Embedded)
-		return backend, backend.Finalize, err
-	}}
+	engine, err := engines("go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	images, held := scenes(t, "images=40"), scenes(t, "images=10&seed=9")
+	c := &runner{dir: dir, watch: task.Silent{}, engine: engine, subject: &subject{kind: OfPictures, fingerprint: "sha256:scenes",
+		source: vqtrain.Source{Images: images, HeldImages: held, Train: dataset.All(images.Len()), Held: dataset.All(held.Len())}}}
 	return c, func(method string, steps int) Cell {
 		config, err := vqtrain.Pictures("default", method)
 		if err != nil {
@@ -51,7 +51,7 @@ func pictured(t *testing.T, dir string) (*Comparison, func(method string, steps 
 		config.Model.Dim, config.Model.Image.Size, config.Model.Image.Widths = 4, 16, []int{4, 8}
 		config.Quantizer.Codes, config.Quantizer.Transform.Rank = 16, 4
 		config.Train.Steps, config.Train.Batch, config.Train.Log, config.Train.Checkpoint, config.Train.Evaluate, config.Train.Schedule.Warmup = steps, 4, 3, 5, 6, 1
-		cell, err := NewCell(task.Fingerprint(), config.Model.Image.Input(), Point{Codes: 16, Levels: 1, Parts: 1}, config, nil)
+		cell, err := newCell(method, c.subject, Point{Codes: 16, Levels: 1, Parts: 1}, config, nil)
 		if err != nil || cell.Err != nil {
 			t.Fatal(err, cell.Err)
 		}
@@ -62,7 +62,7 @@ func pictured(t *testing.T, dir string) (*Comparison, func(method string, steps 
 // Scores, counts and pictures of a record say the same.
 func TestPictureScoresAreConsistent(t *testing.T) {
 	c, cell := pictured(t, t.TempDir())
-	records, err := c.Run(t.Context(), []Cell{cell("ste", 12), cell("grit", 12)})
+	records, err := c.run(t.Context(), []Cell{cell("ste", 12), cell("grit", 12)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,23 +112,23 @@ func TestPictureScoresAreConsistent(t *testing.T) {
 // A cell of pictures that was cut short goes on and ends as one that was not.
 func TestHalfTrainedPictureCellsGoOn(t *testing.T) {
 	whole, cell := pictured(t, t.TempDir())
-	want, err := whole.Run(t.Context(), []Cell{cell("ema", 12)})
+	want, err := whole.run(t.Context(), []Cell{cell("ema", 12)})
 	if err != nil || want[0].Error != "" {
 		t.Fatal(err, want[0].Error)
 	}
 	broken, cell := pictured(t, t.TempDir())
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	broken.Watch.Step = func(_ Cell, done, _ int) {
+	broken.watch = &watcher{step: func(done int) {
 		if done == 7 {
 			cancel()
 		}
-	}
-	if _, err := broken.Run(ctx, []Cell{cell("ema", 12)}); !errors.Is(err, vqtrain.ErrInterrupted) {
+	}}
+	if _, err := broken.run(ctx, []Cell{cell("ema", 12)}); !errors.Is(err, vqtrain.ErrInterrupted) {
 		t.Fatalf("got %v", err)
 	}
-	broken.Watch.Step = nil
-	got, err := broken.Run(t.Context(), []Cell{cell("ema", 12)})
+	broken.watch = task.Silent{}
+	got, err := broken.run(t.Context(), []Cell{cell("ema", 12)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestHalfTrainedPictureCellsGoOn(t *testing.T) {
 	if !reflect.DeepEqual(got[0], want[0]) {
 		t.Errorf("scores %v, uninterrupted %v", got[0].Scores, want[0].Scores)
 	}
-	if _, err := os.Stat(filepath.Join(broken.Dir, "work")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(broken.dir, "work")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the work directory was left behind: %v", err)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/gritvq/gritvq/lab/table"
 )
 
-// Record is a finished cell: what cells/<id>.json holds.
+// Record is a finished cell: the content of cells/<id>.json.
 type Record struct {
 	ID       string       `json:"id"`
 	Method   string       `json:"method"`
@@ -33,7 +33,7 @@ type Record struct {
 	// Errors counts held-out rows of vectors by their squared error; see
 	// [ErrorBins].
 	Errors []int `json:"errors,omitempty"`
-	// Samples are held-out pictures and what became of them.
+	// Samples are held-out pictures and their reconstructions.
 	Samples []Sample `json:"samples,omitempty"`
 	Notes   []string `json:"notes,omitempty"` // how to read the scores
 }
@@ -58,7 +58,7 @@ func (c Cell) failed(reason string) Record {
 	return Record{ID: c.ID, Method: c.Method, Point: c.Point, Seed: c.Config.Seed, Error: reason}
 }
 
-func recordPath(dir, id string) string { return filepath.Join(dir, "cells", id+".json") }
+func recordPath(dir, id string) string { return filepath.Join(dir, cellsDir, id+".json") }
 
 // loadRecord reads the record of a finished cell. A cell that failed, is not
 // there, or whose file is damaged has to be run.

@@ -9,9 +9,10 @@ import (
 	"github.com/gritvq/gritvq/internal/atomicfile"
 )
 
-// Results is a whole comparison: what --json prints and results.json holds.
+// Results is a whole comparison: the content of results.json.
 type Results struct {
 	Kind      *Kind     `json:"-"`
+	Title     string    `json:"-"`       // of the page; may be empty
 	Methods   []Summary `json:"methods"` // as [Kind.Summarize] sorts them
 	Data      Data      `json:"data"`
 	Settings  Settings  `json:"settings"`
@@ -21,7 +22,7 @@ type Results struct {
 	Report    string    `json:"report"` // path of the page
 }
 
-// Data says what was compared on.
+// Data is the data of a comparison.
 type Data struct {
 	Name        string `json:"name"`
 	Held        string `json:"held,omitempty"` // name of the held-out set, if it is another
@@ -35,7 +36,7 @@ type Data struct {
 	Dropped     int    `json:"dropped_rows"` // for NaN or Inf
 }
 
-// Settings are what all methods share.
+// Settings are shared by all methods.
 type Settings struct {
 	Methods []string `json:"methods"`
 	Points  []Point  `json:"points"`
@@ -57,9 +58,19 @@ const (
 	ResultsFile = "results.json"
 )
 
-// Write puts index.html, results.csv and results.json into dir, each whole or
-// not at all.
-func (r *Results) Write(dir string) error {
+// Err reports that every method failed.
+func (r *Results) Err() error {
+	for _, m := range r.Methods {
+		if m.Error == "" {
+			return nil
+		}
+	}
+	return fmt.Errorf("every method failed, %s with: %s", r.Methods[0].Method, r.Methods[0].Error)
+}
+
+// write puts index.html, results.csv and results.json into dir, each whole or not
+// at all.
+func (r *Results) write(dir string) error {
 	r.Report = filepath.Join(dir, PageFile)
 	page, err := r.Page()
 	if err != nil {
@@ -68,7 +79,8 @@ func (r *Results) Write(dir string) error {
 	if err := page.WriteFile(r.Report); err != nil {
 		return err
 	}
-	if err := atomicfile.Write(filepath.Join(dir, SheetFile), func(w io.Writer) error { return r.Kind.Sheet(r.Methods).CSV(w) }); err != nil {
+	err = atomicfile.Write(filepath.Join(dir, SheetFile), func(w io.Writer) error { return r.Kind.Sheet(r.Methods).CSV(w) })
+	if err != nil {
 		return err
 	}
 	return writeJSON(filepath.Join(dir, ResultsFile), r)

@@ -3,23 +3,50 @@ package compare
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
-	"github.com/gomlx/compute"
-
+	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/dataset/vectors"
-	"github.com/gritvq/gritvq/engine"
+	"github.com/gritvq/gritvq/lab/table"
+	"github.com/gritvq/gritvq/task"
 	"github.com/gritvq/gritvq/train/vqtrain"
 )
 
-// pretend is a comparison whose cells are measured by a function.
-func pretend(dir string, measure func(ctx context.Context, cell Cell) (Record, error)) *Comparison {
-	return &Comparison{Dir: dir, measure: measure}
+// pretend runs cells that are measured by a function.
+func pretend(dir string, measure func(ctx context.Context, cell Cell) (Record, error)) *runner {
+	return &runner{subject: &subject{kind: OfVectors}, dir: dir, measure: measure, watch: task.Silent{}}
+}
+
+// watcher is told of steps and remarks.
+type watcher struct {
+	task.Silent
+	step    func(done int)
+	remarks []string
+}
+
+func (w *watcher) Remark(format string, args ...any) {
+	w.remarks = append(w.remarks, fmt.Sprintf(format, args...))
+}
+func (w *watcher) Line(total int, units string) task.Line {
+	return watchedLine{w.Silent.Line(total, units), w}
+}
+
+type watchedLine struct {
+	task.Line
+	w *watcher
+}
+
+func (l watchedLine) Update(done int64, _ string) {
+	if l.w.step != nil {
+		l.w.step(int(done))
+	}
 }
 
 func fine(_ context.Context, cell Cell) (Record, error) {
@@ -42,15 +69,13 @@ func TestFinishedCellsAreNeverRunAgain(t *testing.T) {
 	for attempt, want := range []int64{3, 1} { // the second time only what failed
 		runs.Store(0)
 		c := pretend(dir, count)
-		c.Jobs = 2
-		var known []bool
-		c.Watch.Cell = func(_ Cell, _ Record, k bool) { known = append(known, k) }
-		records, err := c.Run(t.Context(), cells)
+		c.jobs = 2
+		records, err := c.run(t.Context(), cells)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if runs.Load() != want || len(known) != 3 {
-			t.Errorf("attempt %d ran %d cells and told of %d, want %d and 3", attempt, runs.Load(), len(known), want)
+		if runs.Load() != want || c.finished != 3 {
+			t.Errorf("attempt %d ran %d cells and finished %d, want %d and 3", attempt, runs.Load(), c.finished, want)
 		}
 		if records[0].Scores["relative_error"] != 0.5 || records[1].Error != "no luck" || records[2].Seed != 2 {
 			t.Errorf("attempt %d gave %+v", attempt, records)
@@ -65,7 +90,7 @@ func TestWorkOfFinishedCellsIsRemoved(t *testing.T) {
 		if err := os.MkdirAll(c.workDir(cell), 0o755); err != nil { // as a kill may leave it
 			t.Fatal(err)
 		}
-		if _, err := c.Run(t.Context(), []Cell{cell}); err != nil {
+		if _, err := c.run(t.Context(), []Cell{cell}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := os.Stat(filepath.Join(dir, "work")); !errors.Is(err, os.ErrNotExist) {
@@ -76,14 +101,14 @@ func TestWorkOfFinishedCellsIsRemoved(t *testing.T) {
 
 func TestDamagedRecordsAreMadeAgain(t *testing.T) {
 	dir, cell := t.TempDir(), newTestCell(t, "ste", 1, nil)
-	if _, err := pretend(dir, fine).Run(t.Context(), []Cell{cell}); err != nil {
+	if _, err := pretend(dir, fine).run(t.Context(), []Cell{cell}); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(recordPath(dir, cell.ID), []byte(`{"id": "`), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	runs := 0
-	_, err := pretend(dir, func(ctx context.Context, cell Cell) (Record, error) { runs++; return fine(ctx, cell) }).Run(t.Context(), []Cell{cell})
+	_, err := pretend(dir, func(ctx context.Context, cell Cell) (Record, error) { runs++; return fine(ctx, cell) }).run(t.Context(), []Cell{cell})
 	if err != nil || runs != 1 {
 		t.Errorf("%d runs, %v", runs, err)
 	}
@@ -97,7 +122,7 @@ func TestPanicsAndBadSettingsAreRecords(t *testing.T) {
 			panic("axis 3 of 2")
 		}
 		return fine(ctx, cell)
-	}).Run(t.Context(), cells)
+	}).run(t.Context(), cells)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +147,7 @@ func TestInterruptionKeepsWhatIsDone(t *testing.T) {
 		}
 		return fine(ctx, cell)
 	}
-	if _, err := c.Run(ctx, cells); !errors.Is(err, vqtrain.ErrInterrupted) {
+	if _, err := c.run(ctx, cells); !errors.Is(err, vqtrain.ErrInterrupted) {
 		t.Fatalf("got %v", err)
 	}
 	for i, want := range []bool{true, false, false} {
@@ -138,23 +163,22 @@ func TestInterruptionKeepsWhatIsDone(t *testing.T) {
 func TestProgressEndsAtTheTotal(t *testing.T) {
 	c := pretend(t.TempDir(), nil)
 	var seen []int
-	total := 0
-	c.Watch.Step = func(_ Cell, done, all int) { seen, total = append(seen, done), all }
+	c.watch = &watcher{step: func(done int) { seen = append(seen, done) }}
 	c.measure = func(ctx context.Context, cell Cell) (Record, error) {
 		c.step(cell, cell.Config.Train.Steps/2)
 		return fine(ctx, cell)
 	}
 	cells := []Cell{newTestCell(t, "ste", 1, nil), newTestCell(t, "ema", 1, nil)}
-	if _, err := c.Run(t.Context(), cells); err != nil {
+	if _, err := c.run(t.Context(), cells); err != nil {
 		t.Fatal(err)
 	}
-	if want := []int{1500, 3000, 4500, 6000}; !slices.Equal(seen, want) || total != 6000 {
-		t.Errorf("progress %v of %d, want %v of 6000", seen, total, want)
+	if want := []int{1500, 3000, 4500, 6000}; !slices.Equal(seen, want) || c.total != 6000 {
+		t.Errorf("progress %v of %d, want %v of 6000", seen, c.total, want)
 	}
 }
 
-// real is a comparison on built-in vectors, with a tiny cell.
-func real(t *testing.T, dir string) (*Comparison, func(method string, steps int) Cell) {
+// real runs tiny cells on built-in vectors.
+func real(t *testing.T, dir string) (*runner, func(method string, steps int) Cell) {
 	t.Helper()
 	v, err := vectors.Open(t.Context(), "synthetic:mixture?rows=600&dim=8", vectors.Options{})
 	if err != nil {
@@ -165,10 +189,12 @@ func real(t *testing.T, dir string) (*Comparison, func(method string, steps int)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &Comparison{Task: &VectorTask{Vectors: v, Stats: stats}, Dir: dir, Engine: func() (compute.Backend, func(), error) {
-		backend, err := engine.Open(engine.Embedded)
-		return backend, backend.Finalize, err
-	}}
+	engine, err := engines("go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &runner{dir: dir, watch: task.Silent{}, engine: engine, subject: &subject{kind: OfVectors, resplit: true, fingerprint: stats.Fingerprint,
+		source: vqtrain.Source{Vectors: v, HeldVectors: v, Mean: stats.Mean, Variance: stats.Variance}}}
 	return c, func(method string, steps int) Cell {
 		cell := newTestCell(t, method, 1, func(c *vqtrain.Config) {
 			c.Model.Hidden, c.Model.Dim = nil, 0
@@ -183,31 +209,31 @@ func real(t *testing.T, dir string) (*Comparison, func(method string, steps int)
 // not.
 func TestHalfTrainedCellsGoOn(t *testing.T) {
 	whole, cell := real(t, t.TempDir())
-	want, err := whole.Run(t.Context(), []Cell{cell("ste", 40)})
+	want, err := whole.run(t.Context(), []Cell{cell("ste", 40)})
 	if err != nil || want[0].Error != "" {
 		t.Fatal(err, want[0].Error)
 	}
 	broken, cell := real(t, t.TempDir())
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	broken.Watch.Step = func(_ Cell, done, _ int) {
+	broken.watch = &watcher{step: func(done int) {
 		if done == 23 {
 			cancel()
 		}
-	}
-	if _, err := broken.Run(ctx, []Cell{cell("ste", 40)}); !errors.Is(err, vqtrain.ErrInterrupted) {
+	}}
+	if _, err := broken.run(ctx, []Cell{cell("ste", 40)}); !errors.Is(err, vqtrain.ErrInterrupted) {
 		t.Fatalf("got %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(broken.workDir(cell("ste", 40)), vqtrain.CheckpointFile)); err != nil {
 		t.Fatal(err)
 	}
 	first := 0
-	broken.Watch.Step = func(_ Cell, done, _ int) {
+	broken.watch = &watcher{step: func(done int) {
 		if first == 0 {
 			first = done
 		}
-	}
-	got, err := broken.Run(t.Context(), []Cell{cell("ste", 40)})
+	}}
+	got, err := broken.run(t.Context(), []Cell{cell("ste", 40)})
 	if err != nil || first != 24 {
 		t.Fatalf("went on at step %d, %v", first, err)
 	}
@@ -215,7 +241,7 @@ func TestHalfTrainedCellsGoOn(t *testing.T) {
 	if a["mse"] != b["mse"] || a["recall_at_10"] != b["recall_at_10"] || a["mse"] == 0 || len(want[0].Course) != len(got[0].Course) {
 		t.Errorf("scores %+v, uninterrupted %+v", b, a)
 	}
-	if _, err := os.Stat(filepath.Join(broken.Dir, "work")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(broken.dir, "work")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the work directory was left behind: %v", err)
 	}
 }
@@ -223,7 +249,7 @@ func TestHalfTrainedCellsGoOn(t *testing.T) {
 // The scores are those of the tokenizer on exactly the held-out rows.
 func TestScoresAreConsistent(t *testing.T) {
 	c, cell := real(t, t.TempDir())
-	records, err := c.Run(t.Context(), []Cell{cell("ema", 30), cell("grit", 30)})
+	records, err := c.run(t.Context(), []Cell{cell("ema", 30), cell("grit", 30)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,9 +295,10 @@ func TestHeldOutFilesAreScored(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer held.Close()
-	task := c.Task.(*VectorTask)
-	task.Held = held
-	records, err := c.Run(t.Context(), []Cell{cell("ste", 5)})
+	s := c.subject
+	s.resplit, s.source.HeldVectors = false, held
+	s.source.Train, s.source.Held = dataset.All(600), dataset.All(held.Len())
+	records, err := c.run(t.Context(), []Cell{cell("ste", 5)})
 	if err != nil || records[0].Error != "" {
 		t.Fatal(err, records[0].Error)
 	}
@@ -286,10 +313,33 @@ func TestHeldOutFilesAreScored(t *testing.T) {
 		t.Errorf("%d rows were judged and %d counted, want 70 and 670", judged, rows)
 	}
 	got, last, first := make([]float32, 16), make([]float32, 8), make([]float32, 8)
-	if err := errors.Join(gather(task.Source(cell("ste", 5)), 69, 2, got), held.Rows(69, 1, last), task.Vectors.Rows(0, 1, first)); err != nil {
+	if err := errors.Join(gather(s.of(cell("ste", 5)), 69, 2, got), held.Rows(69, 1, last), s.source.Vectors.Rows(0, 1, first)); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(got, append(last, first...)) {
 		t.Errorf("rows 69 and 70 are %v, want %v and %v", got, last, first)
+	}
+}
+
+// The time left follows from this session's work alone.
+func TestTimeLeftIsEstimatedFromThisSession(t *testing.T) {
+	w := &watcher{}
+	c := pretend(t.TempDir(), nil)
+	c.watch = w
+	var cells []Cell
+	for seed := range 4 {
+		cells = append(cells, newTestCell(t, "ste", uint64(seed), func(c *vqtrain.Config) { c.Train.Steps, c.Quantizer.Codes, c.Quantizer.Levels = 100, 4, 1 }))
+	}
+	c.start(cells)
+	c.finish(cells[0], Record{}, true)
+	if len(w.remarks) > 0 {
+		t.Errorf("a run of an earlier session was reported: %q", w.remarks)
+	}
+	c.begun = time.Now().Add(-time.Minute) // for the hundred steps that follow
+	c.finish(cells[1], Record{Scores: table.Scores{"relative_error": 0.25, "utilization": 1, "train_seconds": 59}}, false)
+	c.finish(cells[2], Record{Error: "diverged"}, false)
+	want := []string{"2/4  ste, 4, seed 1: error 0.25, 100.0% of codes used, trained in 59s, ETA 2m 00s", "3/4  ste, 4, seed 2: failed: diverged, ETA 30s"}
+	if !slices.Equal(w.remarks, want) {
+		t.Errorf("the log is %q, want %q", w.remarks, want)
 	}
 }

@@ -3,25 +3,10 @@ package compare
 import (
 	"context"
 	"fmt"
-	"sync"
 
-	"github.com/gomlx/compute"
-	"github.com/gritvq/gritvq/dataset"
-	"github.com/gritvq/gritvq/dataset/vectors"
 	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/train/vqtrain"
 )
-
-// VectorTask compares on vectors.
-type VectorTask struct {
-	Vectors *vectors.Vectors
-	Held    *vectors.Vectors // nil: every seed holds out rows of Vectors
-	Stats   vectors.Stats    // of Vectors; the fingerprint covers Held too
-
-	measuring sync.Mutex
-	truths    sync.Mutex
-	known     map[string][][]int // true neighbours by split
-}
 
 // OfVectors is the kind of comparisons of vectors.
 var OfVectors = &Kind{
@@ -58,69 +43,52 @@ var OfVectors = &Kind{
 	},
 	Course: Panel{Title: "Held-out error", Caption: "Relative error with hard codes; lower is better.", Label: "relative error", Log: true},
 	held:   func(h vqtrain.HeldRecord) float64 { return h.RelativeError },
+	score:  scoreVectors,
 	fairness: "Every method had the same rows, bits, network, batches and steps, and its own best practice; " +
 		"classical methods are fitted to the vectors themselves.",
 	healthy: "A healthy codebook uses every code, and none of them for most of the data. Rows of the whole file, first code of a vector.",
 }
 
-// Kind implements Task.
-func (t *VectorTask) Kind() *Kind { return OfVectors }
-
-// Fingerprint implements Task.
-func (t *VectorTask) Fingerprint() string { return t.Stats.Fingerprint }
-
-// Source implements Task.
-func (t *VectorTask) Source(cell Cell) vqtrain.Source {
-	s := vqtrain.Source{Vectors: t.Vectors, HeldVectors: t.Held, Mean: t.Stats.Mean, Variance: t.Stats.Variance}
-	if t.Held != nil {
-		s.Train, s.Held = dataset.All(t.Vectors.Len()), dataset.All(t.Held.Len())
-		return s
-	}
-	s.HeldVectors = t.Vectors
-	s.Train, s.Held = dataset.Split(t.Vectors.Len(), 1-cell.Config.Train.Split, cell.Config.Seed)
-	return s
-}
-
-// Score implements Task.
-func (t *VectorTask) Score(ctx context.Context, _ compute.Backend, trained Trained, r *Record) error {
-	truth, err := t.truth(trained)
+// scoreVectors encodes and decodes the rows of a cell.
+func scoreVectors(ctx context.Context, s *subject, t trained, r *Record) error {
+	truth, err := s.neighbours(t)
 	if err != nil {
 		return err
 	}
-	s := &scorer{runtime: trained.Runtime, source: trained.Source}
-	for _, v := range t.Stats.Variance {
-		s.spread += v
+	scorer := &scorer{runtime: t.runtime, source: t.source}
+	for _, v := range s.source.Variance {
+		scorer.spread += v
 	}
-	if err := s.score(ctx); err != nil {
+	if err := scorer.score(ctx); err != nil {
 		return err
 	}
-	if err := s.scores(truth, r.Scores); err != nil {
+	if err := scorer.scores(truth, r.Scores); err != nil {
 		return err
 	}
-	r.count(s.file)
-	r.Errors = s.bins
-	t.measuring.Lock() // of cells that run at once, one is timed at a time
-	defer t.measuring.Unlock()
-	r.Scores["encode_rate"], r.Scores["decode_rate"], err = speed(ctx, trained.Runtime, t.Vectors)
+	r.count(scorer.file)
+	r.Errors = scorer.bins
+	s.timing.Lock()
+	defer s.timing.Unlock()
+	r.Scores["encode_rate"], r.Scores["decode_rate"], err = speed(ctx, t.runtime, s.source.Vectors)
 	return err
 }
 
-// truth returns the neighbours of a split's queries, which all methods share.
-func (t *VectorTask) truth(trained Trained) ([][]int, error) {
-	t.truths.Lock()
-	defer t.truths.Unlock()
-	c := trained.Cell.Config
-	key := fmt.Sprint(c.Seed, c.Train.Split)
-	if known, ok := t.known[key]; ok {
+// neighbours returns the true neighbours of a split's queries, which all methods
+// share.
+func (s *subject) neighbours(t trained) ([][]int, error) {
+	s.search.Lock()
+	defer s.search.Unlock()
+	key := fmt.Sprint(t.cell.Config.Seed, t.cell.Config.Train.Split)
+	if known, ok := s.truth[key]; ok {
 		return known, nil
 	}
-	found, err := neighbours(trained.Source)
+	found, err := neighbours(t.source)
 	if err != nil {
 		return nil, err
 	}
-	if t.known == nil {
-		t.known = map[string][][]int{}
+	if s.truth == nil {
+		s.truth = map[string][][]int{}
 	}
-	t.known[key] = found
+	s.truth[key] = found
 	return found, nil
 }

@@ -11,17 +11,18 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gomlx/compute"
 	"github.com/gritvq/gritvq/artifact/bundle"
 	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/lab/table"
+	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/train/vqtrain"
-	"github.com/gritvq/gritvq/vq"
 )
 
-// train trains and scores a cell in its work directory, from the checkpoint
-// there if a run was cut short.
-func (c *Comparison) train(ctx context.Context, cell Cell) (Record, error) {
-	source := c.Task.Source(cell)
+// train trains and scores a cell in its work directory, from the checkpoint there
+// if a run was cut short.
+func (r *runner) train(ctx context.Context, cell Cell) (Record, error) {
+	source := r.subject.of(cell)
 	if source.Held.Len() == 0 {
 		return Record{}, errors.New("nothing is held out to score on; lower --split")
 	}
@@ -29,31 +30,33 @@ func (c *Comparison) train(ctx context.Context, cell Cell) (Record, error) {
 	if err != nil {
 		return Record{}, err
 	}
-	backend, release, err := c.Engine()
+	backend, release, err := r.engine()
 	if err != nil {
 		return Record{}, err
 	}
 	defer debug.FreeOSMemory() // runs last, when nothing refers to the engine
 	defer release()
-	dir := c.workDir(cell)
+	dir := r.workDir(cell)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return Record{}, fmt.Errorf("cannot create %s: %w", dir, err)
 	}
 	clock := startClock(dir)
-	observe := vqtrain.Observer{Step: func(r vqtrain.Record) {
-		if r.Step%cell.Config.Train.Checkpoint == 0 {
-			clock.save()
-		}
-		c.step(cell, r.Step)
-	}}
-	trainer, err := vqtrain.New(backend, cell.Config, source, c.Task.Fingerprint(), dir, true, observe)
-	if err != nil && clock.before > 0 { // what was left behind cannot be used
+	prepare := func() (*vqtrain.Trainer, error) {
+		return vqtrain.New(backend, cell.Config, source, r.subject.fingerprint, dir, true, vqtrain.Observer{Step: func(m vqtrain.Record) {
+			if m.Step%cell.Config.Train.Checkpoint == 0 {
+				clock.save()
+			}
+			r.step(cell, m.Step)
+		}})
+	}
+	trainer, err := prepare()
+	if err != nil && clock.before > 0 { // the checkpoint cannot be used
 		os.RemoveAll(dir)
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return Record{}, fmt.Errorf("cannot create %s: %w", dir, err)
 		}
 		clock = startClock(dir)
-		trainer, err = vqtrain.New(backend, cell.Config, source, c.Task.Fingerprint(), dir, true, observe)
+		trainer, err = prepare()
 	}
 	if err != nil {
 		return Record{}, err
@@ -70,23 +73,30 @@ func (c *Comparison) train(ctx context.Context, cell Cell) (Record, error) {
 		return Record{}, err
 	}
 	defer runtime.Close()
-	r := cell.failed("")
-	r.Settings = string(rendered)
-	r.Scores = table.Scores{"train_seconds": seconds}
+	record := cell.failed("")
+	record.Settings = string(rendered)
+	record.Scores = table.Scores{"train_seconds": seconds}
 	for _, a := range set {
-		r.Scores["parameters"] += float64(len(a.Data))
+		record.Scores["parameters"] += float64(len(a.Data))
 	}
-	if !vq.Classical(cell.Method) {
-		if r.Course, err = course(filepath.Join(dir, bundle.LogFile), c.Task.Kind().held); err != nil {
+	if !cell.classical() {
+		if record.Course, err = course(filepath.Join(dir, bundle.LogFile), r.subject.kind.held); err != nil {
 			return Record{}, err
 		}
 	}
-	err = c.Task.Score(ctx, backend, Trained{cell, runtime, source}, &r)
-	return r, err
+	err = r.subject.kind.score(ctx, r.subject, trained{cell, runtime, source, backend}, &record)
+	return record, err
 }
 
-// course reads what the training log says about codes in use and the held-out
-// score.
+// trained is a cell at the end of its training.
+type trained struct {
+	cell    Cell
+	runtime *tokenizer.Runtime
+	source  vqtrain.Source
+	backend compute.Backend
+}
+
+// course reads codes in use and the held-out score from the training log.
 func course(path string, held func(vqtrain.HeldRecord) float64) ([]Moment, error) {
 	records, err := vqtrain.ReadLog(path)
 	if err != nil {
@@ -107,8 +117,6 @@ func course(path string, held func(vqtrain.HeldRecord) float64) ([]Moment, error
 	}
 	return moments, nil
 }
-
-func (c *Comparison) workDir(cell Cell) string { return filepath.Join(c.Dir, "work", cell.ID) }
 
 // stopwatch adds up the time of the sessions a cell was trained in.
 type stopwatch struct {

@@ -1,0 +1,85 @@
+package compare
+
+import (
+	"sync"
+
+	"github.com/gritvq/gritvq/dataset"
+	"github.com/gritvq/gritvq/task"
+	"github.com/gritvq/gritvq/task/picture"
+	"github.com/gritvq/gritvq/task/tokenize"
+	"github.com/gritvq/gritvq/train/vqtrain"
+)
+
+// subject is the data that cells are trained and scored on. Cells that run at the
+// same time share it.
+type subject struct {
+	kind        *Kind
+	source      vqtrain.Source
+	resplit     bool             // every seed holds out other items of one set
+	fingerprint string           // of the data and of the networks behind the scores
+	dropped     int              // vectors with NaN or Inf
+	networks    picture.Networks // of the scores of pictures
+
+	timing sync.Mutex // one cell is timed at a time
+	search sync.Mutex
+	truth  map[string][][]int // true neighbours of vectors, by split
+}
+
+// newSubject prepares opened data.
+func newSubject(data *tokenize.Data, in tokenize.Input, watch task.Watcher) (*subject, error) {
+	s := &subject{kind: OfVectors, source: data.Source, resplit: in.Held == "", fingerprint: data.Fingerprint, dropped: data.Dropped}
+	if data.Images == nil {
+		return s, nil
+	}
+	s.kind = OfPictures
+	var err error
+	if s.networks, err = picture.FindNetworks(tokenize.MetricsDir(in.Metrics)); err != nil {
+		return nil, err
+	}
+	for _, sentence := range s.networks.Skipped() {
+		watch.Remark("%s", sentence)
+	}
+	if s.networks.LPIPS != nil {
+		s.fingerprint += " lpips " + s.networks.LPIPS.Name()
+	}
+	if s.networks.Features != nil {
+		s.fingerprint += " features " + s.networks.Features.Name()
+	}
+	return s, nil
+}
+
+// metrics names the networks behind the scores.
+func (s *subject) metrics() []string {
+	var names []string
+	if s.networks.LPIPS != nil {
+		names = append(names, s.networks.LPIPS.Name())
+	}
+	if s.networks.Features != nil {
+		names = append(names, s.networks.Features.Name())
+	}
+	return names
+}
+
+// of is the data of a cell.
+func (s *subject) of(cell Cell) vqtrain.Source {
+	source := s.source
+	if s.resplit {
+		source.Train, source.Held = dataset.Split(source.Len(), 1-cell.Config.Train.Split, cell.Config.Seed)
+	}
+	return source
+}
+
+// describe names the data in results.
+func (s *subject) describe(in tokenize.Input) Data {
+	d := Data{Name: dataset.Name(in.Path), Kind: s.kind.Items, Fingerprint: s.fingerprint, Rows: s.source.Len(),
+		TrainRows: s.source.Train.Len(), HeldRows: s.source.Held.Len(), Dropped: s.dropped}
+	if in.Held != "" {
+		d.Held = dataset.Name(in.Held)
+	}
+	if s.source.Images != nil {
+		d.Size = s.source.Images.Size()
+	} else {
+		d.Dim = s.source.Vectors.Dim()
+	}
+	return d
+}

@@ -104,10 +104,10 @@ func (b codebook) losses(ctx *Context, residual, hard, index *Node) *Node {
 	w := b.config.Loss
 	loss := ScalarZero(residual.Graph(), residual.DType())
 	if w.Codebook > 0 {
-		loss = Add(loss, MulScalar(ctx.meanSquare(Sub(hard, StopGradient(residual))), w.Codebook))
+		loss = Add(loss, MulScalar(ctx.MeanSquare(Sub(hard, StopGradient(residual))), w.Codebook))
 	}
 	if w.Commitment > 0 {
-		loss = Add(loss, MulScalar(ctx.meanSquare(Sub(residual, StopGradient(hard))), w.Commitment))
+		loss = Add(loss, MulScalar(ctx.MeanSquare(Sub(residual, StopGradient(hard))), w.Commitment))
 	}
 	if w.Usage > 0 {
 		loss = Add(loss, MulScalar(b.underuse(ctx, residual, hard, index), w.Usage))

@@ -80,7 +80,7 @@ func (g Gumbel) divergence(ctx *Context, c choice) *Node {
 		return ScalarZero(c.latents.Graph(), c.latents.DType())
 	}
 	information := c.softmax(nil, nil).information
-	return MulScalar(ctx.meanOver(AddScalar(information, math.Log(float64(c.size())))), g.Prior)
+	return MulScalar(ctx.MeanOver(AddScalar(information, math.Log(float64(c.size())))), g.Prior)
 }
 
 // gumbel is one code position: codes E "codes" [K,d] and the projection

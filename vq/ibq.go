@@ -70,7 +70,7 @@ func (m ibq) Assign(ctx *Context, residual *Node) Assigned {
 		if z == nil {
 			z = a.Hard
 		}
-		a.Loss = Add(a.Loss, MulScalar(ctx.meanSquare(Sub(z, residual)), w))
+		a.Loss = Add(a.Loss, MulScalar(ctx.MeanSquare(Sub(z, residual)), w))
 	}
 	return a
 }
@@ -82,7 +82,7 @@ func (m ibq) entropy(ctx *Context, residual, codes *Node) *Node {
 		return ScalarZero(residual.Graph(), residual.DType())
 	}
 	p := newChoice(m.alike(w.Temperature), residual, []*Node{codes}, nil).softmax(nil, ctx.shareOfRows(residual))
-	each := Neg(ctx.meanOver(p.information))
+	each := Neg(ctx.MeanOver(p.information))
 	together := Neg(ReduceAllSum(Mul(p.share, Log(MaxScalar(p.share, 1e-30))))) // x log x is 0 at 0
 	return MulScalar(Sub(each, together), w.Weight)
 }

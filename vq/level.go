@@ -82,8 +82,8 @@ func (r *Random) Uniform(x *Node) *Node {
 	return values
 }
 
-// meanOver is the mean of values [N] over the rows in use.
-func (c *Context) meanOver(values *Node) *Node {
+// MeanOver is the mean of values [N] over the rows in use.
+func (c *Context) MeanOver(values *Node) *Node {
 	if c.Mask == nil {
 		return ReduceAllMean(values)
 	}
@@ -91,10 +91,10 @@ func (c *Context) meanOver(values *Node) *Node {
 	return Div(ReduceAllSum(Mul(values, mask)), MaxScalar(ReduceAllSum(mask), 1))
 }
 
-// meanSquare is the mean over elements of x² for x [N,d], over the rows in use.
-func (c *Context) meanSquare(x *Node) *Node {
+// MeanSquare is the mean over elements of x² for x [N,d], over the rows in use.
+func (c *Context) MeanSquare(x *Node) *Node {
 	if c.Mask == nil {
 		return ReduceAllMean(Square(x))
 	}
-	return c.meanOver(ReduceMean(Square(x), -1))
+	return c.MeanOver(ReduceMean(Square(x), -1))
 }

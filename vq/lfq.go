@@ -113,11 +113,11 @@ func (q lfq) Assign(ctx *Context, residual *Node) Assigned {
 
 	loss := ScalarZero(y.Graph(), y.DType())
 	if w := q.config.Loss.Commitment; w > 0 {
-		loss = Add(loss, MulScalar(ctx.meanSquare(Sub(y, signs)), w))
+		loss = Add(loss, MulScalar(ctx.MeanSquare(Sub(y, signs)), w))
 	}
 	if e := q.config.Entropy; e.Weight > 0 {
 		logits := MulScalar(y, 4/e.Temperature) // log p(+)/p(-): |y+1|² - |y-1|² = 4y
-		loss = Add(loss, MulScalar(Sub(ctx.meanOver(signEntropy(logits)), meanCodeEntropy(ctx, logits)), e.Weight))
+		loss = Add(loss, MulScalar(Sub(ctx.MeanOver(signEntropy(logits)), meanCodeEntropy(ctx, logits)), e.Weight))
 	}
 	return q.assigned(ctx, index, through, hard, loss)
 }

@@ -68,7 +68,7 @@ func TestLFQEntropiesEqualTheTable(t *testing.T) {
 				build := func(nodes map[string]*graph.Node) (each, mean *graph.Node) {
 					ctx := &Context{Mask: nodes["mask"]}
 					logits := graph.MulScalar(nodes["y"], 4/temperature)
-					return ctx.meanOver(signEntropy(logits)), meanCodeEntropy(ctx, logits)
+					return ctx.MeanOver(signEntropy(logits)), meanCodeEntropy(ctx, logits)
 				}
 				got := gradtest.Eval[float64](t, in, func(nodes map[string]*graph.Node) []*graph.Node {
 					each, mean := build(nodes)

@@ -144,7 +144,7 @@ func (q *Residual) Build(ctx *Context, z *Node) Output {
 	}
 	out.Soft = ConvertDType(out.Soft, precision)
 	gap := StopGradient(Sub(z, out.Hard))
-	out.Stats["gap"] = ctx.meanOver(Sqrt(ReduceSum(Square(gap), -1)))
+	out.Stats["gap"] = ctx.MeanOver(Sqrt(ReduceSum(Square(gap), -1)))
 	return out
 }
 

@@ -12,7 +12,7 @@ func (b codebook) underuse(ctx *Context, residual, hard, index *Node) *Node {
 	used := MaxScalar(ReduceAllSum(counts), 1)
 	share := Div(counts, used)
 
-	gap := StopGradient(ctx.meanOver(ReduceSum(Square(Sub(hard, residual)), -1)))
+	gap := StopGradient(ctx.MeanOver(ReduceSum(Square(Sub(hard, residual)), -1)))
 	temperature := MulScalar(MaxScalar(gap, 1e-12), b.config.Loss.UsageSoftness)
 	nearness := func(latents *Node, codes []*Node, _ *Random) *Node {
 		return Div(MulScalar(scores(latents, codes[0]), -2), temperature)

@@ -25,7 +25,8 @@ func embedTitles(list []*source, watch task.Watcher) error {
 	if texts == nil {
 		return nil
 	}
-	watch.Remark("embedding %s by the words of their titles; a sentence encoder's embeddings give better IDs", report.Counted(len(texts), "item"))
+	watch.Remark("embedding %s by the words of their titles; a sentence encoder's embeddings give better IDs",
+		report.Counted(len(texts), "item"))
 	encoder, err := FitText(texts, textDim)
 	if err != nil {
 		return err
@@ -71,16 +72,13 @@ func joinVectors(ctx context.Context, list []*source, path string) error {
 		return err
 	}
 	defer w.Abort()
-	const block = 4096 // rows
 	for _, v := range parts {
-		for start := 0; start < v.Len(); start += block {
-			rows := make([]float32, min(block, v.Len()-start)*v.Dim())
-			if err := v.Rows(start, len(rows)/v.Dim(), rows); err != nil {
-				return err
-			}
-			if err := w.WriteRows(rows); err != nil {
-				return err
-			}
+		values, err := allRows(v)
+		if err == nil {
+			err = w.WriteRows(values)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return w.Commit()

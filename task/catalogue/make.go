@@ -17,8 +17,8 @@ import (
 	"github.com/gritvq/gritvq/vq"
 )
 
-// Options of Make. The codes come from the first that is set: Dense, Tokenizer,
-// or a tokenizer that is trained with Config.
+// Options of Make. The codes come from a numbering (Dense), from a given Tokenizer,
+// or from one that is trained with Config.
 type Options struct {
 	Sources []Source
 	Output  string // directory; of several catalogues each has one below it
@@ -26,10 +26,10 @@ type Options struct {
 	// Spare is the smallest vocabulary of the token, so that a trained recommender
 	// can name items that are added later.
 	Spare     int
-	Dense     *Dense
-	Tokenizer string // directory of a trained bundle
-	Config    vqtrain.Config
-	Each      bool // train a tokenizer for each catalogue instead of one for all
+	Dense     bool           // number the items, see Numbering; Config has levels, codes and seed
+	Tokenizer string         // directory of a trained bundle
+	Config    vqtrain.Config // of a tokenizer that is trained
+	Each      bool           // train a tokenizer for each catalogue instead of one for all
 	Backend   string
 	Resume    bool // continue an interrupted training
 	Force     bool // overwrite a table in Output
@@ -39,7 +39,7 @@ type Options struct {
 // Methods that package vq does not have: rows of the paper's recommendation table
 // that are no quantizers of their own.
 const (
-	DenseMethod  = "dense" // see Dense
+	DenseMethod  = "dense" // see Numbering
 	SlicedMethod = "vqvae" // ste over slices of the latent
 )
 
@@ -57,12 +57,6 @@ func Defaults(c *vqtrain.Config) {
 	if !vq.Classical(c.Quantizer.Method) {
 		c.Train.Steps = 2000
 	}
-}
-
-// Dense describes IDs that say nothing about their items, see Numbering.
-type Dense struct {
-	Seed          uint64
-	Levels, Codes int
 }
 
 // maker is a run of Make.
@@ -93,7 +87,7 @@ func Make(ctx context.Context, o Options, watch task.Watcher) (result *Result, e
 			return nil, err
 		}
 	}
-	if m.Dense == nil {
+	if !m.Dense {
 		if err := embedTitles(m.list, watch); err != nil {
 			return nil, err
 		}
@@ -117,8 +111,8 @@ func (m *maker) run(ctx context.Context) (*Result, error) {
 	for i, s := range m.list {
 		encoder := shared
 		switch {
-		case m.Dense != nil:
-			encoder = m.Dense.encoder(i, len(m.list))
+		case m.Dense:
+			encoder = m.dense(i)
 		case shared == nil:
 			if several {
 				m.watch.Remark("%s:", s.Name)
@@ -143,7 +137,7 @@ func (m *maker) run(ctx context.Context) (*Result, error) {
 // sharedTokenizer returns the tokenizer of all catalogues, or nil if each has its own.
 func (m *maker) sharedTokenizer(ctx context.Context) (itemEncoder, error) {
 	switch {
-	case m.Dense != nil:
+	case m.Dense:
 		return nil, nil
 	case m.Tokenizer != "":
 		return openTokenizer(m.Tokenizer, m.Backend)
@@ -169,14 +163,9 @@ func (m *maker) train(ctx context.Context, dir, vectors string) (itemEncoder, er
 		return nil, fmt.Errorf("%s holds an unfinished run; --resume continues it, --force starts over", dir)
 	}
 	if m.Force && !m.Resume {
-		// A table without its tokenizer could not be added to, so it goes first.
+		// Train replaces the tokenizer, without which a table could not be added to.
 		if err := kind.Clear(dir); err != nil {
 			return nil, err
-		}
-		if state != artifact.Absent {
-			if err := bundle.Clear(own); err != nil {
-				return nil, err
-			}
 		}
 	}
 	_, err = tokenize.Train(ctx, tokenize.TrainOptions{
@@ -189,9 +178,10 @@ func (m *maker) train(ctx context.Context, dir, vectors string) (itemEncoder, er
 	return openTokenizer(own, m.Backend)
 }
 
-// encoder numbers the items of one of several catalogues.
-func (d Dense) encoder(stream, streams int) itemEncoder {
-	return denseEncoder{Numbering{Seed: d.Seed, Stream: stream, Streams: streams}, slices.Repeat([]int{d.Codes}, d.Levels)}
+// dense numbers the items of source i.
+func (m *maker) dense(i int) itemEncoder {
+	q := m.Config.Quantizer
+	return denseEncoder{Numbering{Seed: m.Config.Seed, Stream: i, Streams: len(m.list)}, slices.Repeat([]int{q.Codes}, q.Levels*q.Parts)}
 }
 
 // tabulate gives a catalogue its IDs and stores them. The table is written last.

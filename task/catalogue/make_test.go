@@ -80,17 +80,17 @@ func TestMakeRefusesNonsense(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(own, ReportFile), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	one, dense := []Source{{Input: file}}, &Dense{Levels: 2, Codes: 4}
+	one, config := []Source{{Input: file}}, small(t, "ste", 2)
 	for want, o := range map[string]Options{
 		"at least one catalogue":                {},
 		"--resolve luck: use token":             {Sources: one, Resolve: "luck"},
 		"--spare 3: use 0 or more":              {Sources: one, Resolve: Reassign, Spare: 3},
-		"--levels 0 --codes 4: use at least":    {Sources: one, Dense: &Dense{Codes: 4}},
-		`two catalogues are called "x"; use`:    {Sources: []Source{{Input: file, Name: "x"}, {Input: file, Name: "x"}}, Dense: dense},
-		`two catalogues are called "tokenizer"`: {Sources: []Source{{Input: file, Name: "tokenizer"}, {Input: file, Name: "x"}}, Dense: dense},
-		"report.html is there already":          {Sources: one, Dense: dense, Output: own},
-		"16 IDs, too few for 40 items":          {Sources: []Source{{Input: file, Name: "x"}, {Input: file, Name: "y"}, {Input: file, Name: "z"}, {Input: file, Name: "w"}}, Dense: dense},
-		"cannot read":                           {Sources: []Source{{Input: filepath.Join(dir, "none.npy")}}, Dense: dense},
+		"--levels 0 --codes 0: use at least":    {Sources: one, Dense: true},
+		`two catalogues are called "x"; use`:    {Sources: []Source{{Input: file, Name: "x"}, {Input: file, Name: "x"}}, Dense: true, Config: config},
+		`two catalogues are called "tokenizer"`: {Sources: []Source{{Input: file, Name: "tokenizer"}, {Input: file, Name: "x"}}, Dense: true, Config: config},
+		"report.html is there already":          {Sources: one, Dense: true, Config: config, Output: own},
+		"16 IDs, too few for 40 items":          {Sources: []Source{{Input: file, Name: "x"}, {Input: file, Name: "y"}, {Input: file, Name: "z"}, {Input: file, Name: "w"}}, Dense: true, Config: config},
+		"cannot read":                           {Sources: []Source{{Input: filepath.Join(dir, "none.npy")}}, Dense: true, Config: config},
 	} {
 		if o.Output == "" {
 			o.Output = filepath.Join(dir, "ids")
@@ -111,7 +111,7 @@ func TestDenseUnion(t *testing.T) {
 	embeddings(t, in("b", "emb.npy"), 8, 4)
 	o := Options{
 		Sources: []Source{{Input: in("a", "emb.npy")}, {Input: in("b", "emb.npy")}}, Output: in("ids"),
-		Dense: &Dense{Seed: 1, Levels: 2, Codes: 8}, Command: "gritvq ids",
+		Dense: true, Config: small(t, "ste", 3), Command: "gritvq ids",
 	}
 	r, err := Make(t.Context(), o, task.Silent{})
 	if err != nil {
@@ -247,7 +247,7 @@ func keysOf[R any](t *testing.T, rows []R, items string) (said string, keys []st
 		t.Fatal(err)
 	}
 	var l listener
-	o := Options{Sources: []Source{{Input: file, Items: items}}, Output: filepath.Join(dir, "ids"), Dense: &Dense{Levels: 1, Codes: 8}}
+	o := Options{Sources: []Source{{Input: file, Items: items}}, Output: filepath.Join(dir, "ids"), Dense: true, Config: small(t, "ste", 2)}
 	r, err := Make(t.Context(), o, &l)
 	if err != nil {
 		return "", nil, err

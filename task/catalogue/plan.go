@@ -27,8 +27,8 @@ func (m *maker) plan() error {
 	if err := (BuildOptions{Resolve: m.Resolve, TokenVocab: m.Spare}).check(); err != nil {
 		return err
 	}
-	if d := m.Dense; d != nil && (d.Levels < 1 || d.Codes < 2) {
-		return usage.Errorf("--levels %d --codes %d: use at least 1 and 2", d.Levels, d.Codes)
+	if q := m.Config.Quantizer; m.Dense && (q.Levels*q.Parts < 1 || q.Codes < 2) {
+		return usage.Errorf("--levels %d --codes %d: use at least 1 and 2", q.Levels*q.Parts, q.Codes)
 	}
 	if err := m.nameSources(); err != nil {
 		return err

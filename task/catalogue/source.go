@@ -126,20 +126,20 @@ func checkFinite(ctx context.Context, v *vectors.Vectors) error {
 	return err
 }
 
+// texts and keys return a field of every item.
 func (s *source) texts() []string {
-	texts := make([]string, len(s.items))
-	for i, item := range s.items {
-		texts[i] = item.Text
-	}
-	return texts
+	return s.column(func(item interactions.Item) string { return item.Text })
+}
+func (s *source) keys() []string {
+	return s.column(func(item interactions.Item) string { return item.ID })
 }
 
-func (s *source) keys() []string {
-	keys := make([]string, len(s.items))
+func (s *source) column(field func(interactions.Item) string) []string {
+	list := make([]string, len(s.items))
 	for i, item := range s.items {
-		keys[i] = item.ID
+		list[i] = field(item)
 	}
-	return keys
+	return list
 }
 
 // embeddings returns the embeddings [items, dim].
@@ -155,10 +155,11 @@ func (s *source) embeddings(ctx context.Context, dim int) ([]float32, error) {
 	if err := tokenize.CheckDimension(v, dim); err != nil {
 		return nil, err
 	}
+	s.values, err = allRows(v)
+	return s.values, err
+}
+
+func allRows(v *vectors.Vectors) ([]float32, error) {
 	values := make([]float32, v.Len()*v.Dim())
-	if err := v.Rows(0, v.Len(), values); err != nil {
-		return nil, err
-	}
-	s.values = values
-	return values, nil
+	return values, v.Rows(0, v.Len(), values)
 }

@@ -4,14 +4,19 @@ package ids
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
+	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task/catalogue"
+	"github.com/gritvq/gritvq/task/tokenize"
+	"github.com/gritvq/gritvq/train/vqtrain"
 )
 
 // options are the command line of ids.
@@ -54,12 +59,7 @@ as --name says.
   gritvq ids items.jsonl -o ids
   gritvq ids add ids new_emb.npy --items new.jsonl
   gritvq ids show ids 37`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usage.Errorf("ids needs EMBEDDINGS: gritvq %s", cmd.Use)
-			}
-			return nil
-		},
+		Args: atLeast("EMBEDDINGS"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.inputs = args
 			if err := cli.RequireOutput(o.Output, "ids"); err != nil {
@@ -104,7 +104,7 @@ func (o options) run(ctx context.Context, s *cli.Streams) error {
 	if err := o.joinSources(); err != nil {
 		return err
 	}
-	if o.Dense == nil && o.Tokenizer == "" {
+	if o.Tokenizer == "" {
 		if o.Config, err = layers.Config(); err != nil {
 			return err
 		}
@@ -145,6 +145,72 @@ func (o *options) joinSources() error {
 			source.Name = o.names[i]
 		}
 		o.Sources = append(o.Sources, source)
+	}
+	return nil
+}
+
+// methodsHelp says how each row of the paper's table is made.
+const methodsHelp = `Rows of the paper's recommendation table. All give --levels codes of --codes values:
+
+  Dense ID       --method dense        item numbers in random order: no content, no training
+  LSH            --method lsh          signs at log2 K random planes a code, through the mean of the
+                                       embeddings themselves: no network, no training
+  k-means + STE  --method kmeans-ste   a slice of the latent a code, running k-means in each
+  VQ-VAE         --method vqvae        a slice of the latent a code, codebook and commitment losses
+                                       (ste with --levels 1 --parts 4)
+  RQ-VAE, TIGER  --method rqvae        residual levels as published: k-means start on a batch, dead
+                                       codes stay dead (ste is the same with warm-up and resets)
+  SimVQ          --method simvq        residual levels
+  NSVQ, DiVeQ    --method nsvq, diveq  residual levels
+  GRIT-VQ        --method grit         residual levels`
+
+// chooseMethod decides where the codes come from and returns the settings of a
+// tokenizer that is to be trained.
+func (o *options) chooseMethod() (tokenize.Settings, error) {
+	layers := o.settings.Layers(false)
+	method, names := o.settings.Text("method"), catalogue.Methods()
+	if !slices.Contains(names, method) {
+		if near := config.Nearest(method, names); near != "" {
+			return layers, usage.Errorf("--method %s: did you mean %s?", method, near)
+		}
+		return layers, usage.Errorf("--method %s: use one of %s", method, strings.Join(names, ", "))
+	}
+	if o.Dense = method == catalogue.DenseMethod; o.Dense {
+		if err := o.exclude("--method dense numbers the items and trains nothing", "tokenizer", "config", "set"); err != nil {
+			return layers, err
+		}
+	} else if o.Tokenizer != "" {
+		return layers, o.exclude(fmt.Sprintf("--tokenizer %s is used as it was trained", o.Tokenizer),
+			"method", "codes", "levels", "parts", "dim", "hidden", "steps", "batch", "preset", "config", "set", "seed")
+	}
+	layers.Defaults = catalogue.Defaults
+	flags, sliced := layers.Flags, method == catalogue.SlicedMethod
+	layers.Flags = func(c *vqtrain.Config) error {
+		err := flags(c)
+		if o.Dense || sliced {
+			c.Quantizer.Method = "ste"
+		}
+		return err
+	}
+	layers.Final = func(c *vqtrain.Config) {
+		// --levels is the length of an ID, also for codes side by side.
+		q, arranged := &c.Quantizer, c.Quantizer
+		arranged.Arrange(o.settings.Int("levels"), 1)
+		if sliced {
+			q.Levels, q.Parts = 1, q.Levels*q.Parts
+		} else if arranged.Parts > 1 && o.settings.Given("levels") && !o.settings.Given("parts") {
+			*q = arranged
+		}
+	}
+	return layers, nil
+}
+
+// exclude refuses flags that cannot be given, for a reason.
+func (o *options) exclude(reason string, flags ...string) error {
+	for _, flag := range flags {
+		if o.settings.Given(flag) {
+			return usage.Errorf("%s; leave --%s out", reason, flag)
+		}
 	}
 	return nil
 }

@@ -33,12 +33,7 @@ share most of it.`,
 		Example: `  gritvq ids show ids 37
   gritvq ids show ids 37 120
   gritvq ids show ids --item 845`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usage.Errorf("show needs DIR: gritvq ids %s", cmd.Use)
-			}
-			return nil
-		},
+		Args: atLeast("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.dir, o.codes = args[0], args[1:]
 			return o.run(cmd.Context(), s)

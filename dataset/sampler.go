@@ -25,7 +25,7 @@ func (s Selection) At(i int) int {
 		panic("data: selection position out of range")
 	}
 	if s.identity {
-		return i
+		return s.start + i
 	}
 	return s.order.At(s.start + i)
 }
@@ -33,6 +33,13 @@ func (s Selection) At(i int) int {
 // Head selects the first n of the selected rows (all, if there are fewer).
 func (s Selection) Head(n int) Selection {
 	s.n = min(s.n, max(n, 0))
+	return s
+}
+
+// From leaves out the first n of the selected rows.
+func (s Selection) From(n int) Selection {
+	n = min(s.n, max(n, 0))
+	s.start, s.n = s.start+n, s.n-n
 	return s
 }
 

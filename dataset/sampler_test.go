@@ -127,3 +127,13 @@ func TestSamplerRefusesNothing(t *testing.T) {
 		t.Errorf("a batch of 0: %v", err)
 	}
 }
+
+func TestSelectionFrom(t *testing.T) {
+	train, _ := Split(10, 0.3, 1)
+	for _, s := range []Selection{All(10), train} {
+		rest := s.From(2).From(1)
+		if rest.Len() != s.Len()-3 || rest.At(1) != s.At(4) || s.From(99).Len() != 0 || s.From(-1).At(0) != s.At(0) {
+			t.Errorf("the rest of %v is %v", s, rest)
+		}
+	}
+}

@@ -2,86 +2,75 @@ package tokenizer
 
 import (
 	"context"
-	"math"
 
 	"github.com/gritvq/gritvq/dataset"
-	"github.com/gritvq/gritvq/dataset/vectors"
 	"github.com/gritvq/gritvq/eval"
 )
 
-// Scores are what a tokenizer achieves on a set of vectors, with hard codes.
-// Rates are fractions.
-type Scores struct {
-	MSE           float64 `json:"mse"`
-	RelativeError float64 `json:"relative_error"`
-	Cosine        float64 `json:"cosine"`
-	Utilization   Levels  `json:"utilization"`
-	DeadRate      float64 `json:"dead_rate"`
-	Perplexity    Levels  `json:"perplexity"`
-	TokensPerCode float64 `json:"tokens_per_code"`
-	BitsPerVector float64 `json:"bits_per_vector"`
-	Vectors       int     `json:"vectors"`
+// Coded is a part of a dataset with its codes.
+type Coded struct {
+	Rows    []int         // of the dataset; damaged ones are missing
+	Items   dataset.Batch // as many
+	Codes   []uint32      // [N*Tokens*Positions]
+	Decoded dataset.Batch // by Evaluate alone
+	Done    int           // rows of the selection up to here, damaged ones included
 }
 
-// Levels is a score of every code position and its mean.
-type Levels struct {
-	Mean   float64   `json:"mean"`
-	Levels []float64 `json:"levels"`
-}
-
-// evaluationRows is the number of vectors read and scored at a time.
-const evaluationRows = 4 * BlockRows
-
-// Evaluate scores the rows of a selection; progress (may be nil) is told how
-// many are done. The usage by code is returned for histograms.
-func (r *Runtime) Evaluate(ctx context.Context, vectors *vectors.Vectors, rows dataset.Selection, o Options, progress func(done, total int)) (Scores, *eval.Usage, error) {
-	layout := r.tokenizer.Quantizer.Layout()
-	vocab := layout.VocabOf(o.Levels)
-	usage, err := eval.NewUsage(vocab)
-	if err != nil {
-		return Scores{}, nil, err
-	}
-	var reconstruction eval.Reconstruction
-	dim := r.tokenizer.Input
-	chosen := make([]int, 0, evaluationRows)
-	buffer := make([]float32, evaluationRows*dim)
-	for start := 0; start < rows.Len(); start += evaluationRows {
-		chosen = chosen[:0]
-		for i := start; i < min(rows.Len(), start+evaluationRows); i++ {
+// EncodeRows encodes rows of a dataset, batch by batch. visit must not keep the
+// slices of a batch; the last batches may be empty where rows are damaged.
+func (r *Runtime) EncodeRows(ctx context.Context, set dataset.Set, rows dataset.Selection, o Options, visit func(Coded) error) error {
+	size := r.tokenizer.modality.batch()
+	for start := 0; start < rows.Len(); start += size {
+		b := Coded{Done: min(rows.Len(), start+size)}
+		chosen := make([]int, 0, size)
+		for i := start; i < b.Done; i++ {
 			chosen = append(chosen, rows.At(i))
 		}
-		x := buffer[:len(chosen)*dim]
-		if err := vectors.Gather(chosen, x); err != nil {
-			return Scores{}, nil, err
+		var err error
+		if b.Items, b.Rows, err = set.Read(chosen); err != nil {
+			return err
 		}
-		codes, err := r.Encode(ctx, x, len(chosen), o)
-		if err != nil {
-			return Scores{}, nil, err
+		if b.Codes, err = r.Encode(ctx, b.Items, o); err != nil {
+			return err
 		}
-		xhat, err := r.Decode(ctx, codes, len(chosen), len(vocab))
-		if err != nil {
-			return Scores{}, nil, err
-		}
-		if err := reconstruction.Add(x, xhat, dim); err != nil {
-			return Scores{}, nil, err
-		}
-		if err := usage.Add(codes, len(vocab)); err != nil {
-			return Scores{}, nil, err
-		}
-		if progress != nil {
-			progress(start+len(chosen), rows.Len())
+		if err := visit(b); err != nil {
+			return err
 		}
 	}
-	s := Scores{
-		MSE: reconstruction.MSE(), RelativeError: reconstruction.RelativeError(), Cosine: reconstruction.Cosine(),
-		DeadRate: usage.Mean().DeadRate, TokensPerCode: usage.Mean().TokensPerCode, Vectors: rows.Len(),
+	return nil
+}
+
+// Evaluate encodes and decodes rows of a dataset and scores them. visit, if not
+// nil, sees every batch, whose slices it must not keep. The usage by code is
+// returned for histograms.
+func (r *Runtime) Evaluate(
+	ctx context.Context, set dataset.Set, rows dataset.Selection, o Options, visit func(Coded) error,
+) (Result, *eval.Usage, error) {
+	usage, err := eval.NewUsage(r.tokenizer.Quantizer.Layout().VocabOf(o.Levels))
+	if err != nil {
+		return nil, nil, err
 	}
-	for position, k := range vocab {
-		level := usage.Level(position)
-		s.Utilization.Levels = append(s.Utilization.Levels, level.Utilization)
-		s.Perplexity.Levels = append(s.Perplexity.Levels, level.Perplexity)
-		s.BitsPerVector += math.Log2(float64(k))
+	scorer, positions := r.tokenizer.modality.scorer(r.tokenizer), r.Positions(o)
+	err = r.EncodeRows(ctx, set, rows, o, func(b Coded) error {
+		if b.Items.N > 0 {
+			var err error
+			if b.Decoded, err = r.Decode(ctx, b.Codes, b.Items.N, positions); err != nil {
+				return err
+			}
+			if err := scorer.add(b); err != nil {
+				return err
+			}
+			if err := usage.Add(b.Codes, positions); err != nil {
+				return err
+			}
+		}
+		if visit == nil {
+			return nil
+		}
+		return visit(b)
+	})
+	if err != nil {
+		return nil, nil, err
 	}
-	s.Utilization.Mean, s.Perplexity.Mean = usage.Mean().Utilization, usage.Mean().Perplexity
-	return s, usage, nil
+	return scorer.result(usage, rows.Len()), usage, nil
 }

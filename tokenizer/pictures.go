@@ -6,6 +6,8 @@ import (
 
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gritvq/gritvq/dataset"
+	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/nn"
 	"github.com/gritvq/gritvq/weights"
 )
@@ -20,9 +22,6 @@ type Image struct {
 	Precision string `yaml:"precision" enum:"f32|bf16" doc:"Arithmetic of the convolutions; codes are always compared and learned in f32."`
 }
 
-// Pictures says whether the configuration is for pictures.
-func (c Config) Pictures() bool { return c.Image.Size > 0 }
-
 // Down is the side of the square of pixels behind a code.
 func (c Image) Down() int { return 1 << max(0, len(c.Widths)-1) }
 
@@ -32,8 +31,26 @@ func (c Image) Grid() int { return c.Size / c.Down() }
 // Input is the number of values of a picture.
 func (c Image) Input() int { return 3 * c.Size * c.Size }
 
-func (c Image) validate() error {
+// pictureModality is of items [size,size,3] with a latent for every cell of their grid,
+// row by row.
+type pictureModality struct{ Config }
+
+func (pictureModality) Kind() dataset.Kind { return dataset.Pictures }
+func (pictureModality) Item() string       { return "picture" }
+func (pictureModality) Tokens() string     { return "patches" }
+func (pictureModality) pixels() bool       { return true }
+func (c pictureModality) batch() int       { return c.block() }
+
+// blockPixels bounds the pictures that the engine sees at a time, by their pixels.
+const blockPixels = 1 << 20
+
+func (c pictureModality) block() int { return min(64, max(1, blockPixels/(c.Image.Size*c.Image.Size))) }
+
+func (p pictureModality) validate() error {
+	c := p.Image
 	switch {
+	case p.Dim == 0:
+		return fmt.Errorf("model.dim: a tokenizer of pictures needs a latent dimension, such as 64")
 	case len(c.Widths) == 0 || slices.Min(c.Widths) < 1:
 		return fmt.Errorf("model.image.widths: %v must be positive numbers, such as [64, 128, 256]", c.Widths)
 	case len(c.Widths) > 12 || c.Size%c.Down() != 0:
@@ -52,6 +69,22 @@ func (c Image) validate() error {
 	return nil
 }
 
+func (p pictureModality) shape(input int) ([]int, error) {
+	if want := p.Image.Input(); input != want {
+		return nil, fmt.Errorf("pictures of size %d have %d numbers, not %d", p.Image.Size, want, input)
+	}
+	return []int{p.Image.Size, p.Image.Size, 3}, nil
+}
+
+func (p pictureModality) latents(int) (tokens, dim int) {
+	return p.Image.Grid() * p.Image.Grid(), p.Dim
+}
+
+func (p pictureModality) describe(int) string {
+	c := p.Image
+	return fmt.Sprintf(", %d px pictures to %d x %d codes, network %s to %d", c.Size, c.Grid(), c.Grid(), joinWidths(c.Widths), p.Dim)
+}
+
 // pictureNetwork is the residual convolutional autoencoder around pictures
 // [B,size,size,3] of 0 to 255; the network and the loss see -1 to 1.
 type pictureNetwork struct {
@@ -60,7 +93,7 @@ type pictureNetwork struct {
 	grid, dim int
 }
 
-func newPictureNetwork(c Config) pictureNetwork {
+func (c pictureModality) network(int) network {
 	var precision dtypes.DType // that of the pictures
 	if c.Image.Precision == "bf16" {
 		precision = dtypes.BFloat16
@@ -94,4 +127,40 @@ func (n pictureNetwork) encode(v weights.Vars, standard *graph.Node) *graph.Node
 
 func (n pictureNetwork) decode(v weights.Vars, z *graph.Node) *graph.Node {
 	return n.decoder.Build(v.In("decoder"), graph.Reshape(z, -1, n.grid, n.grid, n.dim))
+}
+
+// output rounds to the nearest pixel value.
+func (n pictureNetwork) output(y *graph.Node) *graph.Node {
+	return graph.ConvertDType(graph.AddScalar(y, 0.5), dtypes.Uint8)
+}
+
+// pictureScorer takes [PictureScores].
+type pictureScorer struct {
+	image     Image
+	closeness eval.ImageScores[uint8]
+	squares   float64
+	images    int
+}
+
+func (p pictureModality) scorer(*Tokenizer) scorer { return &pictureScorer{image: p.Image} }
+
+func (s *pictureScorer) add(b Coded) error {
+	shape := eval.ImageShape{Height: s.image.Size, Width: s.image.Size, Channels: 3}
+	if err := s.closeness.Add(b.Items.Pixels, b.Decoded.Pixels, shape); err != nil {
+		return err
+	}
+	for i, x := range b.Items.Pixels {
+		d := float64(x) - float64(b.Decoded.Pixels[i])
+		s.squares += d * d
+	}
+	s.images += b.Items.N
+	return nil
+}
+
+func (s *pictureScorer) result(usage *eval.Usage, rows int) Result {
+	cell := float64(s.image.Down())
+	return &PictureScores{
+		PSNR: s.closeness.PSNR(), SSIM: s.closeness.SSIM(), MSE: s.squares / (255 * 255 * float64(s.images) * float64(s.image.Input())),
+		CodeUse: newCodeUse(usage), BitsPerPixel: plainBits(usage, cell*cell), Images: s.images, Damaged: rows - s.images,
+	}
 }

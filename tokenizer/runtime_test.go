@@ -53,7 +53,7 @@ func TestCodesDependOnTheVectorAlone(t *testing.T) {
 
 func encode(t testing.TB, r *Runtime, x []float32, n int, o Options) []uint32 {
 	t.Helper()
-	codes, err := r.Encode(context.Background(), x, n, o)
+	codes, err := r.Encode(context.Background(), dataset.VectorBatch(x, n), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,8 +95,8 @@ func TestDecodeIsTheHardReconstruction(t *testing.T) {
 						continue // a near-tie was decided differently
 					}
 					for i := row * dim; i < (row+1)*dim; i++ {
-						if math.Float32bits(got[i]) != math.Float32bits(out[1][i]) || got[i] != out[2][i] {
-							t.Fatalf("%s %s, %d parts: element %d is %v, the graph says %v and looks up %v", name, method, parts, i, got[i], out[1][i], out[2][i])
+						if math.Float32bits(got.Values[i]) != math.Float32bits(out[1][i]) || got.Values[i] != out[2][i] {
+							t.Fatalf("%s %s, %d parts: element %d is %v, the graph says %v and looks up %v", name, method, parts, i, got.Values[i], out[1][i], out[2][i])
 						}
 					}
 				}
@@ -129,7 +129,7 @@ func TestDecodeInPieces(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(one, whole[8*i:8*i+8]) {
+		if !slices.Equal(one.Values, whole.Values[8*i:8*i+8]) {
 			t.Fatalf("row %d decodes differently alone", i)
 		}
 	}
@@ -164,8 +164,8 @@ func TestFewerLevels(t *testing.T) {
 				t.Fatal(err)
 			}
 			e := 0.0
-			for i := range y {
-				e += float64(y[i]-x[i]) * float64(y[i]-x[i])
+			for i, v := range y.Values {
+				e += float64(v-x[i]) * float64(v-x[i])
 			}
 			if e >= previous {
 				t.Errorf("%d levels have error %g, one fewer %g", levels, e, previous)
@@ -183,9 +183,9 @@ func TestRuntimeErrors(t *testing.T) {
 	cancel()
 	failed := func(_ any, err error) error { return err }
 	for want, err := range map[string]error{
-		"7 values for 1 rows":             failed(r.Encode(ctx, make([]float32, 7), 1, Options{})),
-		"4 levels were asked for":         failed(r.Encode(ctx, make([]float32, 8), 1, Options{Levels: 4})),
-		"-1 levels were asked for":        failed(r.Encode(ctx, make([]float32, 8), 1, Options{Levels: -1})),
+		"7 values for 1 rows":             failed(r.Encode(ctx, dataset.VectorBatch(make([]float32, 7), 1), Options{})),
+		"4 levels were asked for":         failed(r.Encode(ctx, dataset.VectorBatch(make([]float32, 8), 1), Options{Levels: 4})),
+		"-1 levels were asked for":        failed(r.Encode(ctx, dataset.VectorBatch(make([]float32, 8), 1), Options{Levels: -1})),
 		"3 codes a vector do not fit":     failed(r.Decode(ctx, make([]uint32, 3), 1, 3)),
 		"8 codes a vector do not fit":     failed(r.Decode(ctx, make([]uint32, 8), 1, 8)),
 		"got 5 codes for 1 rows":          failed(r.Decode(ctx, make([]uint32, 5), 1, 6)),
@@ -196,13 +196,13 @@ func TestRuntimeErrors(t *testing.T) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
-	if _, err := r.Encode(ended, make([]float32, 8), 1, Options{}); !errors.Is(err, context.Canceled) {
+	if _, err := r.Encode(ended, dataset.VectorBatch(make([]float32, 8), 1), Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled encoding: %v", err)
 	}
 	delete(set, "encoder/layer0/bias")
 	broken, err := NewEncoder(gradtest.Engine(t), tok, set)
 	if err == nil {
-		_, err = broken.Latents(ctx, make([]float32, 8), 1)
+		_, err = broken.Latents(ctx, dataset.VectorBatch(make([]float32, 8), 1))
 	}
 	if err == nil || !strings.Contains(err.Error(), "encoder/layer0/bias") {
 		t.Errorf("missing variable: %v", err)
@@ -219,7 +219,7 @@ func TestRuntimeIsSafeForConcurrentUse(t *testing.T) {
 	for range 6 {
 		group.Go(func() {
 			for range 5 {
-				codes, err := r.Encode(context.Background(), x, 64, Options{})
+				codes, err := r.Encode(context.Background(), dataset.VectorBatch(x, 64), Options{})
 				if err != nil || !slices.Equal(codes, want) {
 					t.Errorf("concurrent encoding: %v", err)
 				}
@@ -243,10 +243,14 @@ func TestEvaluate(t *testing.T) {
 	r := runtime(t, tok, set)
 	var done []int
 	rows := dataset.All(4500)
-	scores, usage, err := r.Evaluate(t.Context(), vectors, rows, Options{Levels: 2}, func(n, total int) { done = append(done, n, total) })
+	result, usage, err := r.Evaluate(t.Context(), vectors, rows, Options{Levels: 2}, func(c Coded) error {
+		done = append(done, c.Done, len(c.Rows))
+		return nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	scores := result.(*Scores)
 	x := make([]float32, 4500*8)
 	if err := vectors.Rows(0, 4500, x); err != nil {
 		t.Fatal(err)
@@ -262,7 +266,7 @@ func TestEvaluate(t *testing.T) {
 		mean[i%8] += float64(v) / 4500
 	}
 	for i, v := range x {
-		mse += math.Pow(float64(v)-float64(y[i]), 2) / float64(len(x))
+		mse += math.Pow(float64(v)-float64(y.Values[i]), 2) / float64(len(x))
 		total += math.Pow(float64(v)-mean[i%8], 2) / float64(len(x))
 	}
 	used := [2]map[uint32]bool{{}, {}}
@@ -280,7 +284,7 @@ func TestEvaluate(t *testing.T) {
 	if math.Abs(scores.BitsPerVector-2*math.Log2(20)) > 1e-9 || scores.Vectors != 4500 || scores.TokensPerCode != 225 {
 		t.Errorf("%+v", scores)
 	}
-	if usage == nil || !slices.Equal(done, []int{4096, 4500, 4500, 4500}) {
+	if usage == nil || !slices.Equal(done, []int{4096, 4096, 4500, 404}) {
 		t.Errorf("progress %v", done)
 	}
 }

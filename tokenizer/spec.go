@@ -2,11 +2,8 @@ package tokenizer
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/gritvq/gritvq/config"
-	"github.com/gritvq/gritvq/nn"
 	"github.com/gritvq/gritvq/vq"
 	"go.yaml.in/yaml/v3"
 )
@@ -27,6 +24,19 @@ func DefaultSpec(method string) (Spec, error) {
 		s.Model.Dim, s.Model.Hidden = 0, nil
 	}
 	return s, err
+}
+
+// Describe says in a line what the settings build for items of input numbers.
+func (s Spec) Describe(input int) string {
+	q := s.Quantizer
+	text := fmt.Sprintf("%s, %d levels x %d codes", q.Method, q.Levels, q.Codes)
+	if q.Levels == 1 {
+		text = fmt.Sprintf("%s, %d codes", q.Method, q.Codes)
+	}
+	if q.Parts > 1 {
+		text += fmt.Sprintf(" x %d parts", q.Parts)
+	}
+	return text + s.Model.Modality().describe(input)
 }
 
 // ReadSpec reads the model and the quantizer from a stored configuration, as YAML
@@ -67,23 +77,5 @@ func (c Config) Validate() error {
 	if c.Dim < 0 {
 		return fmt.Errorf("model.dim: %d must not be negative", c.Dim)
 	}
-	if c.Pictures() {
-		if c.Dim == 0 {
-			return fmt.Errorf("model.dim: a tokenizer of pictures needs a latent dimension, such as 64")
-		}
-		return c.Image.validate()
-	}
-	for _, w := range c.Hidden {
-		if w < 1 {
-			return fmt.Errorf("model.hidden: width %d must be at least 1", w)
-		}
-	}
-	if !slices.Contains(nn.Activations, c.Activation) {
-		return fmt.Errorf("model.activation: unknown function %q, use one of %s", c.Activation, strings.Join(nn.Activations, ", "))
-	}
-	switch c.Standardize {
-	case "none", "scale", "feature":
-		return nil
-	}
-	return fmt.Errorf("model.standardize: unknown value %q, use none, scale or feature", c.Standardize)
+	return c.Modality().validate()
 }

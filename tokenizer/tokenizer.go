@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
 )
@@ -20,45 +22,55 @@ type Tokenizer struct {
 	Input     int // numbers of an item
 	Quantizer vq.Quantizer
 
-	network network
-	rotated bool
-	beam    int // kept when encoding, unless asked otherwise
+	modality Modality
+	shape    []int // of an item as the network takes it
+	network  network
+	rotated  bool
+	beam     int // kept when encoding, unless asked otherwise
 }
 
-// New composes a tokenizer for vectors of dimension input, or for pictures,
-// whose input is 3 size².
+// New composes a tokenizer for items of input numbers: the dimension of vectors,
+// or 3 size² of pictures.
 func New(s Spec, input int) (*Tokenizer, error) {
-	c, q := s.Model, s.Quantizer
-	if err := c.Validate(); err != nil {
+	if err := s.Model.Validate(); err != nil {
 		return nil, err
 	}
-	t := &Tokenizer{Spec: s, Input: input, rotated: q.Rotated(), beam: q.Beam()}
-	dim := c.Dim
-	switch {
-	case c.Pictures():
-		if want := c.Image.Input(); input != want {
-			return nil, fmt.Errorf("pictures of size %d have %d numbers, not %d", c.Image.Size, want, input)
-		}
-		t.network = newPictureNetwork(c)
-	case input < 1:
-		return nil, fmt.Errorf("vectors need at least one dimension, got %d", input)
-	default:
-		if dim == 0 {
-			dim = input
-		}
-		t.network = newVectorNetwork(c, input, dim)
+	m := s.Model.Modality()
+	shape, err := m.shape(input)
+	if err != nil {
+		return nil, err
 	}
-	var err error
-	t.Quantizer, err = vq.New(q, dim)
+	t := &Tokenizer{Spec: s, Input: input, modality: m, shape: shape, network: m.network(input)}
+	t.rotated, t.beam = s.Quantizer.Rotated(), s.Quantizer.Beam()
+	_, dim := m.latents(input)
+	t.Quantizer, err = vq.New(s.Quantizer, dim)
 	return t, err
+}
+
+// Modality is the kind of its items.
+func (t *Tokenizer) Modality() Modality { return t.modality }
+
+// Expect refuses items of another kind.
+func (t *Tokenizer) Expect(kind dataset.Kind) error {
+	if own := t.modality.Kind(); own != kind {
+		return fmt.Errorf("this is a tokenizer of %s, not of %s", own, kind)
+	}
+	return nil
 }
 
 // Tokens is the number of latents of an item.
 func (t *Tokenizer) Tokens() int {
-	if t.Spec.Model.Pictures() {
-		return t.Spec.Model.Image.Grid() * t.Spec.Model.Image.Grid()
+	tokens, _ := t.modality.latents(t.Input)
+	return tokens
+}
+
+// Tensor returns items as the network takes them.
+func (t *Tokenizer) Tensor(x dataset.Batch) *tensors.Tensor {
+	shape := append([]int{x.N}, t.shape...)
+	if x.Pixels != nil {
+		return tensors.FromFlatDataAndDimensions(x.Pixels, shape...)
 	}
-	return 1
+	return tensors.FromFlatDataAndDimensions(x.Values, shape...)
 }
 
 // Dim is the dimension of the latents.

@@ -10,6 +10,7 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
 
+	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/internal/gradtest"
 	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
@@ -32,7 +33,7 @@ func newTokenizer(t testing.TB, c Config, q vq.Config, input int) (*Tokenizer, w
 		t.Fatal(err)
 	}
 	defer encoder.Close()
-	z, err := encoder.Latents(t.Context(), sampleRows(300, input, 5), 300)
+	z, err := encoder.Latents(t.Context(), dataset.VectorBatch(sampleRows(300, input, 5), 300))
 	if err != nil {
 		t.Fatal(err)
 	}

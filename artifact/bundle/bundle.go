@@ -48,7 +48,7 @@ func (b *Bundle) SetConfig(c any) (err error) {
 // usage alone, byte for byte. After an error dir holds no bundle.
 func Write(dir string, b *Bundle) error {
 	m := &b.Manifest
-	m.Kind, m.Input = kindOf(b.Tokenizer.Spec.Model), b.Tokenizer.Input
+	m.Kind, m.Input = string(b.Tokenizer.Modality().Kind()), b.Tokenizer.Input
 	m.Layout = LayoutOf(b.Tokenizer.Quantizer.Layout())
 	if err := b.check(); err != nil {
 		return fmt.Errorf("this tokenizer cannot be stored: %w", err)
@@ -98,7 +98,7 @@ func (m *Manifest) spec() (tokenizer.Spec, error) {
 	if err != nil {
 		return spec, err
 	}
-	if m.Kind != kindOf(spec.Model) {
+	if m.Kind != string(spec.Model.Modality().Kind()) {
 		return spec, fmt.Errorf("its kind %q is not that of its config", m.Kind)
 	}
 	return spec, spec.Model.Validate()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/gritvq/gritvq/artifact"
+	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/internal/checkpoint"
 	"github.com/gritvq/gritvq/safetensors"
@@ -154,7 +155,7 @@ func TestRuntimeDecodesWithTheStoredCodes(t *testing.T) {
 	if codes, err := r.Assign(t.Context(), z, 1, tokenizer.Options{Levels: 1}); err != nil || !slices.Equal(codes, []uint32{1, 1}) {
 		t.Errorf("codes %v, want [1 1]", codes)
 	}
-	if x, err := r.Decode(context.Background(), []uint32{1, 1}, 1, 2); err != nil || len(x) != 5 {
+	if x, err := r.Decode(context.Background(), []uint32{1, 1}, 1, 2); err != nil || len(x.Values) != 5 {
 		t.Errorf("decoded %v, %v", x, err)
 	}
 }
@@ -356,7 +357,7 @@ func FuzzManifest(f *testing.F) {
 
 // The directories in testdata were written by gritvq before package artifact.
 func TestOldBundlesStillOpen(t *testing.T) {
-	for name, input := range map[string]int{KindVectors: 16, KindPictures: 3 * 16 * 16} {
+	for name, input := range map[string]int{string(dataset.Vectors): 16, string(dataset.Pictures): 3 * 16 * 16} {
 		b, err := Load(filepath.Join("testdata", name))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)

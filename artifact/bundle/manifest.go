@@ -17,17 +17,12 @@ import (
 	"slices"
 
 	"github.com/gritvq/gritvq/artifact"
+	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/internal/checkpoint"
 	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/vq"
 
 	"encoding/json"
-)
-
-// The kinds of tokenizers.
-const (
-	KindVectors  = "vectors"
-	KindPictures = "pictures"
 )
 
 // The files of a bundle beside its manifest.
@@ -40,7 +35,7 @@ const (
 
 // Kind is the stored kind of bundles.
 var Kind = artifact.Register(artifact.Kind{
-	Names: []string{KindVectors, KindPictures}, Title: "tokenizer", Command: "gritvq train", Usage: "vectors.npy -o", Schema: 1,
+	Names: []string{string(dataset.Vectors), string(dataset.Pictures)}, Title: "tokenizer", Command: "gritvq train", Usage: "vectors.npy -o", Schema: 1,
 	Files: []string{ModelFile, ConfigFile}, Extra: []string{ReportFile, LogFile},
 	Begun: []string{checkpoint.Newest, LogFile, ModelFile},
 })
@@ -110,9 +105,15 @@ func (m *Manifest) Fingerprint() [32]byte {
 	return sum
 }
 
-func kindOf(c tokenizer.Config) string {
-	if c.Pictures() {
-		return KindPictures
+// NewMetrics takes the results on held-out and on training data; held may be nil.
+func NewMetrics(held, train tokenizer.Result) (m Metrics) {
+	switch train := train.(type) {
+	case *tokenizer.Scores:
+		m.Train = train
+		m.Held, _ = held.(*tokenizer.Scores)
+	case *tokenizer.PictureScores:
+		m.Pictures = &PictureMetrics{Train: train}
+		m.Pictures.Held, _ = held.(*tokenizer.PictureScores)
 	}
-	return KindVectors
+	return m
 }

@@ -242,3 +242,26 @@ func TestWrongBatchesAreRefused(t *testing.T) {
 		t.Errorf("reading a closed set: %v, damaged %v", err, closed.Damaged())
 	}
 }
+
+// Read is Centre without damaged pictures, Draw is Crops.
+func TestReadLeavesOutDamagedPictures(t *testing.T) {
+	const size = 16
+	good := func(i int) file { return file{fmt.Sprintf("%d.png", i), pngOf(t, drawScene(1, i, size))} }
+	set := mustOpen(t, writeFolder(t, []file{good(0), {"1.png", []byte("no picture")}, good(2)}), Options{Size: size, Short: size})
+	items, kept, err := set.Read([]int{2, 1, 0})
+	want := append(slices.Clone(drawScene(1, 2, size).Pix), drawScene(1, 0, size).Pix...)
+	if err != nil || items.N != 2 || !slices.Equal(kept, []int{2, 0}) || !bytes.Equal(items.Pixels, want) {
+		t.Errorf("%d pictures of rows %v, %v", items.N, kept, err)
+	}
+	if items, kept, err = set.Read([]int{1}); err != nil || items.N != 0 || len(kept) != 0 {
+		t.Errorf("%d pictures of a damaged row, %v", items.N, err)
+	}
+	if _, _, err := set.Read([]int{3}); err == nil {
+		t.Error("read a row that is not there")
+	}
+	drawn, err := set.Draw([]int{0, 1, 2}, 5, 6)
+	crops := make([]uint8, 3*set.Input())
+	if _, problem := set.Crops([]int{0, 1, 2}, 5, 6, crops); err != nil || problem != nil || drawn.N != 3 || !bytes.Equal(drawn.Pixels, crops) {
+		t.Errorf("drew %d pictures, %v", drawn.N, err)
+	}
+}

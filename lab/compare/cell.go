@@ -76,7 +76,7 @@ func newCell(name string, s *subject, p Point, c vqtrain.Config, invalid error) 
 	sum := sha256.Sum256([]byte(scoring + "\n" + s.fingerprint + "\n" + settings + "\n" + strconv.FormatUint(c.Seed, 10)))
 	cell := Cell{ID: hex.EncodeToString(sum[:10]), Method: name, Point: p, Config: c, Err: invalid}
 	if cell.Err == nil {
-		_, cell.Err = c.Tokenizer(s.source.Input())
+		_, cell.Err = c.Tokenizer(s.source.Set.Input())
 	}
 	return cell, nil
 }

@@ -66,7 +66,7 @@ func blank(t *testing.T, fingerprint string) *subject {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { v.Close() })
-	return &subject{fingerprint: fingerprint, source: vqtrain.Source{Vectors: v}}
+	return &subject{fingerprint: fingerprint, source: vqtrain.Source{Set: v}}
 }
 
 func newTestCell(t *testing.T, method string, seed uint64, change func(*vqtrain.Config)) Cell {

@@ -76,7 +76,7 @@ func Run(ctx context.Context, o Options, watch task.Watcher) (*Results, error) {
 	if err != nil {
 		return nil, err
 	}
-	item := tokenize.ItemName(p.shared.Spec)
+	item := p.shared.Model.Modality().Item()
 	if data.Held.Len() == 0 {
 		return nil, usage.Errorf("no %ss are held out to score on; use a --split below 1", item)
 	}

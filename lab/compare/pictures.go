@@ -10,7 +10,6 @@ import (
 	"math"
 
 	"github.com/gritvq/gritvq/dataset"
-	"github.com/gritvq/gritvq/dataset/images"
 	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/task/picture"
@@ -72,14 +71,14 @@ const (
 
 // scorePictures encodes and decodes the pictures of a cell.
 func scorePictures(ctx context.Context, s *subject, t trained, r *Record) error {
-	scores, held, err := picture.Evaluate(ctx, t.runtime, t.source.HeldImages, t.source.Held, s.networks, picture.Options{Backend: t.backend})
+	scores, held, err := picture.Evaluate(ctx, t.runtime, t.source.HeldSet, t.source.Held, s.networks, picture.Options{Backend: t.backend})
 	if err != nil {
 		return err
 	}
 	if math.IsNaN(scores.PSNR) || math.IsInf(scores.PSNR, 0) {
 		return errors.New("the PSNR of the held-out pictures is not finite: training diverged, or every picture comes back unchanged")
 	}
-	all, err := countCodes(ctx, t.runtime, t.source.Images, t.source.Train.Head(countedPictures))
+	all, err := countCodes(ctx, t.runtime, t.source.Set, t.source.Train.Head(countedPictures))
 	if err != nil {
 		return err
 	}
@@ -102,40 +101,19 @@ func scorePictures(ctx context.Context, s *subject, t trained, r *Record) error 
 }
 
 // countCodes counts the codes of pictures, without decoding them.
-func countCodes(ctx context.Context, r *tokenizer.Runtime, set *images.Set, rows dataset.Selection) (*eval.Usage, error) {
-	const block = 64
-	m := r.Tokenizer()
-	vocab := m.Quantizer.Layout().Vocab
-	usage, err := eval.NewUsage(vocab)
+func countCodes(ctx context.Context, r *tokenizer.Runtime, set dataset.Set, rows dataset.Selection) (*eval.Usage, error) {
+	usage, err := eval.NewUsage(r.Tokenizer().Quantizer.Layout().Vocab)
 	if err != nil {
 		return nil, err
 	}
-	for start := 0; start < rows.Len(); start += block {
-		var chosen []int
-		for i := start; i < min(rows.Len(), start+block); i++ {
-			chosen = append(chosen, rows.At(i))
-		}
-		p, _, err := tokenizer.ReadCentres(set, chosen, m.Input)
-		if err != nil {
-			return nil, err
-		}
-		if len(p.Rows) == 0 {
-			continue
-		}
-		codes, err := r.EncodePictures(ctx, p.Original, len(p.Rows), tokenizer.Options{})
-		if err != nil {
-			return nil, err
-		}
-		if err := usage.Add(codes, len(vocab)); err != nil {
-			return nil, err
-		}
-	}
-	return usage, nil
+	return usage, r.EncodeRows(ctx, set, rows, tokenizer.Options{}, func(c tokenizer.Coded) error {
+		return usage.Add(c.Codes, len(usage.Vocab()))
+	})
 }
 
 // samples keeps the first held-out pictures and their reconstructions.
 func samples(ctx context.Context, r *tokenizer.Runtime, s vqtrain.Source) ([]Sample, error) {
-	taken, err := picture.Take(ctx, r, s.HeldImages, s.Held.Head(sampledPictures), tokenizer.Options{})
+	taken, err := picture.Take(ctx, r, s.HeldSet, s.Held.Head(sampledPictures), tokenizer.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func pictured(t *testing.T, dir string) (*runner, func(method string, steps int)
 	}
 	images, held := scenes(t, "images=40"), scenes(t, "images=10&seed=9")
 	c := &runner{dir: dir, watch: task.Silent{}, engine: engine, subject: &subject{kind: OfPictures, fingerprint: "sha256:scenes",
-		source: vqtrain.Source{Images: images, HeldImages: held, Train: dataset.All(images.Len()), Held: dataset.All(held.Len())}}}
+		source: vqtrain.Source{Set: images, HeldSet: held, Train: dataset.All(images.Len()), Held: dataset.All(held.Len())}}}
 	return c, func(method string, steps int) Cell {
 		config, err := vqtrain.Pictures("default", method)
 		if err != nil {

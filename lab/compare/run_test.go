@@ -194,7 +194,7 @@ func real(t *testing.T, dir string) (*runner, func(method string, steps int) Cel
 		t.Fatal(err)
 	}
 	c := &runner{dir: dir, watch: task.Silent{}, engine: engine, subject: &subject{kind: OfVectors, resplit: true, fingerprint: stats.Fingerprint,
-		source: vqtrain.Source{Vectors: v, HeldVectors: v, Mean: stats.Mean, Variance: stats.Variance}}}
+		source: vqtrain.Source{Set: v, HeldSet: v, Mean: stats.Mean, Variance: stats.Variance}}}
 	return c, func(method string, steps int) Cell {
 		cell := newTestCell(t, method, 1, func(c *vqtrain.Config) {
 			c.Model.Hidden, c.Model.Dim = nil, 0
@@ -296,7 +296,7 @@ func TestHeldOutFilesAreScored(t *testing.T) {
 	}
 	defer held.Close()
 	s := c.subject
-	s.resplit, s.source.HeldVectors = false, held
+	s.resplit, s.source.HeldSet = false, held
 	s.source.Train, s.source.Held = dataset.All(600), dataset.All(held.Len())
 	records, err := c.run(t.Context(), []Cell{cell("ste", 5)})
 	if err != nil || records[0].Error != "" {
@@ -313,7 +313,7 @@ func TestHeldOutFilesAreScored(t *testing.T) {
 		t.Errorf("%d rows were judged and %d counted, want 70 and 670", judged, rows)
 	}
 	got, last, first := make([]float32, 16), make([]float32, 8), make([]float32, 8)
-	if err := errors.Join(gather(s.of(cell("ste", 5)), 69, 2, got), held.Rows(69, 1, last), s.source.Vectors.Rows(0, 1, first)); err != nil {
+	if err := errors.Join(gather(s.of(cell("ste", 5)), 69, 2, got), held.Rows(69, 1, last), s.source.Set.(*vectors.Vectors).Rows(0, 1, first)); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(got, append(last, first...)) {

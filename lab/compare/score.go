@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/gritvq/gritvq/dataset"
-	"github.com/gritvq/gritvq/dataset/vectors"
 	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/tokenizer"
@@ -44,8 +43,8 @@ func databaseSize(s vqtrain.Source) int { return min(databaseRows, s.Held.Len()+
 // gather reads rows start..start+n of the searched order: held-out rows first,
 // then those trained on.
 func gather(s vqtrain.Source, start, n int, into []float32) error {
-	dim, held := s.Vectors.Dim(), s.Held.Len()
-	read := func(v *vectors.Vectors, of dataset.Selection, from, to int, into []float32) error {
+	dim, held := s.Set.Input(), s.Held.Len()
+	read := func(v dataset.Set, of dataset.Selection, from, to int, into []float32) error {
 		if to <= from {
 			return nil
 		}
@@ -53,13 +52,15 @@ func gather(s vqtrain.Source, start, n int, into []float32) error {
 		for i := range rows {
 			rows[i] = of.At(from + i)
 		}
-		return v.Gather(rows, into)
-	}
-	split := min(max(held-start, 0), n) // held-out rows among them
-	if err := read(s.HeldVectors, s.Held, start, start+split, into[:split*dim]); err != nil {
+		x, _, err := v.Read(rows)
+		copy(into, x.Values)
 		return err
 	}
-	return read(s.Vectors, s.Train, start+split-held, start+n-held, into[split*dim:n*dim])
+	split := min(max(held-start, 0), n) // held-out rows among them
+	if err := read(s.HeldSet, s.Held, start, start+split, into[:split*dim]); err != nil {
+		return err
+	}
+	return read(s.Set, s.Train, start+split-held, start+n-held, into[split*dim:n*dim])
 }
 
 // score runs every row of the file through the tokenizer. Held-out rows are
@@ -76,7 +77,7 @@ func (s *scorer) score(ctx context.Context) error {
 	}
 	s.bins = make([]int, len(ErrorBins())+1)
 	held, all := s.source.Held.Len(), s.source.Held.Len()+s.source.Train.Len()
-	dim := s.source.Vectors.Dim()
+	dim := s.source.Set.Input()
 	buffer := make([]float32, scoreRows*dim)
 	for start := 0; start < all; {
 		n := min(scoreRows, all-start)
@@ -87,7 +88,7 @@ func (s *scorer) score(ctx context.Context) error {
 		if err := gather(s.source, start, n, x); err != nil {
 			return err
 		}
-		codes, err := s.runtime.Encode(ctx, x, n, tokenizer.Options{})
+		codes, err := s.runtime.Encode(ctx, dataset.VectorBatch(x, n), tokenizer.Options{})
 		if err != nil {
 			return err
 		}
@@ -108,15 +109,16 @@ func (s *scorer) score(ctx context.Context) error {
 
 // reconstruct decodes a block if anything needs it.
 func (s *scorer) reconstruct(ctx context.Context, start int, x []float32, codes []uint32) error {
-	dim, held, wanted := s.source.Vectors.Dim(), s.source.Held.Len(), databaseSize(s.source)
+	dim, held, wanted := s.source.Set.Input(), s.source.Held.Len(), databaseSize(s.source)
 	if start >= held && start >= wanted {
 		return nil
 	}
 	n := len(x) / dim
-	y, err := s.runtime.Decode(ctx, codes, n, len(codes)/n)
+	back, err := s.runtime.Decode(ctx, codes, n, len(codes)/n)
 	if err != nil {
 		return err
 	}
+	y := back.Values
 	if keep := min(n, wanted-start); keep > 0 {
 		s.originals = append(s.originals, x[:keep*dim]...)
 		s.decoded = append(s.decoded, y[:keep*dim]...)
@@ -157,14 +159,14 @@ func (s *scorer) scores(truth [][]int, into table.Scores) error {
 		}
 	}
 	into["bits_per_vector"], into["dead_codes"] = bits, dead
-	into["recall_at_10"] = Recall(truth, Nearest(s.originals, len(truth), s.decoded, s.source.Vectors.Dim(), Neighbours))
+	into["recall_at_10"] = Recall(truth, Nearest(s.originals, len(truth), s.decoded, s.source.Set.Input(), Neighbours))
 	return nil
 }
 
 // neighbours are the true nearest rows of the recall queries, the same for every
 // method of a split.
 func neighbours(s vqtrain.Source) ([][]int, error) {
-	dim, n := s.Vectors.Dim(), databaseSize(s)
+	dim, n := s.Set.Input(), databaseSize(s)
 	x := make([]float32, n*dim)
 	if err := gather(s, 0, n, x); err != nil {
 		return nil, err
@@ -173,15 +175,19 @@ func neighbours(s vqtrain.Source) ([][]int, error) {
 }
 
 // speed measures how many vectors a second are encoded and decoded.
-func speed(ctx context.Context, r *tokenizer.Runtime, vectors *vectors.Vectors) (encode, decode float64, err error) {
-	n, dim := min(speedRows, vectors.Len()), vectors.Dim()
-	x := make([]float32, n*dim)
-	if err := vectors.Rows(0, n, x); err != nil {
+func speed(ctx context.Context, r *tokenizer.Runtime, set dataset.Set) (encode, decode float64, err error) {
+	rows := make([]int, min(speedRows, set.Len()))
+	for i := range rows {
+		rows[i] = i
+	}
+	x, _, err := set.Read(rows)
+	if err != nil {
 		return 0, 0, err
 	}
+	n, dim := x.N, set.Input()
 	var codes []uint32
 	encodes := func(n int) (err error) {
-		codes, err = r.Encode(ctx, x[:n*dim], n, tokenizer.Options{})
+		codes, err = r.Encode(ctx, dataset.VectorBatch(x.Values[:n*dim], n), tokenizer.Options{})
 		return err
 	}
 	decodes := func(n int) error {

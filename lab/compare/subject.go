@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/gritvq/gritvq/dataset"
+	"github.com/gritvq/gritvq/dataset/images"
 	"github.com/gritvq/gritvq/task"
 	"github.com/gritvq/gritvq/task/picture"
 	"github.com/gritvq/gritvq/task/tokenize"
@@ -28,7 +29,7 @@ type subject struct {
 // newSubject prepares opened data.
 func newSubject(data *tokenize.Data, in tokenize.Input, watch task.Watcher) (*subject, error) {
 	s := &subject{kind: OfVectors, source: data.Source, resplit: in.Held == "", fingerprint: data.Fingerprint, dropped: data.Dropped}
-	if data.Images == nil {
+	if !dataset.KindOf(in.Path).IsPictures() {
 		return s, nil
 	}
 	s.kind = OfPictures
@@ -64,22 +65,22 @@ func (s *subject) metrics() []string {
 func (s *subject) of(cell Cell) vqtrain.Source {
 	source := s.source
 	if s.resplit {
-		source.Train, source.Held = dataset.Split(source.Len(), 1-cell.Config.Train.Split, cell.Config.Seed)
+		source.Train, source.Held = dataset.Split(source.Set.Len(), 1-cell.Config.Train.Split, cell.Config.Seed)
 	}
 	return source
 }
 
 // describe names the data in results.
 func (s *subject) describe(in tokenize.Input) Data {
-	d := Data{Name: dataset.Name(in.Path), Kind: s.kind.Items, Fingerprint: s.fingerprint, Rows: s.source.Len(),
+	d := Data{Name: dataset.Name(in.Path), Kind: s.kind.Items, Fingerprint: s.fingerprint, Rows: s.source.Set.Len(),
 		TrainRows: s.source.Train.Len(), HeldRows: s.source.Held.Len(), Dropped: s.dropped}
 	if in.Held != "" {
 		d.Held = dataset.Name(in.Held)
 	}
-	if s.source.Images != nil {
-		d.Size = s.source.Images.Size()
+	if set, ok := s.source.Set.(*images.Set); ok {
+		d.Size = set.Size()
 	} else {
-		d.Dim = s.source.Vectors.Dim()
+		d.Dim = s.source.Set.Input()
 	}
 	return d
 }

@@ -69,7 +69,7 @@ func scoreVectors(ctx context.Context, s *subject, t trained, r *Record) error {
 	r.Errors = scorer.bins
 	s.timing.Lock()
 	defer s.timing.Unlock()
-	r.Scores["encode_rate"], r.Scores["decode_rate"], err = speed(ctx, t.runtime, s.source.Vectors)
+	r.Scores["encode_rate"], r.Scores["decode_rate"], err = speed(ctx, t.runtime, s.source.Set)
 	return err
 }
 

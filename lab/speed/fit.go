@@ -90,8 +90,11 @@ func fitError(ctx context.Context, source, method string) (mse float64, took tim
 		return 0, 0, err
 	}
 	defer r.Close()
-	scores, _, err := r.Evaluate(ctx, t.source.Vectors, dataset.All(t.source.Vectors.Len()), tokenizer.Options{}, nil)
-	return scores.MSE, took, err
+	scores, _, err := r.Evaluate(ctx, t.source.Set, dataset.All(t.source.Set.Len()), tokenizer.Options{}, nil)
+	if err != nil {
+		return 0, 0, err
+	}
+	return scores.Summary().MSE, took, nil
 }
 
 // copyVectors stores vectors in a file that FAISS's script reads.

@@ -75,7 +75,7 @@ func Device(ctx context.Context, name, backendName string, steps int, set []stri
 	defer os.RemoveAll(dir)
 	var stamps []time.Time
 	begun := time.Now()
-	source := vqtrain.Source{Images: pictures, HeldImages: pictures, Train: dataset.All(pictures.Len())}
+	source := vqtrain.Source{Set: pictures, HeldSet: pictures, Train: dataset.All(pictures.Len())}
 	trainer, err := vqtrain.New(backend, c, source, "scenes", dir, false,
 		vqtrain.Observer{Step: func(vqtrain.Record) { stamps = append(stamps, time.Now()) }})
 	if err != nil {

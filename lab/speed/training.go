@@ -67,7 +67,7 @@ func prepare(ctx context.Context, source, method string, steps int, step func(),
 		return nil, err
 	}
 	t.closers = append(t.closers, func() { os.RemoveAll(dir) })
-	t.source = vqtrain.Source{Vectors: v, HeldVectors: v, Train: dataset.All(v.Len()), Mean: stats.Mean, Variance: stats.Variance}
+	t.source = vqtrain.Source{Set: v, HeldSet: v, Train: dataset.All(v.Len()), Mean: stats.Mean, Variance: stats.Variance}
 	t.Trainer, err = vqtrain.New(backend, c, t.source, stats.Fingerprint, dir, false, vqtrain.Observer{Step: func(vqtrain.Record) { step() }})
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gritvq/gritvq/artifact"
 	"github.com/gritvq/gritvq/artifact/bundle"
+	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/index"
 	"github.com/gritvq/gritvq/internal/output"
 	"github.com/gritvq/gritvq/task/tokenize"
@@ -53,7 +54,7 @@ func openTokenizer(dir, backend string) (*tokenizerEncoder, error) {
 		return nil, err
 	}
 	b := opened.Bundle
-	if b.Manifest.Kind != bundle.KindVectors {
+	if b.Tokenizer.Modality().Kind() != dataset.Vectors {
 		return nil, fmt.Errorf("semantic IDs need a tokenizer of vectors, not of pictures as in %s", dir)
 	}
 	records, err := vqtrain.ReadLog(filepath.Join(dir, bundle.LogFile))
@@ -62,7 +63,7 @@ func openTokenizer(dir, backend string) (*tokenizerEncoder, error) {
 	}
 	return &tokenizerEncoder{opened, dir, origin{
 		identity: fmt.Sprintf("%x", b.Manifest.Fingerprint()), vocab: b.Manifest.Layout.Vocab, training: records,
-		description: tokenize.Describe(b.Tokenizer.Spec, b.Manifest.Input), meaning: meaning(b.Tokenizer.Spec.Quantizer),
+		description: b.Tokenizer.Spec.Describe(b.Manifest.Input), meaning: meaning(b.Tokenizer.Spec.Quantizer),
 	}}, nil
 }
 
@@ -85,11 +86,11 @@ func (t *tokenizerEncoder) encode(ctx context.Context, s *source, _ int, rank bo
 	if err != nil {
 		return nil, nil, err
 	}
-	codes, err := t.Runtime.Encode(ctx, x, len(s.items), tokenizer.Options{})
+	codes, err := t.Runtime.Encode(ctx, dataset.VectorBatch(x, len(s.items)), tokenizer.Options{})
 	if err != nil || !rank {
 		return codes, nil, err
 	}
-	latents, err := t.Runtime.Latents(ctx, x, len(s.items))
+	latents, err := t.Runtime.Latents(ctx, dataset.VectorBatch(x, len(s.items)))
 	return codes, t.ranked(latents), err
 }
 

@@ -24,13 +24,13 @@ func (e Encoder) Decode(ctx context.Context, g Grid) (*images.RGB, error) {
 	blend := newBlender(c, g.Width, g.Height)
 	err = c.bands(func(first, last int) error {
 		n := (last - first) * len(c.x.starts)
-		windows, err := e.Runtime.DecodePictures(ctx, c.windowCodes(g, first, last), n, positions)
+		windows, err := e.Runtime.Decode(ctx, c.windowCodes(g, first, last), n, positions)
 		if err != nil {
 			return err
 		}
-		each := len(windows) / (last - first)
+		each := len(windows.Pixels) / (last - first)
 		for row := first; row < last; row++ {
-			blend.add(row, windows[(row-first)*each:(row-first+1)*each])
+			blend.add(row, windows.Pixels[(row-first)*each:(row-first+1)*each])
 		}
 		return nil
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/dataset/images"
 	"github.com/gritvq/gritvq/tokenizer"
 )
@@ -43,10 +44,10 @@ type cover struct {
 // cover lays windows over a picture of width x height pixels.
 func (e Encoder) cover(width, height int) (cover, error) {
 	c := cover{image: e.Runtime.Tokenizer().Spec.Model.Image}
-	switch {
-	case !e.Runtime.Tokenizer().Spec.Model.Pictures():
-		return c, fmt.Errorf("this is a tokenizer of vectors, not of pictures")
-	case width < 1 || height < 1:
+	if err := e.Runtime.Tokenizer().Expect(dataset.Pictures); err != nil {
+		return c, err
+	}
+	if width < 1 || height < 1 {
 		return c, fmt.Errorf("a picture of %d x %d pixels has nothing to encode", width, height)
 	}
 	cell := c.image.Down()
@@ -84,7 +85,7 @@ func (e Encoder) Encode(ctx context.Context, p *images.RGB) (Grid, error) {
 	across, down := c.x.feather(1), c.y.feather(1)
 	err = c.bands(func(first, last int) error {
 		n := (last - first) * len(c.x.starts)
-		z, err := e.Runtime.PictureLatents(ctx, c.cut(p, first, last), n)
+		z, err := e.Runtime.Latents(ctx, dataset.PictureBatch(c.cut(p, first, last), n))
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/dataset/images"
 	"github.com/gritvq/gritvq/tokenizer"
 )
@@ -39,15 +40,15 @@ func TestOneWindowIsExact(t *testing.T) {
 			e := Encoder{Runtime: r, Options: o}
 			p := smooth(16, 16)
 			g := encode(t, e, p)
-			want, err := r.EncodePictures(t.Context(), p.Pix, 1, o)
+			want, err := r.Encode(t.Context(), dataset.PictureBatch(p.Pix, 1), o)
 			if err != nil || !slices.Equal(g.Codes, want) {
 				t.Fatalf("%+v: other codes than the runtime's (%v)", o, err)
 			}
 			if g.Positions() != r.Positions(o) || g.GridWidth != 8 || g.GridHeight != 8 {
 				t.Errorf("%+v: a grid of %d x %d x %d", o, g.GridHeight, g.GridWidth, g.Positions())
 			}
-			pixels, err := r.DecodePictures(t.Context(), g.Codes, 1, g.Positions())
-			if err != nil || !bytes.Equal(decode(t, e, g).Pix, pixels) {
+			pixels, err := r.Decode(t.Context(), g.Codes, 1, g.Positions())
+			if err != nil || !bytes.Equal(decode(t, e, g).Pix, pixels.Pixels) {
 				t.Fatalf("%+v: other pixels than the runtime's (%v)", o, err)
 			}
 		}
@@ -70,7 +71,7 @@ func reference(t *testing.T, r *tokenizer.Runtime, p *images.RGB) ([]uint32, []f
 				x, y := min(left*cell+i/3%size, p.Width-1), min(top*cell+i/3/size, p.Height-1)
 				square[i] = p.Pix[(y*p.Width+x)*3+i%3]
 			}
-			z, err := r.PictureLatents(t.Context(), square, 1)
+			z, err := r.Latents(t.Context(), dataset.PictureBatch(square, 1))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -99,11 +100,11 @@ func reference(t *testing.T, r *tokenizer.Runtime, p *images.RGB) ([]uint32, []f
 				x, y := min(left+i%window, across.cells-1), min(top+i/window, down.cells-1)
 				inside = append(inside, codes[(y*across.cells+x)*positions:][:positions]...)
 			}
-			square, err := r.DecodePictures(t.Context(), inside, 1, positions)
+			square, err := r.Decode(t.Context(), inside, 1, positions)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for i, v := range square {
+			for i, v := range square.Pixels {
 				x, y := i/3%size, i/3/size
 				if left*cell+x < p.Width && top*cell+y < p.Height {
 					share := float64(across.feather(cell)[column][x]) * float64(down.feather(cell)[row][y])
@@ -238,11 +239,11 @@ func joined(t *testing.T, e Encoder, c cover, g Grid) *images.RGB {
 		}
 	}
 	for row := range c.y.starts {
-		windows, err := e.Runtime.DecodePictures(t.Context(), c.windowCodes(g, row, row+1), len(c.x.starts), g.Positions())
+		windows, err := e.Runtime.Decode(t.Context(), c.windowCodes(g, row, row+1), len(c.x.starts), g.Positions())
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.add(row, windows)
+		b.add(row, windows.Pixels)
 	}
 	return b.picture
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/gritvq/gritvq/codes"
 	"github.com/gritvq/gritvq/dataset"
-	"github.com/gritvq/gritvq/dataset/images"
 	"github.com/gritvq/gritvq/tokenizer"
 )
 
@@ -15,10 +14,12 @@ import (
 // those that the tokenizer was trained on; progress (may be nil) is told how
 // many are encoded. Damaged pictures are left out. Codec's Tensors and NewModel
 // take the model to a bundle and back.
-func TrainEntropy(ctx context.Context, r *tokenizer.Runtime, set *images.Set, rows dataset.Selection, progress func(done, total int)) (*codes.Model, error) {
+func TrainEntropy(
+	ctx context.Context, r *tokenizer.Runtime, set dataset.Set, rows dataset.Selection, progress func(done, total int),
+) (*codes.Model, error) {
 	t := r.Tokenizer()
-	if !t.Spec.Model.Pictures() {
-		return nil, fmt.Errorf("this is a tokenizer of vectors, not of pictures")
+	if err := t.Expect(dataset.Pictures); err != nil {
+		return nil, err
 	}
 	vocab, err := Files{Tokenizer: t}.vocab(r.Positions(tokenizer.Options{}))
 	if err != nil {
@@ -26,27 +27,17 @@ func TrainEntropy(ctx context.Context, r *tokenizer.Runtime, set *images.Set, ro
 	}
 	side, cells := t.Spec.Model.Image.Grid(), t.Tokens()*len(vocab)
 	var grids []codes.Grid
-	batch := max(1, windowPixels/(t.Spec.Model.Image.Size*t.Spec.Model.Image.Size))
-	for start := 0; start < rows.Len(); start += batch {
-		end := min(start+batch, rows.Len())
-		var chosen []int
-		for i := start; i < end; i++ {
-			chosen = append(chosen, rows.At(i))
-		}
-		p, _, err := tokenizer.ReadCentres(set, chosen, t.Input)
-		if err != nil {
-			return nil, err
-		}
-		assigned, err := r.EncodePictures(ctx, p.Original, len(p.Rows), tokenizer.Options{})
-		if err != nil {
-			return nil, err
-		}
-		for i := range p.Rows {
-			grids = append(grids, codes.Grid{Height: side, Width: side, Codes: assigned[i*cells : (i+1)*cells]})
+	err = r.EncodeRows(ctx, set, rows, tokenizer.Options{}, func(c tokenizer.Coded) error {
+		for i := range c.Items.N {
+			grids = append(grids, codes.Grid{Height: side, Width: side, Codes: c.Codes[i*cells : (i+1)*cells]})
 		}
 		if progress != nil {
-			progress(end, rows.Len())
+			progress(c.Done, rows.Len())
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	if len(grids) == 0 {
 		return nil, fmt.Errorf("%s has no picture to learn the codes of", set.Path())

@@ -9,7 +9,6 @@ import (
 
 	"github.com/gritvq/gritvq/codes"
 	"github.com/gritvq/gritvq/dataset"
-	"github.com/gritvq/gritvq/dataset/images"
 	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/tokenizer"
 )
@@ -25,9 +24,14 @@ type Options struct {
 // Evaluate encodes and decodes the centres of pictures and takes all scores in
 // one pass; networks that are nil are skipped. The usage by code is returned for
 // histograms. Damaged pictures are left out and counted.
-func Evaluate(ctx context.Context, r *tokenizer.Runtime, set *images.Set, rows dataset.Selection, networks Networks, o Options) (Scores, *eval.Usage, error) {
+func Evaluate(
+	ctx context.Context, r *tokenizer.Runtime, set dataset.Set, rows dataset.Selection, networks Networks, o Options,
+) (Scores, *eval.Usage, error) {
 	nan := math.NaN()
 	s := Scores{LPIPS: nan, Frechet: nan, KID: nan, KIDStd: nan, CodedBitsPerPixel: nan}
+	if err := r.Tokenizer().Expect(dataset.Pictures); err != nil {
+		return s, nil, err
+	}
 	if rows.Len() == 0 {
 		return s, nil, fmt.Errorf("there are no pictures to score in %s", set.Path())
 	}
@@ -36,37 +40,30 @@ func Evaluate(ctx context.Context, r *tokenizer.Runtime, set *images.Set, rows d
 		return s, nil, err
 	}
 	defer seen.close()
-	var usage *eval.Usage
 	files := Files{Tokenizer: r.Tokenizer(), Entropy: o.Entropy}
-	done, bits := 0, 0
-	s.PictureScores, usage, err = r.EvaluatePictures(ctx, set, rows, o.Options, func(p tokenizer.Pair) error {
-		if err := seen.add(ctx, p); err != nil {
+	bits := 0
+	result, usage, err := r.Evaluate(ctx, set, rows, o.Options, func(c tokenizer.Coded) error {
+		if err := seen.add(ctx, c); err != nil {
 			return err
 		}
 		if o.Entropy != nil {
-			coded, err := files.codedBits(p.Codes, len(p.Rows))
+			coded, err := files.codedBits(c.Codes, c.Items.N)
 			if err != nil {
 				return err
 			}
 			bits += coded
 		}
-		if n := len(p.Rows); n > 0 && o.Progress != nil {
-			for rows.At(done) != p.Rows[n-1] { // damaged ones are missing from the batch
-				done++
-			}
-			done++
-			o.Progress(done, rows.Len())
+		if o.Progress != nil {
+			o.Progress(c.Done, rows.Len())
 		}
 		return nil
 	})
 	if err != nil {
 		return s, nil, err
 	}
+	s.PictureScores = *result.(*tokenizer.PictureScores)
 	if s.Images == 0 {
 		return s, nil, fmt.Errorf("none of the %d pictures of %s could be read", s.Damaged, set.Path())
-	}
-	if o.Progress != nil && done < rows.Len() {
-		o.Progress(rows.Len(), rows.Len())
 	}
 	if size := r.Tokenizer().Spec.Model.Image.Size; o.Entropy != nil {
 		s.CodedBitsPerPixel = float64(bits) / float64(s.Images*size*size)

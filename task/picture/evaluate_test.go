@@ -41,10 +41,11 @@ func TestEvaluateWithoutNetworks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, counts, err := r.EvaluatePictures(t.Context(), set, held, tokenizer.Options{}, nil)
+	result, counts, err := r.Evaluate(t.Context(), set, held, tokenizer.Options{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	want := result.(*tokenizer.PictureScores)
 	if s.PSNR != want.PSNR || s.SSIM != want.SSIM || s.MSE != want.MSE || s.Images != 63 || s.BitsPerPixel != want.BitsPerPixel || !slices.Equal(usage.Histogram(1), counts.Histogram(1)) {
 		t.Errorf("scores %+v, want %+v", s, want)
 	}
@@ -152,11 +153,11 @@ func TestEvaluateWithNetworks(t *testing.T) {
 	if _, err := set.Centre([]int{0, 1, 2, 3, 4, 5}, pixels); err != nil {
 		t.Fatal(err)
 	}
-	codes, err := r.EncodePictures(t.Context(), pixels, 6, tokenizer.Options{})
+	codes, err := r.Encode(t.Context(), dataset.PictureBatch(pixels, 6), tokenizer.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	decoded, err := r.DecodePictures(t.Context(), codes, 6, 1)
+	decoded, err := r.Decode(t.Context(), codes, 6, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +166,7 @@ func TestEvaluateWithNetworks(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer runner.Close()
-	distances, err := runner.Distances(t.Context(), pixels, decoded, 6, 32)
+	distances, err := runner.Distances(t.Context(), pixels, decoded.Pixels, 6, 32)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +185,10 @@ func TestEvaluateWithNetworks(t *testing.T) {
 	defer seen.close()
 	const picture = 32 * 32 * 3
 	for _, part := range [][2]int{{0, 2}, {2, 6}} {
-		pair := tokenizer.Pair{Rows: make([]int, part[1]-part[0]), Original: pixels[part[0]*picture : part[1]*picture], Reconstruction: decoded[part[0]*picture : part[1]*picture]}
+		pair := tokenizer.Coded{
+			Items:   dataset.PictureBatch(pixels[part[0]*picture:part[1]*picture], part[1]-part[0]),
+			Decoded: dataset.PictureBatch(decoded.Pixels[part[0]*picture:part[1]*picture], part[1]-part[0]),
+		}
 		if err := seen.add(t.Context(), pair); err != nil {
 			t.Fatal(err)
 		}
@@ -200,7 +204,7 @@ func TestEvaluateWithNetworks(t *testing.T) {
 	defer extractor.Close()
 	var gaussians [2]eval.Gaussian
 	var vectors [2][]float32
-	for i, p := range [][]uint8{pixels, decoded} {
+	for i, p := range [][]uint8{pixels, decoded.Pixels} {
 		if vectors[i], err = extractor.Features(t.Context(), p, 6, 32); err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gomlx/compute"
 
+	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/dataset/images"
 	"github.com/gritvq/gritvq/internal/gradtest"
 	"github.com/gritvq/gritvq/tokenizer"
@@ -63,7 +64,7 @@ func startUntrained(ctx context.Context, engine compute.Backend, size int, width
 	if _, err := set.Centre(rows, pixels); err != nil {
 		return nil, err
 	}
-	z, err := networks.PictureLatents(ctx, pixels, n)
+	z, err := networks.Latents(ctx, dataset.PictureBatch(pixels, n))
 	if err != nil {
 		return nil, err
 	}

@@ -71,13 +71,13 @@ func (p *perception) close() {
 }
 
 // add compares a batch.
-func (p *perception) add(ctx context.Context, pair tokenizer.Pair) error {
-	n := len(pair.Rows)
+func (p *perception) add(ctx context.Context, c tokenizer.Coded) error {
+	n := c.Items.N
 	if n == 0 {
 		return nil
 	}
 	if p.lpips != nil {
-		distances, err := p.lpips.Distances(ctx, pair.Original, pair.Reconstruction, n, p.size)
+		distances, err := p.lpips.Distances(ctx, c.Items.Pixels, c.Decoded.Pixels, n, p.size)
 		if err != nil {
 			return err
 		}
@@ -86,7 +86,7 @@ func (p *perception) add(ctx context.Context, pair tokenizer.Pair) error {
 		}
 	}
 	if p.extractor != nil {
-		for i, pixels := range [][]uint8{pair.Original, pair.Reconstruction} {
+		for i, pixels := range [][]uint8{c.Items.Pixels, c.Decoded.Pixels} {
 			features, err := p.extractor.Features(ctx, pixels, n, p.size)
 			if err != nil {
 				return err

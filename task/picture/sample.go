@@ -24,15 +24,15 @@ type Sample struct {
 
 // Take encodes and decodes the centres of pictures and keeps everything: a few
 // for Grid, hundreds for PatchSheet. Damaged pictures are left out.
-func Take(ctx context.Context, r *tokenizer.Runtime, set *images.Set, rows dataset.Selection, o tokenizer.Options) (*Sample, error) {
+func Take(ctx context.Context, r *tokenizer.Runtime, set dataset.Set, rows dataset.Selection, o tokenizer.Options) (*Sample, error) {
 	colours, err := Colours(r)
 	if err != nil {
 		return nil, err
 	}
 	s := &Sample{Colours: colours}
 	c := r.Tokenizer().Spec.Model.Image
-	_, _, err = r.EvaluatePictures(ctx, set, rows, o, func(p tokenizer.Pair) error {
-		s.add(p, c)
+	_, _, err = r.Evaluate(ctx, set, rows, o, func(b tokenizer.Coded) error {
+		s.add(b, c)
 		return nil
 	})
 	if err != nil {
@@ -45,20 +45,20 @@ func Take(ctx context.Context, r *tokenizer.Runtime, set *images.Set, rows datas
 }
 
 // add keeps a copy of a batch.
-func (s *Sample) add(p tokenizer.Pair, c tokenizer.Image) {
-	n := len(p.Rows)
+func (s *Sample) add(b tokenizer.Coded, c tokenizer.Image) {
+	n := b.Items.N
 	for i := range n {
 		part := func(pixels []uint8) *images.RGB {
 			m := images.NewRGB(c.Size, c.Size)
 			copy(m.Pix, pixels[i*c.Input():])
 			return m
 		}
-		s.Originals = append(s.Originals, part(p.Original))
-		s.Reconstructions = append(s.Reconstructions, part(p.Reconstruction))
-		each := len(p.Codes) / n
+		s.Originals = append(s.Originals, part(b.Items.Pixels))
+		s.Reconstructions = append(s.Reconstructions, part(b.Decoded.Pixels))
+		each := len(b.Codes) / n
 		s.Grids = append(s.Grids, Grid{
 			Width: c.Size, Height: c.Size, GridWidth: c.Grid(), GridHeight: c.Grid(),
-			Codes: append([]uint32{}, p.Codes[i*each:(i+1)*each]...),
+			Codes: append([]uint32{}, b.Codes[i*each:(i+1)*each]...),
 		})
 	}
 }

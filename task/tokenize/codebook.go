@@ -21,7 +21,7 @@ func (t *training) importCodebook(ctx context.Context, path string) error {
 		return err
 	}
 	defer v.Close()
-	m, err := tokenizer.New(t.Config.Spec, t.data.Input())
+	m, err := tokenizer.New(t.Config.Spec, t.data.Set.Input())
 	if err != nil {
 		return usage.Error{Err: err}
 	}

@@ -59,7 +59,7 @@ func (in Input) Open(ctx context.Context, c *vqtrain.Config, watch task.Watcher)
 
 // Close closes the files that are open.
 func (d *Data) Close() {
-	if d.Vectors != nil || d.Images != nil {
+	if d.Set != nil {
 		d.Source.Close()
 	}
 }
@@ -69,7 +69,7 @@ func (in Input) openVectors(ctx context.Context, c *vqtrain.Config, watch task.W
 	if err != nil {
 		return err
 	}
-	d.Vectors, d.HeldVectors, d.Dropped = v, v, dropped
+	d.Set, d.HeldSet, d.Dropped = v, v, dropped
 	if d.Stats, err = scan(ctx, v, watch); err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (in Input) openVectors(ctx context.Context, c *vqtrain.Config, watch task.W
 	if err != nil {
 		return err
 	}
-	d.Train, d.HeldVectors, d.Held = dataset.All(v.Len()), h, dataset.All(h.Len())
+	d.Train, d.HeldSet, d.Held = dataset.All(v.Len()), h, dataset.All(h.Len())
 	heldStats, err := scan(ctx, h, watch)
 	if err == nil && h.Dim() != v.Dim() {
 		err = fmt.Errorf("%s has %d dimensions, %s has %d; give vectors of the same kind", in.Held, h.Dim(), in.Path, v.Dim())
@@ -97,7 +97,7 @@ func (in Input) openPictures(ctx context.Context, c *vqtrain.Config, watch task.
 	if err != nil {
 		return err
 	}
-	d.Images, d.HeldImages = set, set
+	d.Set, d.HeldSet = set, set
 	d.Train, d.Held = dataset.Split(set.Len(), 1-c.Train.Split, c.Seed)
 	if d.Fingerprint, err = set.Fingerprint(); err != nil {
 		return err
@@ -107,7 +107,7 @@ func (in Input) openPictures(ctx context.Context, c *vqtrain.Config, watch task.
 		if err != nil {
 			return err
 		}
-		d.HeldImages, d.Train, d.Held = held, dataset.All(set.Len()), dataset.All(held.Len())
+		d.HeldSet, d.Train, d.Held = held, dataset.All(set.Len()), dataset.All(held.Len())
 		fingerprint, err := held.Fingerprint()
 		if err != nil {
 			return err

@@ -74,7 +74,7 @@ func (o DecodeOptions) decodeVectors(ctx context.Context, t *Opened, watch task.
 		if err != nil {
 			return fmt.Errorf("decoding rows %d to %d of %s: %w", start, start+n-1, o.Input, err)
 		}
-		return w.WriteRows(x)
+		return w.WriteRows(x.Values)
 	})
 	if err != nil {
 		return nil, err
@@ -105,12 +105,12 @@ func (o DecodeOptions) decodePictures(ctx context.Context, t *Opened, watch task
 	defer out.Abort()
 	size, each := t.Bundle.Tokenizer.Spec.Model.Image.Size, t.Bundle.Manifest.Input
 	err = o.eachBlock(in, t, blockPictures, watch.Line(in.Len(), "pictures"), func(start, n int, block []uint32) error {
-		pixels, err := t.Runtime.DecodePictures(ctx, block, n, in.Levels()/cells)
+		decoded, err := t.Runtime.Decode(ctx, block, n, in.Levels()/cells)
 		if err != nil {
 			return fmt.Errorf("decoding rows %d to %d of %s: %w", start, start+n-1, o.Input, err)
 		}
 		for i := range n {
-			if err := out.Add(names[start+i], &images.RGB{Width: size, Height: size, Pix: pixels[i*each : (i+1)*each]}); err != nil {
+			if err := out.Add(names[start+i], &images.RGB{Width: size, Height: size, Pix: decoded.Pixels[i*each : (i+1)*each]}); err != nil {
 				return err
 			}
 		}

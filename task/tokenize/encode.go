@@ -17,8 +17,7 @@ import (
 	"github.com/gritvq/gritvq/tokenizer"
 )
 
-// Items that are held in memory at a time; for pictures also the number between
-// two safe points.
+// Items that are held in memory at a time.
 const (
 	blockRows     = 4096
 	blockPictures = 64
@@ -83,7 +82,7 @@ func (o EncodeOptions) encodeVectors(ctx context.Context, t *Opened, watch task.
 		if err := checkFinite(v.Path(), block, v.Dim(), start, "clean the file or pass --drop-nonfinite"); err != nil {
 			return nil, err
 		}
-		encoded, err := t.Runtime.Encode(ctx, block, n, o.runtime())
+		encoded, err := t.Runtime.Encode(ctx, dataset.VectorBatch(block, n), o.runtime())
 		if err != nil {
 			return nil, err
 		}
@@ -125,12 +124,13 @@ func (o EncodeOptions) encodePictures(ctx context.Context, t *Opened, watch task
 	}
 	line := watch.Line(set.Len(), "pictures")
 	defer line.Done()
-	for start := part.Next(); start < set.Len(); start += blockPictures {
-		end := min(set.Len(), start+blockPictures)
-		if err := encodeBlock(ctx, t.Runtime, set, start, end, o.runtime(), part); err != nil {
-			return nil, err
-		}
-		line.Update(int64(end), "encoded")
+	first := part.Next()
+	err = t.Runtime.EncodeRows(ctx, set, dataset.All(set.Len()).From(first), o.runtime(), func(c tokenizer.Coded) error {
+		line.Update(int64(first+c.Done), "encoded")
+		return part.Append(c.Rows, c.Codes)
+	})
+	if err != nil {
+		return nil, err
 	}
 	line.Done()
 	if part.Len() == 0 {
@@ -143,24 +143,6 @@ func (o EncodeOptions) encodePictures(ctx context.Context, t *Opened, watch task
 		return nil, fmt.Errorf("removing unfinished codes: %w", err)
 	}
 	return written(o.Output, part.Len(), cells*positions, set.Len()-part.Len(), "codes"), nil
-}
-
-// encodeBlock encodes pictures start to end and appends them to the partial
-// file; damaged pictures are left out.
-func encodeBlock(ctx context.Context, r *tokenizer.Runtime, set *images.Set, start, end int, o tokenizer.Options, part *codes.Partial) error {
-	rows := make([]int, 0, end-start)
-	for i := start; i < end; i++ {
-		rows = append(rows, i)
-	}
-	pair, _, err := tokenizer.ReadCentres(set, rows, r.Tokenizer().Input)
-	if err != nil {
-		return err
-	}
-	encoded, err := r.EncodePictures(ctx, pair.Original, len(pair.Rows), o)
-	if err != nil {
-		return err
-	}
-	return part.Append(pair.Rows, encoded)
 }
 
 // writeGrids turns the partial file into the file of codes, and writes the key

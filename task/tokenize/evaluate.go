@@ -66,18 +66,20 @@ func Evaluate(ctx context.Context, o EvaluateOptions, watch task.Watcher) (*Eval
 	}
 	line := watch.Line(v.Len(), "rows")
 	defer line.Done()
-	scores, _, err := t.Runtime.Evaluate(ctx, v, dataset.All(v.Len()), o.runtime(), func(done, _ int) {
-		line.Update(int64(done), "scored")
+	result, _, err := t.Runtime.Evaluate(ctx, v, dataset.All(v.Len()), o.runtime(), func(c tokenizer.Coded) error {
+		line.Update(int64(c.Done), "scored")
+		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
+	scores := result.(*tokenizer.Scores)
 	layout := t.Bundle.Manifest.Layout
 	if o.Levels > 0 {
 		layout.Levels = o.Levels
 	}
-	columns := []column[tokenizer.Scores]{{dataset.Name(o.Input), &scores}}
-	return &Evaluation{Vectors: &scores, Tables: vectorTables(layout, columns)}, nil
+	columns := []column[tokenizer.Scores]{{dataset.Name(o.Input), scores}}
+	return &Evaluation{Vectors: scores, Tables: vectorTables(layout, columns)}, nil
 }
 
 func (o EvaluateOptions) evaluatePictures(ctx context.Context, t *Opened, watch task.Watcher) (*Evaluation, error) {

@@ -54,7 +54,7 @@ func Inspect(dir string) (*Inspection, error) {
 		return nil, err
 	}
 	m := b.Manifest
-	i := &Inspection{Bundle: dir, Model: Describe(b.Tokenizer.Spec, m.Input), CreatedBy: m.CreatedBy, Data: m.Data, InputDim: m.Input,
+	i := &Inspection{Bundle: dir, Model: b.Tokenizer.Spec.Describe(m.Input), CreatedBy: m.CreatedBy, Data: m.Data, InputDim: m.Input,
 		Tokens: b.Tokenizer.Tokens(), Layout: m.Layout, Metrics: m.Metrics, Fingerprint: fmt.Sprintf("sha256:%x", m.Fingerprint())}
 	for _, f := range m.Files {
 		if f.Name == bundle.ModelFile {

@@ -40,7 +40,7 @@ func Open(dir, backend string) (*Opened, error) {
 	return &Opened{b, r, e}, nil
 }
 
-func (t *Opened) pictures() bool { return t.Bundle.Tokenizer.Spec.Model.Pictures() }
+func (t *Opened) pictures() bool { return t.Bundle.Tokenizer.Modality().Kind() == dataset.Pictures }
 
 // files stores single pictures as codes.
 func (t *Opened) files() picture.Files {

@@ -25,13 +25,13 @@ func (t *training) page(ctx context.Context, b *bundle.Bundle, result *outcome) 
 	m := b.Manifest
 	p := parts{course: course(records), bundle: b, outcome: result}
 	describe := t.describeVectors
-	if t.data.Images != nil {
+	if t.Config.Model.Pictures() {
 		describe = t.describePictures
 	}
 	if err := describe(ctx, &p); err != nil {
 		return nil, err
 	}
-	page := report.New("Training report: "+m.Data.Name, "Tokenizer: "+Describe(t.Config.Spec, m.Input))
+	page := report.New("Training report: "+m.Data.Name, "Tokenizer: "+t.Config.Spec.Describe(m.Input))
 	page.Facts(append(p.facts, p.time()))
 	page.Section("Training", "The errors should fall and stay down; codes in use should stay near 100%.", p.charts...)
 	page.Section("Codes", "A healthy codebook uses every code, and none of them for most of the "+p.items+".", append(p.codes, usageCharts(b)...)...)
@@ -110,10 +110,10 @@ const reportPictures = 256
 func (t *training) describePictures(ctx context.Context, p *parts) error {
 	m := p.bundle.Manifest
 	train, scores, on := m.Metrics.Pictures.Train, m.Metrics.Pictures.Held, "on %s held-out pictures"
-	set, rows := t.data.HeldImages, t.data.Held
+	set, rows := t.data.HeldSet, t.data.Held
 	if scores == nil {
 		scores, on = train, "on %s training pictures"
-		set, rows = t.data.Images, t.data.Train
+		set, rows = t.data.Set, t.data.Train
 	}
 	p.facts = []report.Fact{
 		{Name: "PSNR", Value: report.Number(scores.PSNR, 4) + " dB", Note: fmt.Sprintf(on, report.Count(scores.Images))},

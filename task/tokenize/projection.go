@@ -25,11 +25,11 @@ func (t *training) projection(ctx context.Context, b *bundle.Bundle, runtime *to
 	for i := range chosen {
 		chosen[i] = rows.At(i)
 	}
-	x := make([]float32, len(chosen)*t.data.Vectors.Dim())
-	if err := t.data.Vectors.Gather(chosen, x); err != nil {
+	x, _, err := t.data.Set.Read(chosen)
+	if err != nil {
 		return report.Scatter{}, err
 	}
-	z, err := runtime.Latents(ctx, x, len(chosen))
+	z, err := runtime.Latents(ctx, x)
 	if err != nil {
 		return report.Scatter{}, err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gritvq/gritvq/artifact/bundle"
+	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task"
@@ -18,12 +19,11 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// Bounds of the work after training.
-const (
-	scoredRows      = 200_000 // training rows that are scored
-	scoredPictures  = 2000    // training pictures that are scored
-	entropyPictures = 5000    // training pictures that the entropy coder learns from
-)
+// scoredItems bounds the training items that are scored after training.
+var scoredItems = map[dataset.Kind]int{dataset.Vectors: 200_000, dataset.Pictures: 2000}
+
+// entropyPictures bounds the training pictures that the entropy coder learns from.
+const entropyPictures = 5000
 
 // outcome is a trained and scored tokenizer.
 type outcome struct {
@@ -90,50 +90,28 @@ func (t *training) score(ctx context.Context, trainer *vqtrain.Trainer, result *
 	if result.runtime, err = trainer.Runtime(result.weights); err != nil {
 		return err
 	}
-	if t.data.Images != nil {
-		return t.scorePictures(ctx, result)
-	}
-	rows := t.data.Train.Head(scoredRows)
-	line := t.watch.Line(rows.Len()+t.data.Held.Len(), "rows")
+	m := result.runtime.Tokenizer().Modality()
+	rows := t.data.Train.Head(scoredItems[m.Kind()])
+	line := t.watch.Line(rows.Len()+t.data.Held.Len(), m.Item()+"s")
 	defer line.Done()
-	scores, usage, err := result.runtime.Evaluate(ctx, t.data.Vectors, rows, tokenizer.Options{}, func(done, _ int) {
-		line.Update(int64(done), "scored")
-	})
+	evaluate := func(set dataset.Set, rows dataset.Selection, before int) (tokenizer.Result, *eval.Usage, error) {
+		return result.runtime.Evaluate(ctx, set, rows, tokenizer.Options{}, func(c tokenizer.Coded) error {
+			line.Update(int64(before+c.Done), "scored")
+			return nil
+		})
+	}
+	train, usage, err := evaluate(t.data.Set, rows, 0)
 	if err != nil {
 		return err
 	}
-	result.metrics.Train, result.usage = &scores, usage
-	if t.data.Held.Len() == 0 {
-		return nil
+	var held tokenizer.Result
+	if t.data.Held.Len() > 0 {
+		if held, _, err = evaluate(t.data.HeldSet, t.data.Held, rows.Len()); err != nil {
+			return err
+		}
 	}
-	held, _, err := result.runtime.Evaluate(ctx, t.data.HeldVectors, t.data.Held, tokenizer.Options{}, func(done, _ int) {
-		line.Update(int64(rows.Len()+done), "scored")
-	})
-	result.metrics.Held = &held
-	return err
-}
-
-func (t *training) scorePictures(ctx context.Context, result *outcome) error {
-	rows := t.data.Train.Head(scoredPictures)
-	line := t.watch.Line(rows.Len()+t.data.Held.Len(), "pictures")
-	defer line.Done()
-	done := 0
-	count := func(p tokenizer.Pair) error {
-		done += len(p.Rows)
-		line.Update(int64(done), "scored")
-		return nil
-	}
-	train, usage, err := result.runtime.EvaluatePictures(ctx, t.data.Images, rows, tokenizer.Options{}, count)
-	if err != nil {
-		return err
-	}
-	result.metrics.Pictures, result.usage = &bundle.PictureMetrics{Train: &train}, usage
-	if t.data.Held.Len() == 0 {
-		return nil
-	}
-	held, _, err := result.runtime.EvaluatePictures(ctx, t.data.HeldImages, t.data.Held, tokenizer.Options{}, count)
-	result.metrics.Pictures.Held = &held
-	return err
+	result.metrics, result.usage = bundle.NewMetrics(held, train), usage
+	return nil
 }
 
 // store writes the report and the bundle, then removes the checkpoint.
@@ -151,9 +129,9 @@ func (t *training) store(ctx context.Context, result *outcome) (*bundle.Bundle, 
 		}
 		b.Usage = append(b.Usage, counts)
 	}
-	if t.data.Images != nil {
+	if m.Modality().Kind() == dataset.Pictures {
 		var err error
-		b.Entropy, err = picture.TrainEntropy(ctx, result.runtime, t.data.Images, t.data.Train.Head(entropyPictures), nil)
+		b.Entropy, err = picture.TrainEntropy(ctx, result.runtime, t.data.Set, t.data.Train.Head(entropyPictures), nil)
 		if err != nil {
 			return nil, fmt.Errorf("learning which codes are neighbours: %w", err)
 		}

@@ -72,7 +72,7 @@ func Train(ctx context.Context, o TrainOptions, watch task.Watcher) (*Trained, e
 	if state == artifact.Finished && t.resume {
 		return t.finished()
 	}
-	if _, err := t.Config.Tokenizer(t.data.Input()); err != nil {
+	if _, err := t.Config.Tokenizer(t.data.Set.Input()); err != nil {
 		return nil, usage.Error{Err: &UnsuitedError{t.Config.Quantizer.Method, err}}
 	}
 	if o.Codebook != "" {
@@ -173,8 +173,8 @@ func (t *training) finished() (*Trained, error) {
 
 // started announces the run from a step, which is above 0 if it is resumed.
 func (t *training) started(step int) {
-	t.watch.Remark("training %s on %s of %s, %d held out", Describe(t.Config.Spec, t.data.Input()),
-		report.Counted(t.data.Train.Len(), ItemName(t.Config.Spec)), t.Input.Path, t.data.Held.Len())
+	t.watch.Remark("training %s on %s of %s, %d held out", t.Config.Spec.Describe(t.data.Set.Input()),
+		report.Counted(t.data.Train.Len(), t.Config.Model.Modality().Item()), t.Input.Path, t.data.Held.Len())
 	if step > 0 {
 		t.watch.Remark("continuing after step %d of %d", step, t.Config.Train.Steps)
 	}
@@ -185,7 +185,7 @@ func (t *training) manifest(result *outcome) bundle.Manifest {
 	m := result.runtime.Tokenizer()
 	manifest := bundle.Manifest{
 		Head: artifact.Provenance(version.CreatedBy(), t.Command),
-		Data: bundle.Data{Name: dataset.Name(t.Input.Path), Fingerprint: t.fingerprint, Rows: t.data.Len(),
+		Data: bundle.Data{Name: dataset.Name(t.Input.Path), Fingerprint: t.fingerprint, Rows: t.data.Set.Len(),
 			TrainRows: t.data.Train.Len(), HeldRows: t.data.Held.Len(), Dropped: t.data.Dropped},
 		Training: bundle.Training{Steps: t.Config.Train.Steps, Resumed: result.firstStep, Seconds: result.duration.Seconds(), Backend: t.Backend},
 		Input:    m.Input, Layout: bundle.LayoutOf(m.Quantizer.Layout()), Metrics: result.metrics,

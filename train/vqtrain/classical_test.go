@@ -95,11 +95,11 @@ func TestRQEncodesWithItsBeam(t *testing.T) {
 	}
 	defer runtime.Close()
 	of := func(beam int) float64 {
-		scores, _, err := runtime.Evaluate(t.Context(), source.Vectors, dataset.All(500), tokenizer.Options{Beam: beam}, nil)
+		scores, _, err := runtime.Evaluate(t.Context(), source.Set, dataset.All(500), tokenizer.Options{Beam: beam}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return scores.MSE
+		return scores.Summary().MSE
 	}
 	if of(0) != of(5) || of(0) >= of(1) {
 		t.Errorf("error %g by default, %g with a beam of 5, %g greedily", of(0), of(5), of(1))

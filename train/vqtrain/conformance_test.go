@@ -176,14 +176,15 @@ func TestConformanceOfUtilization(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer runtime.Close()
-		x, at := make([]float32, rows.Len()*source.Vectors.Dim()), make([]int, rows.Len())
+		at := make([]int, rows.Len())
 		for i := range at {
 			at[i] = rows.At(i)
 		}
-		if err := source.Vectors.Gather(at, x); err != nil {
+		x, _, err := source.Set.Read(at)
+		if err != nil {
 			t.Fatal(err)
 		}
-		codes, err := runtime.Encode(t.Context(), x, rows.Len(), tokenizer.Options{})
+		codes, err := runtime.Encode(t.Context(), x, tokenizer.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

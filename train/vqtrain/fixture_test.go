@@ -27,7 +27,7 @@ func open(t testing.TB, path string) Source {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := Source{Vectors: vectors, HeldVectors: vectors, Mean: stats.Mean, Variance: stats.Variance}
+	s := Source{Set: vectors, HeldSet: vectors, Mean: stats.Mean, Variance: stats.Variance}
 	s.Train, s.Held = dataset.Split(vectors.Len(), 0.1, 1)
 	return s
 }

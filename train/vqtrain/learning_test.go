@@ -25,11 +25,11 @@ func score(t testing.TB, trainer *Trainer, set weights.Set, rows dataset.Selecti
 		t.Fatal(err)
 	}
 	defer runtime.Close()
-	scores, _, err := runtime.Evaluate(context.Background(), trainer.source.Vectors, rows, tokenizer.Options{}, nil)
+	scores, _, err := runtime.Evaluate(context.Background(), trainer.source.Set, rows, tokenizer.Options{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return scores
+	return *scores.(*tokenizer.Scores)
 }
 
 // On a mixture of 64 tight Gaussians the best 64 codes are the centres, whose
@@ -113,7 +113,7 @@ func TestGRITUtilization(t *testing.T) {
 		c.Quantizer.Start.From = "data"
 		c.Train.Steps, c.Train.Batch, c.Train.Evaluate = 200, 1024, 0
 		trainer := start(t, c, source, t.TempDir(), false, Observer{})
-		scores := score(t, trainer, run(t, trainer), dataset.All(source.Vectors.Len()))
+		scores := score(t, trainer, run(t, trainer), dataset.All(source.Set.Len()))
 		t.Logf("seed %d: utilization %.4f, perplexity %.0f, relative error %.3f", c.Seed, scores.Utilization.Mean, scores.Perplexity.Mean, scores.RelativeError)
 		if scores.Utilization.Mean <= 0.95 {
 			t.Errorf("seed %d: utilization %.4f, want more than 0.95", c.Seed, scores.Utilization.Mean)

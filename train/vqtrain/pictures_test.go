@@ -28,7 +28,7 @@ func scenes(t testing.TB, path string, warn func(images.Damage)) Source {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { set.Close() })
-	s := Source{Images: set, HeldImages: set}
+	s := Source{Set: set, HeldSet: set}
 	s.Train, s.Held = dataset.Split(set.Len(), 0.2, 1)
 	return s
 }

@@ -1,6 +1,9 @@
 package vqtrain
 
-import "github.com/gritvq/gritvq/train"
+import (
+	"github.com/gritvq/gritvq/tokenizer"
+	"github.com/gritvq/gritvq/train"
+)
 
 // Record is one line of log.jsonl.
 type Record struct {
@@ -38,15 +41,8 @@ type LevelRecord struct {
 	Perplexity  []float64 `json:"perplexity"`
 }
 
-// HeldRecord is a score on held-out examples.
-type HeldRecord struct {
-	RelativeError float64 `json:"relative_error,omitempty"` // of vectors
-	MSE           float64 `json:"mse"`
-	PSNR          float64 `json:"psnr,omitempty"` // of pictures
-	SSIM          float64 `json:"ssim,omitempty"`
-	Utilization   float64 `json:"utilization"`
-	Scored        int     `json:"scored"` // examples
-}
+// HeldRecord is a score on held-out items.
+type HeldRecord = tokenizer.Summary
 
 // fill copies what the step reported beside its loss.
 func (r *Record) fill(scalars []float32) {

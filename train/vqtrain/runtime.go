@@ -54,10 +54,9 @@ func (t *Trainer) evaluate(ctx context.Context, set weights.Set) (float64, map[s
 	if err != nil {
 		return 0, nil, err
 	}
-	criterion := scores.criterion()
 	scores.RelativeError, scores.MSE, scores.PSNR = train.Finite(scores.RelativeError), train.Finite(scores.MSE), train.Finite(scores.PSNR)
 	t.record.Held = &scores
-	return -criterion, nil, nil
+	return -scores.Criterion, nil, nil
 }
 
 // score evaluates variables on at most limit held-out rows (0: all).
@@ -69,5 +68,9 @@ func (t *Trainer) score(ctx context.Context, set weights.Set, limit int) (HeldRe
 	if limit > 0 && held.Len() > limit {
 		held = held.Head(limit)
 	}
-	return t.source.score(ctx, t.runtime, held)
+	result, _, err := t.runtime.Evaluate(ctx, t.source.HeldSet, held, tokenizer.Options{}, nil)
+	if err != nil {
+		return HeldRecord{}, err
+	}
+	return result.Summary(), nil
 }

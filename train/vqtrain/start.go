@@ -85,5 +85,5 @@ func (t *Trainer) sampleLatents(ctx context.Context, n int) ([]float32, int, err
 		}
 		latents = append(latents, z...)
 	}
-	return latents, examples * tokens, nil
+	return latents, len(latents) / t.model.Dim(), nil
 }

@@ -63,12 +63,12 @@ func newTrainer(backend compute.Backend, c Config, source Source, observe Observ
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	m, err := c.Tokenizer(source.Input())
+	m, err := c.Tokenizer(source.Set.Input())
 	if err != nil {
 		return nil, err
 	}
 	if tokens := source.Train.Len() * m.Tokens(); c.Quantizer.Placed() && tokens < c.Quantizer.Codes {
-		return nil, tooFew(tokens, source.tokenName(), c.Quantizer.Codes)
+		return nil, tooFew(tokens, m.Modality().Tokens(), c.Quantizer.Codes)
 	}
 	sampler, err := dataset.NewSampler(source.Train, c.Train.Batch, c.Seed)
 	if err != nil {
@@ -172,11 +172,11 @@ func (t *Trainer) batch(step int64) (inputs []*tensors.Tensor, err error) {
 	parts := max(1, t.config.Train.Accumulate)
 	size := len(rows) / parts
 	for i := range parts {
-		x, err := t.source.batch(rows[i*size:(i+1)*size], t.config.Seed, step*int64(parts)+int64(i))
+		items, err := t.source.Set.Draw(rows[i*size:(i+1)*size], t.config.Seed, step*int64(parts)+int64(i))
 		if err != nil {
 			return inputs, err
 		}
-		inputs = append(inputs, x, t.activeMask(int(step)))
+		inputs = append(inputs, t.model.Tensor(items), t.activeMask(int(step)))
 	}
 	return inputs, nil
 }

@@ -1,0 +1,166 @@
+package tokenizer
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/gomlx/gomlx/ml/model"
+	"github.com/gritvq/gritvq/dataset"
+	"github.com/gritvq/gritvq/vq"
+)
+
+// Options bounds an encoding.
+type Options struct {
+	Levels  int // leading levels to use; 0 means all
+	Beam    int // partial encodings kept from level to level; 1 is greedy, 0 the method's own choice
+	Workers int // host threads; 0 means all
+}
+
+// Positions is the number of codes per vector under the options.
+func (r *Runtime) Positions(o Options) int {
+	layout := r.tokenizer.Quantizer.Layout()
+	if o.Levels == 0 {
+		return layout.Positions()
+	}
+	return layout.Parts * o.Levels
+}
+
+// Latents maps items to latents [N*Tokens*Dim].
+func (r *Runtime) Latents(ctx context.Context, x dataset.Batch) ([]float32, error) {
+	t := r.tokenizer
+	block, out := t.modality.block(), t.Tokens()*t.Dim()
+	if x.N > 0 && (x.Pixels != nil) != t.modality.pixels() {
+		return nil, fmt.Errorf("a tokenizer of %s was given items of another kind", t.modality.Kind())
+	}
+	if x.Pixels != nil {
+		return run[uint8, float32](ctx, r.encode, x.Pixels, x.N, block, t.shape, out)
+	}
+	return run[float32, float32](ctx, r.encode, x.Values, x.N, block, t.shape, out)
+}
+
+// Encode maps items to codes [N*Tokens*Positions], the tokens of an item in the
+// order of its latents.
+func (r *Runtime) Encode(ctx context.Context, x dataset.Batch, o Options) ([]uint32, error) {
+	if err := r.checkLevels(o); err != nil {
+		return nil, err
+	}
+	z, err := r.Latents(ctx, x)
+	if err != nil {
+		return nil, err
+	}
+	return r.Assign(ctx, z, x.N*r.tokenizer.Tokens(), o)
+}
+
+func (r *Runtime) checkLevels(o Options) error {
+	if levels := r.tokenizer.Quantizer.Layout().Levels; o.Levels < 0 || o.Levels > levels {
+		return fmt.Errorf("%d levels were asked for, the tokenizer has %d; use 1 to %d, or 0 for all", o.Levels, levels, levels)
+	}
+	return nil
+}
+
+// Assign finds the codes of n latents [n,d]. A beam needs a quantizer whose
+// codes are the nearest ones; others choose their codes one way only.
+func (r *Runtime) Assign(ctx context.Context, z []float32, n int, o Options) ([]uint32, error) {
+	layout := r.tokenizer.Quantizer.Layout()
+	levels := o.Levels
+	if levels == 0 {
+		levels = layout.Levels
+	}
+	codes := make([]uint32, n*layout.Parts*levels)
+	if vq.Searchable(r.tokenizer.Quantizer) {
+		beam := o.Beam
+		if beam == 0 {
+			beam = r.tokenizer.beam
+		}
+		r.search.Encode(z, n, levels, max(1, beam), codes, o.Workers)
+		return codes, nil
+	}
+	if o.Beam > 1 {
+		return nil, fmt.Errorf("this quantizer does not search for nearest codes, so a beam of %d cannot improve on its choice; leave --beam out", o.Beam)
+	}
+	all, err := run[float32, float32](ctx, r.choose, z, n, BlockRows, []int{layout.Dim}, layout.Positions())
+	if err != nil {
+		return nil, err
+	}
+	for row := range n { // leading levels of each part
+		for position := range layout.Parts * levels {
+			at := position/levels*layout.Levels + position%levels
+			codes[row*layout.Parts*levels+position] = uint32(all[row*layout.Positions()+at])
+		}
+	}
+	return codes, nil
+}
+
+// Decode maps codes [n*Tokens*positions] to n items; fewer positions than the
+// tokenizer has are its leading levels.
+func (r *Runtime) Decode(ctx context.Context, codes []uint32, n, positions int) (x dataset.Batch, err error) {
+	t := r.tokenizer
+	z, err := r.LookUp(codes, n*t.Tokens(), positions)
+	if err != nil {
+		return x, err
+	}
+	x.N = n
+	block, shape := t.modality.block(), []int{t.Tokens() * t.Dim()}
+	if t.modality.pixels() {
+		x.Pixels, err = run[float32, uint8](ctx, r.decode, z, n, block, shape, t.Input)
+	} else {
+		x.Values, err = run[float32, float32](ctx, r.decode, z, n, block, shape, t.Input)
+	}
+	return x, err
+}
+
+// LookUp maps codes [n*positions] to quantized latents [n*Dim].
+func (r *Runtime) LookUp(codes []uint32, n, positions int) ([]float32, error) {
+	layout := r.tokenizer.Quantizer.Layout()
+	if positions < 1 || positions%layout.Parts != 0 || positions > layout.Positions() {
+		return nil, fmt.Errorf("%d codes a vector do not fit this tokenizer of %d parts x %d levels", positions, layout.Parts, layout.Levels)
+	}
+	if len(codes) != n*positions {
+		return nil, fmt.Errorf("got %d codes for %d rows of %d", len(codes), n, positions)
+	}
+	levels := positions / layout.Parts
+	for i, code := range codes {
+		vocab := layout.Vocab[(i%positions)/levels*layout.Levels+(i%positions)%levels]
+		if int(code) >= vocab {
+			return nil, fmt.Errorf("row %d holds code %d where the tokenizer has %d codes", i/positions, code, vocab)
+		}
+	}
+	z := make([]float32, n*layout.Dim)
+	return z, r.search.Decode(codes, n, levels, z)
+}
+
+// run passes n items of the given shape through an executable, block by block,
+// and returns out values for each.
+func run[In, Out uint8 | float32](ctx context.Context, exec *model.Exec, items []In, n, block int, shape []int, out int) ([]Out, error) {
+	in := 1
+	for _, d := range shape {
+		in *= d
+	}
+	if len(items) != n*in {
+		return nil, fmt.Errorf("got %d values for %d rows of dimension %d", len(items), n, in)
+	}
+	result := make([]Out, n*out)
+	for start := 0; start < n; start += block {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		count := min(block, n-start)
+		padded := make([]In, block*in)
+		copy(padded, items[start*in:(start+count)*in])
+		value, err := exec.Call1(tensors.FromFlatDataAndDimensions(padded, append([]int{block}, shape...)...))
+		if err != nil {
+			return nil, fmt.Errorf("running the network: %w", err)
+		}
+		err = tensors.ConstFlatData(value, func(flat []Out) {
+			copy(result[start*out:(start+count)*out], flat)
+		})
+		if err != nil {
+			return nil, err
+		}
+		if err := value.FinalizeAll(); err != nil {
+			return nil, err
+		}
+	}
+	return result, nil
+}

@@ -1,0 +1,127 @@
+package tokenizer
+
+import (
+	"math"
+
+	"github.com/gritvq/gritvq/eval"
+	"github.com/gritvq/gritvq/internal/finitejson"
+)
+
+// Result is what a tokenizer achieves on a set of items, with hard codes:
+// [*Scores] of vectors or [*PictureScores] of pictures.
+type Result interface {
+	Summary() Summary
+}
+
+// Summary is the part of a result that training follows and logs.
+type Summary struct {
+	RelativeError float64 `json:"relative_error,omitempty"` // of vectors
+	MSE           float64 `json:"mse"`
+	PSNR          float64 `json:"psnr,omitempty"` // of pictures
+	SSIM          float64 `json:"ssim,omitempty"`
+	Utilization   float64 `json:"utilization"`
+	Scored        int     `json:"scored"` // items
+	// Criterion is the score that training makes small.
+	Criterion float64 `json:"-"`
+}
+
+// CodeUse says how often codes are used, over all code positions.
+type CodeUse struct {
+	Utilization   Levels  `json:"utilization"`
+	DeadRate      float64 `json:"dead_rate"`
+	Perplexity    Levels  `json:"perplexity"`
+	TokensPerCode float64 `json:"tokens_per_code"`
+}
+
+// Levels is a score of every code position and its mean.
+type Levels struct {
+	Mean   float64   `json:"mean"`
+	Levels []float64 `json:"levels"`
+}
+
+func newCodeUse(usage *eval.Usage) CodeUse {
+	mean := usage.Mean()
+	u := CodeUse{DeadRate: mean.DeadRate, TokensPerCode: mean.TokensPerCode}
+	u.Utilization.Mean, u.Perplexity.Mean = mean.Utilization, mean.Perplexity
+	for position := range usage.Vocab() {
+		level := usage.Level(position)
+		u.Utilization.Levels = append(u.Utilization.Levels, level.Utilization)
+		u.Perplexity.Levels = append(u.Perplexity.Levels, level.Perplexity)
+	}
+	return u
+}
+
+// plainBits is the size of a token's codes without entropy coding, divided by
+// its share of the data.
+func plainBits(usage *eval.Usage, share float64) (bits float64) {
+	for _, k := range usage.Vocab() {
+		bits += math.Log2(float64(k)) / share
+	}
+	return bits
+}
+
+// Scores are the result on vectors. Rates are fractions. Errors that are not
+// finite (of data that does not vary, or of none) are null in JSON.
+type Scores struct {
+	MSE           float64 `json:"mse"`
+	RelativeError float64 `json:"relative_error"`
+	Cosine        float64 `json:"cosine"`
+	CodeUse
+	BitsPerVector float64 `json:"bits_per_vector"`
+	Vectors       int     `json:"vectors"`
+}
+
+// Summary implements [Result].
+func (s *Scores) Summary() Summary {
+	return Summary{RelativeError: s.RelativeError, MSE: s.MSE, Utilization: s.Utilization.Mean, Scored: s.Vectors,
+		Criterion: orInfinity(s.RelativeError)}
+}
+
+// MarshalJSON writes numbers that are not finite as null.
+func (s Scores) MarshalJSON() ([]byte, error) {
+	type plain Scores
+	return finitejson.Marshal(plain(s))
+}
+
+// UnmarshalJSON reads null as NaN.
+func (s *Scores) UnmarshalJSON(content []byte) error {
+	type plain Scores
+	return finitejson.Unmarshal(content, (*plain)(s))
+}
+
+// PictureScores are the result on pictures. The PSNR of identical pictures is
+// infinite, and null in JSON.
+type PictureScores struct {
+	PSNR float64 `json:"psnr"` // mean over pictures, in dB
+	SSIM float64 `json:"ssim"`
+	MSE  float64 `json:"mse"` // of pixel values from 0 to 1
+	CodeUse
+	BitsPerPixel float64 `json:"bits_per_pixel"` // of plain codes
+	Images       int     `json:"images"`
+	Damaged      int     `json:"damaged"` // pictures that could not be read
+}
+
+// Summary implements [Result].
+func (s *PictureScores) Summary() Summary {
+	return Summary{MSE: s.MSE, PSNR: s.PSNR, SSIM: s.SSIM, Utilization: s.Utilization.Mean, Scored: s.Images, Criterion: orInfinity(s.MSE)}
+}
+
+// MarshalJSON writes numbers that are not finite as null.
+func (s PictureScores) MarshalJSON() ([]byte, error) {
+	type plain PictureScores
+	return finitejson.Marshal(plain(s))
+}
+
+// UnmarshalJSON reads null as NaN.
+func (s *PictureScores) UnmarshalJSON(content []byte) error {
+	type plain PictureScores
+	return finitejson.Unmarshal(content, (*plain)(s))
+}
+
+// orInfinity makes NaN the worst score.
+func orInfinity(x float64) float64 {
+	if math.IsNaN(x) {
+		return math.Inf(1)
+	}
+	return x
+}

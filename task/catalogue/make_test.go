@@ -81,15 +81,21 @@ func TestMakeRefusesNonsense(t *testing.T) {
 		t.Fatal(err)
 	}
 	one, config := []Source{{Input: file}}, small(t, "ste", 2)
+	named := func(names ...string) (list []Source) {
+		for _, name := range names {
+			list = append(list, Source{Input: file, Name: name})
+		}
+		return list
+	}
 	for want, o := range map[string]Options{
 		"at least one catalogue":                {},
 		"--resolve luck: use token":             {Sources: one, Resolve: "luck"},
 		"--spare 3: use 0 or more":              {Sources: one, Resolve: Reassign, Spare: 3},
 		"--levels 0 --codes 0: use at least":    {Sources: one, Dense: true},
-		`two catalogues are called "x"; use`:    {Sources: []Source{{Input: file, Name: "x"}, {Input: file, Name: "x"}}, Dense: true, Config: config},
-		`two catalogues are called "tokenizer"`: {Sources: []Source{{Input: file, Name: "tokenizer"}, {Input: file, Name: "x"}}, Dense: true, Config: config},
+		`two catalogues are called "x"; use`:    {Sources: named("x", "x"), Dense: true, Config: config},
+		`two catalogues are called "tokenizer"`: {Sources: named("tokenizer", "x"), Dense: true, Config: config},
 		"report.html is there already":          {Sources: one, Dense: true, Config: config, Output: own},
-		"16 IDs, too few for 40 items":          {Sources: []Source{{Input: file, Name: "x"}, {Input: file, Name: "y"}, {Input: file, Name: "z"}, {Input: file, Name: "w"}}, Dense: true, Config: config},
+		"16 IDs, too few for 40 items":          {Sources: named("x", "y", "z", "w"), Dense: true, Config: config},
 		"cannot read":                           {Sources: []Source{{Input: filepath.Join(dir, "none.npy")}}, Dense: true, Config: config},
 	} {
 		if o.Output == "" {
@@ -135,7 +141,8 @@ func TestDenseUnion(t *testing.T) {
 		}
 		return err
 	})
-	want := "a/ids.parquet a/items.jsonl a/manifest.json a/report.html b/ids.parquet b/items.jsonl b/manifest.json b/report.html report.html union.json"
+	want := "a/ids.parquet a/items.jsonl a/manifest.json a/report.html " +
+		"b/ids.parquet b/items.jsonl b/manifest.json b/report.html report.html union.json"
 	if strings.Join(files, " ") != want {
 		t.Errorf("wrote %v", files)
 	}
@@ -146,7 +153,8 @@ func TestDenseUnion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := Add(t.Context(), AddOptions{Dir: in("ids", "b"), Source: Source{Input: in("a", "emb.npy")}, Command: "gritvq ids add"}, task.Silent{})
+	addition := AddOptions{Dir: in("ids", "b"), Source: Source{Input: in("a", "emb.npy")}, Command: "gritvq ids add"}
+	s, err := Add(t.Context(), addition, task.Silent{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,8 +162,10 @@ func TestDenseUnion(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	manifest, err := os.ReadFile(in("ids", "b", artifact.ManifestFile))
-	if err != nil || !bytes.Contains(manifest, []byte(`"command": "gritvq ids add"`)) || !bytes.Contains(manifest, []byte(`"created_by": "gritvq `)) {
-		t.Errorf("%s, %v", manifest, err)
+	for _, part := range []string{`"command": "gritvq ids add"`, `"created_by": "gritvq `} {
+		if err != nil || !bytes.Contains(manifest, []byte(part)) {
+			t.Errorf("no %s in %s, %v", part, manifest, err)
+		}
 	}
 }
 

@@ -8,16 +8,15 @@ import (
 	"github.com/gritvq/gritvq/dataset"
 )
 
-// Numbering gives items IDs that say nothing about them, the baseline that
-// semantic IDs are measured against. Item number i becomes place i of a seeded
-// random order of all IDs that the vocabularies allow, spelled digit by digit.
-// IDs never collide, items that come later take the next places, and unlike the
-// catalogue's own order, in which neighbours were often bought together, the
-// order of the places tells nothing.
+// Numbering gives items dense IDs that say nothing about them: the baseline of
+// semantic IDs. Item number i gets place i of a seeded random order of all IDs that
+// the vocabularies allow, spelled digit by digit. IDs never collide, and later
+// items take the next places. The order is random because neighbours in a
+// catalogue's own order were often bought together.
 type Numbering struct {
 	Seed uint64
-	// Stream of Streams tells catalogues apart that share the IDs: item i of a
-	// stream has number i·Streams + Stream. The zero value is the only stream.
+	// Stream of Streams separates catalogues that share the IDs: item i of a
+	// stream has number i·Streams + Stream. Zero values mean a single stream.
 	Stream, Streams int
 }
 
@@ -36,7 +35,8 @@ func (s Numbering) Codes(vocab []int, first, n int) ([]uint32, error) {
 		places *= uint64(size)
 	}
 	if n > 0 && (uint64(s.Stream) >= places || uint64(first+n-1) > (places-1-uint64(s.Stream))/uint64(streams)) {
-		return nil, fmt.Errorf("vocabularies of %v spell %d IDs, too few for %d items; use more codes or levels", vocab, places, (first+n)*streams)
+		return nil, fmt.Errorf("vocabularies of %v spell %d IDs, too few for %d items; use more codes or levels",
+			vocab, places, (first+n)*streams)
 	}
 	order := dataset.NewPermutation(int(places), s.Seed)
 	codes := make([]uint32, 0, n*len(vocab))
@@ -52,12 +52,12 @@ func (s Numbering) Codes(vocab []int, first, n int) ([]uint32, error) {
 	return codes, nil
 }
 
-// String identifies the numbering, as what made a table.
+// String identifies the numbering in a table.
 func (s Numbering) String() string {
 	return fmt.Sprintf("numbering seed=%d stream=%d/%d", s.Seed, s.Stream, max(1, s.Streams))
 }
 
-// ParseNumbering reads what String wrote; ok is false for anything else, such as
+// ParseNumbering reads the result of String; ok is false for anything else, such as
 // the fingerprint of a tokenizer.
 func ParseNumbering(text string) (s Numbering, ok bool) {
 	n, err := fmt.Sscanf(text, "numbering seed=%d stream=%d/%d", &s.Seed, &s.Stream, &s.Streams)

@@ -89,7 +89,8 @@ func TestNumberingIdentifiesItself(t *testing.T) {
 			t.Errorf("%q is read as %+v", s, got)
 		}
 	}
-	for _, text := range []string{"", "3fa9", "numbering", "numbering seed=1 stream=3/3", "numbering seed=1 stream=0/1 more", "numbering seed=-1 stream=0/1"} {
+	for _, text := range []string{"", "3fa9", "numbering", "numbering seed=1 stream=3/3", "numbering seed=1 stream=0/1 more",
+		"numbering seed=-1 stream=0/1"} {
 		if s, ok := ParseNumbering(text); ok {
 			t.Errorf("%q is read as %+v", text, s)
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"sync"
 
 	"github.com/gritvq/gritvq/dataset/interactions"
 	"github.com/gritvq/gritvq/internal/atomicfile"
@@ -16,12 +17,13 @@ import (
 // ItemsFile holds names and titles of the items, in the order of the table's rows.
 const ItemsFile = "items.jsonl"
 
-// Catalogue is a table of IDs with its items.
+// Catalogue is a table of IDs with its items. Any number of goroutines may read it.
 type Catalogue struct {
 	*Table
 	// Items are those of the table, row by row.
 	Items *interactions.Catalogue
 	dir   string
+	split sync.Once
 	words *Words // of the items, once they are shown
 }
 

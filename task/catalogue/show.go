@@ -52,9 +52,7 @@ func (c *Catalogue) Show(prefix []uint32, limit int) (*Listing, error) {
 	if len(rows) == 0 {
 		return nil, fmt.Errorf("no item of %s has an ID that begins with %s", c.dir, FormatCodes(prefix))
 	}
-	if c.words == nil {
-		c.words = NewWords(c.Items.Texts())
-	}
+	c.split.Do(func() { c.words = NewWords(c.Items.Texts()) })
 	l := &Listing{Prefix: prefix, Items: len(rows), Words: c.words.Typical(rows, shownWords), Next: []Branch{}}
 	for below := rows; len(prefix) < c.Width() && len(below) > 0; {
 		code := c.ID(below[0])[len(prefix)]

@@ -60,8 +60,8 @@ func (t *Table) Stats() Stats {
 	return s
 }
 
-// Codes returns what the tokenizer gave a row, [Levels]. The caller must not
-// modify it.
+// Codes returns the tokenizer's codes of a row, [Levels]. The caller must not
+// modify them.
 func (t *Table) Codes(row int) []uint32 {
 	own := t.ID(row)[:t.levels:t.levels]
 	if t.resolution == Reassign {

@@ -28,7 +28,8 @@ func sample(t testing.TB, method Resolution) *Table {
 		keys[i] = fmt.Sprintf("item \"%d\" <ü>\t", i)
 	}
 	ranked := func(first int) Ranked { return nearby(12, func(item int) uint32 { return codes[3*(first+item)+2] }) }
-	table, err := Build(codes[:6000], []int{12, 12, 12}, keys[:2000], BuildOptions{Resolve: method, Ranked: ranked(0), Tokenizer: "sha256:abc"})
+	options := BuildOptions{Resolve: method, Ranked: ranked(0), Tokenizer: "sha256:abc"}
+	table, err := Build(codes[:6000], []int{12, 12, 12}, keys[:2000], options)
 	must(t, table, err)
 	if err := table.Add(codes[6000:], keys[2000:], ranked(2000)); err != nil {
 		t.Fatal(err)
@@ -111,7 +112,8 @@ func TestOlderTableIsUpgraded(t *testing.T) {
 	if err := again.Save(dir); err != nil {
 		t.Fatal(err)
 	}
-	if content, err = os.ReadFile(path); err != nil || !bytes.Contains(content, []byte(`"kind": "ids"`)) || bytes.Contains(content, []byte(`"file":`)) {
+	content, err = os.ReadFile(path)
+	if err != nil || !bytes.Contains(content, []byte(`"kind": "ids"`)) || bytes.Contains(content, []byte(`"file":`)) {
 		t.Errorf("stored as %s, %v", content, err)
 	}
 }
@@ -213,7 +215,7 @@ func TestLoadSaysWhatIsWrong(t *testing.T) {
 		"flipped bit":        {edit(ParquetFile, func(b []byte) []byte { b[len(b)/2] ^= 1; return b }), "ids.parquet is damaged: its checksum"},
 		"missing IDs":        {drop(ParquetFile), "ids.parquet is missing"},
 		"no manifest":        {drop(artifact.ManifestFile), "is no table of IDs"},
-		"truncated manifest": {edit(artifact.ManifestFile, func(b []byte) []byte { return b[:len(b)-3] }), "manifest.json is damaged: it is no JSON object"},
+		"truncated manifest": {edit(artifact.ManifestFile, func(b []byte) []byte { return b[:len(b)-3] }), "damaged: it is no JSON object"},
 		"something else":     {edit(artifact.ManifestFile, replace(`"kind": "ids"`, `"kind": "pans"`)), `is no table of IDs but of kind "pans"`},
 		"newer schema":       {edit(artifact.ManifestFile, replace(`"schema": 1`, `"schema": 2`)), "schema 2"},
 		"no schema":          {edit(artifact.ManifestFile, replace(`"schema"`, `"scheme"`)), "no schema version"},

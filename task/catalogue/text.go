@@ -21,8 +21,8 @@ const textBuckets = 1 << 16
 // TF-IDF, reduced to few dimensions by a truncated singular value decomposition
 // (latent semantic analysis). It knows which words occur together in the texts
 // it was fitted to, and nothing else: "couch" and "sofa" are as far apart as
-// any two words unless these texts bring them together. A sentence encoder is
-// better wherever one is at hand; this needs no network and no weights.
+// any two words unless these texts contain both together. It needs no network and
+// no weights, but a sentence encoder is better.
 type TextEncoder struct {
 	dim     int
 	columns map[uint32]int32 // of hashed words that occur
@@ -30,10 +30,10 @@ type TextEncoder struct {
 	axes    []float32        // [columns, dim] right singular vectors
 }
 
-// FitText prepares an encoder of dim numbers a text. The result depends on texts
+// FitText fits an encoder with vectors of dim numbers. The result depends on texts
 // and dim alone; other processors may round it differently. It fails without
-// texts, without any word in them, and if dim is below 1. Where the texts span
-// fewer than dim dimensions the rest stays 0.
+// texts, without any word in them, and if dim is below 1. If the texts span fewer
+// than dim dimensions, the rest is 0.
 func FitText(texts []string, dim int) (*TextEncoder, error) {
 	if len(texts) == 0 || dim < 1 {
 		return nil, fmt.Errorf("text vectors need at least one text and one dimension, not %d and %d", len(texts), dim)
@@ -77,9 +77,8 @@ func FitText(texts []string, dim int) (*TextEncoder, error) {
 // Dim is the length of a vector.
 func (e *TextEncoder) Dim() int { return e.dim }
 
-// Encode returns vectors [n, dim] of unit length, in the space of the texts the
-// encoder was fitted to, so items may be added later. A text without any of
-// their words is 0.
+// Encode returns vectors [n, dim] of unit length, in the space of the texts that
+// the encoder was fitted to. A text without any of their words is 0.
 func (e *TextEncoder) Encode(texts []string) []float32 {
 	out := make([]float32, len(texts)*e.dim)
 	point := make([]float64, e.dim)
@@ -112,8 +111,8 @@ type term struct {
 	weight float64
 }
 
-// terms counts the words of a text, by column. With learn, new words get a
-// column; else they are passed over.
+// terms counts the words of a text, by column. New words get a column if learn is
+// set, and are skipped otherwise.
 func (e *TextEncoder) terms(text string, learn bool) []term {
 	var list []term
 	for _, word := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
@@ -151,8 +150,8 @@ func (e *TextEncoder) weigh(terms []term) {
 	}
 }
 
-// Save stores the encoder, so that texts that come later are embedded in the
-// same space, bit for bit and on any machine.
+// Save stores the encoder, to embed later texts in the same space, bit for bit and
+// on any machine.
 func (e *TextEncoder) Save(path string) error {
 	buckets := make([]int64, len(e.rarity))
 	for bucket, column := range e.columns {
@@ -185,10 +184,11 @@ func decodeText(file *safetensors.File) (*TextEncoder, error) {
 	if err := cmp.Or(err1, err2, err3); err != nil {
 		return nil, err
 	}
-	if len(axes.Shape) != 2 || axes.Shape[1] < 1 || !slices.Equal(buckets.Shape, axes.Shape[:1]) || !slices.Equal(rarity.Shape, axes.Shape[:1]) {
+	shape := axes.Shape
+	if len(shape) != 2 || shape[1] < 1 || !slices.Equal(buckets.Shape, shape[:1]) || !slices.Equal(rarity.Shape, shape[:1]) {
 		return nil, errors.New("its shapes do not agree")
 	}
-	e := &TextEncoder{dim: axes.Shape[1], columns: map[uint32]int32{}}
+	e := &TextEncoder{dim: shape[1], columns: map[uint32]int32{}}
 	e.axes, err1 = axes.Float32()
 	e.rarity, err2 = rarity.Float32()
 	list, err3 := buckets.Int64()

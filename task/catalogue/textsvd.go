@@ -12,7 +12,7 @@ import (
 )
 
 // Settings of the randomized decomposition (Halko, Martinsson and Tropp 2011):
-// directions sampled beyond those wanted, and passes that separate them.
+// extra sampled directions, and power iterations that separate them.
 const (
 	svdOversample = 10
 	svdPasses     = 2
@@ -60,9 +60,9 @@ func general(rows, cols int) blas64.General {
 	return blas64.General{Rows: rows, Cols: cols, Stride: cols, Data: make([]float64, rows*cols)}
 }
 
-// rightSingularVectors returns the dim strongest [columns, dim], the strongest
-// first, each with a positive largest component. Directions that m does not span
-// are 0.
+// rightSingularVectors returns the dim right singular vectors with the largest
+// singular values as [columns, dim], the largest first, each with a positive
+// largest component. Directions that m does not span are 0.
 func rightSingularVectors(m *sparse, dim int) ([]float64, error) {
 	k := min(dim+svdOversample, m.rows(), m.columns)
 	random := rand.New(rand.NewPCG(0, 0))
@@ -70,7 +70,7 @@ func rightSingularVectors(m *sparse, dim int) ([]float64, error) {
 	for i := range sample.Data {
 		sample.Data[i] = random.NormFloat64()
 	}
-	basis := m.times(sample) // [rows, k], soon the span of the strongest left vectors
+	basis := m.times(sample) // [rows, k], converges to the span of the first left singular vectors
 	orthonormal(basis)
 	for range svdPasses {
 		right := m.transposedTimes(basis)

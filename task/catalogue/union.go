@@ -73,7 +73,7 @@ func (e unionError) Error() string { return string(e) }
 
 func (unionError) Is(target error) bool { return target == fs.ErrNotExist }
 
-// explainUnion says so if there is no table in dir because it holds a union.
+// explainUnion replaces the error of a missing table in dir if dir holds a union.
 func explainUnion(dir string, err error) error {
 	if u, notUnion := LoadUnion(dir); notUnion == nil && errors.Is(err, fs.ErrNotExist) {
 		return unionError(fmt.Sprintf("%s holds the tables of %s; name one of them, such as %s",

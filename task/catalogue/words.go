@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Words knows which words the texts of a catalogue hold, to say in a few of them
-// what sets some items apart.
+// Words indexes the words of a catalogue's texts, to find those that are typical of
+// some items.
 type Words struct {
 	texts [][]string     // distinct words of each text
 	in    map[string]int // texts that hold a word
@@ -19,7 +19,7 @@ type Words struct {
 // shortestWord leaves out sizes and most particles.
 const shortestWord = 3
 
-// NewWords splits texts, one an item, into words of letters.
+// NewWords splits the texts of items into words of letters.
 func NewWords(texts []string) *Words {
 	w := &Words{in: map[string]int{}}
 	for _, text := range texts {
@@ -35,10 +35,10 @@ func NewWords(texts []string) *Words {
 	return w
 }
 
-// Typical returns up to n words by which the given rows differ most from all:
-// those with the largest p·log(p/q), where p is the share of the rows that hold
-// the word and q that of all texts. Words of a single row, or no more frequent
-// here than elsewhere, are no types.
+// Typical returns up to n words by which the given rows differ most from all
+// texts: those with the largest p·log(p/q), where p is the share of the rows that
+// contain the word and q the share of all texts. Words of a single row, or no more
+// frequent here than elsewhere, are not typical.
 func (w *Words) Typical(rows []int, n int) []string {
 	counts := map[string]int{}
 	for _, row := range rows {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestPCA2FindsThePlane(t *testing.T) {
+func TestPCAFindsThePlane(t *testing.T) {
 	// Points mean + a*u + b*v with orthonormal u, v in five dimensions and a
 	// spread wider than b: their coordinates are a and b, up to sign.
 	mean := []float64{10, -20, 30, 0, 5}
@@ -29,7 +29,7 @@ func TestPCA2FindsThePlane(t *testing.T) {
 			rows = append(rows, float32(mean[c]+(a[i]-meanA)*u[c]+b[i]*v[c]))
 		}
 	}
-	p, err := FitPCA2(rows, n, 5)
+	p, err := FitPCA(rows, n, 5)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,6 +46,7 @@ func TestPCA2FindsThePlane(t *testing.T) {
 	}
 	near(t, "explained", p.Explained[0], varianceA/(varianceA+varianceB), 1e-6)
 	near(t, "explained in all", p.Explained[0]+p.Explained[1], 1, 1e-6)
+	near(t, "deviation", p.Deviations[0], math.Sqrt(varianceA/n), 1e-5)
 
 	// Other rows: the mean is the origin, and components off the plane vanish.
 	other, err := p.Project([]float32{10, -20, 30, 7, 5, 10.6, -19.2, 30, 0, 5})
@@ -58,22 +59,63 @@ func TestPCA2FindsThePlane(t *testing.T) {
 	fails(t, err, "not whole rows of 5")
 }
 
-func TestPCA2Edges(t *testing.T) {
-	p, err := FitPCA2([]float32{1, 3}, 2, 1)
+func TestPCAEdges(t *testing.T) {
+	p, err := FitPCA([]float32{1, 3}, 2, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	points, err := p.Project([]float32{1, 3, 6})
-	if err != nil || points[0] != [2]float64{-1, 0} || points[2] != [2]float64{4, 0} {
+	if err != nil || points[0] != [3]float64{-1, 0, 0} || points[2] != [3]float64{4, 0, 0} {
 		t.Errorf("%v, %v", points, err)
 	}
-	if p, err := FitPCA2([]float32{1, 2}, 1, 2); err != nil || p.Explained != [2]float64{} {
+	if p, err := FitPCA([]float32{1, 2}, 1, 2); err != nil || p.Explained != [3]float64{} {
 		t.Errorf("one row: %v, %v", p, err)
 	}
-	_, err = FitPCA2(nil, 0, 3)
+	_, err = FitPCA(nil, 0, 3)
 	fails(t, err, "n >= 1")
-	_, err = FitPCA2(make([]float32, 5), 2, 3)
+	_, err = FitPCA(make([]float32, 5), 2, 3)
 	fails(t, err, "5 values for n = 2 and d = 3")
-	_, err = FitPCA2([]float32{float32(math.NaN())}, 1, 1)
+	_, err = FitPCA([]float32{float32(math.NaN())}, 1, 1)
 	fails(t, err, "finite")
+}
+
+func TestPCAFindsTheAxes(t *testing.T) {
+	const n, d = 4000, 5
+	// Values along three orthonormal directions, with known deviations.
+	axes := [3][d]float64{{0.6, 0.8, 0, 0, 0}, {-0.8, 0.6, 0, 0, 0}, {0, 0, 0, 1, 0}}
+	deviations := [3]float64{3, 2, 1}
+	random := rand.New(rand.NewPCG(3, 4))
+	rows, truth := make([]float32, n*d), make([][3]float64, n)
+	for i := range n {
+		for a, axis := range axes {
+			truth[i][a] = random.NormFloat64()
+			for j := range d {
+				rows[i*d+j] += float32(truth[i][a] * deviations[a] * axis[j])
+			}
+		}
+		rows[i*d+2] += 7 // an offset does not matter
+	}
+	p, err := FitPCA(rows, n, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := p.Project(rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for a := range 3 {
+		sum, squares := 0.0, 0.0
+		for i := range n {
+			along := got[i][a] / p.Deviations[a]
+			sum += truth[i][a] * along / n
+			squares += along * along / n
+		}
+		sign := 1.0
+		if a == 1 {
+			sign = -1 // its largest component, -0.8, was to become positive
+		}
+		if sign*sum < 0.97 || math.Abs(squares-1) > 1e-9 {
+			t.Errorf("axis %d: correlation %.3f with the truth, variance %.6f", a, sum, squares)
+		}
+	}
 }

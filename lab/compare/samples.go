@@ -45,7 +45,7 @@ func sampleFigure(summaries []Summary) (figure report.Figure, drawn bool, err er
 		return figure, false, nil
 	}
 	var content bytes.Buffer
-	if err := png.Encode(&content, draw.Grid(rows, draw.Style{})); err != nil {
+	if err := png.Encode(&content, draw.Grid(rows, nil)); err != nil {
 		return figure, false, err
 	}
 	return report.Figure{Title: "Originals and reconstructions", PNG: content.Bytes(), Alt: fmt.Sprintf("%d pictures above the reconstructions of %d methods", len(rows[0].Pictures), len(rows)-1),

@@ -76,7 +76,7 @@ func GridImage(originals, reconstructions []*images.RGB, grids []Grid, colours [
 		}
 		rows = append(rows, row)
 	}
-	return draw.Grid(rows, draw.Style{Legend: draw.ErrorLegend(full, 256)}), nil
+	return draw.Grid(rows, draw.ErrorLegend(full, 256)), nil
 }
 
 func asImages(pictures []*images.RGB) []image.Image {

@@ -41,7 +41,7 @@ func (t *training) projection(ctx context.Context, b *bundle.Bundle, runtime *to
 		}
 		z = z[:len(chosen)*width]
 	}
-	pca, err := eval.FitPCA2(z, len(chosen), width)
+	pca, err := eval.FitPCA(z, len(chosen), width)
 	if err != nil {
 		return report.Scatter{}, err
 	}

@@ -1,4 +1,4 @@
-// Package picture draws what a tokenizer does to pictures: grids of originals,
-// reconstructions and errors, maps of codes, and sheets that show what a code
-// looks like. Its functions are pure; WritePNG saves what they return.
+// Package draw draws the work of a tokenizer of pictures: grids of originals,
+// reconstructions and errors, maps of codes, and sheets of patches that share a
+// code. WritePNG saves a drawing.
 package draw

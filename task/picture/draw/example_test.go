@@ -40,9 +40,9 @@ func ExampleGrid() {
 		{Title: "original", Pictures: originals},
 		{Title: "decoded", Pictures: decoded, Captions: []string{"28.8 dB", "27.6 dB"}},
 		{Title: "error", Pictures: errors},
-	}, draw.Style{Heading: "Two tones", Legend: draw.ErrorLegend(full, 256)})
+	}, draw.ErrorLegend(full, 256))
 	fmt.Println("errors up to", full, "levels; a grid of", grid.Rect.Size(), "pixels")
-	// Output: errors up to 16 levels; a grid of (372,532) pixels
+	// Output: errors up to 16 levels; a grid of (372,508) pixels
 }
 
 // What do the most frequent codes look like?

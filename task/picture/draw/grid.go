@@ -12,52 +12,33 @@ type Row struct {
 	Captions []string      // below the pictures; may be shorter, or nil
 }
 
-// Style refines Grid. The zero value suits pictures of 32 to 512 pixels.
-type Style struct {
-	Heading string      // above everything
-	Legend  image.Image // below everything, such as ErrorLegend's
-	// Cell is the least side of a picture on the grid; smaller ones are
-	// enlarged by a whole factor. 128 when 0.
-	Cell int
-}
-
-// Distances on a grid.
+// Measures of a grid, in pixels.
 const (
-	gap    = 6  // between pictures
-	margin = 16 // around everything
+	gap       = 6   // between pictures
+	margin    = 16  // around everything
+	leastTile = 128 // smaller pictures are enlarged by a whole factor
 )
 
-// Grid lays out rows of pictures: originals above reconstructions above error
-// maps, say. All places are of the size of the largest picture; smaller ones,
-// like maps with one pixel a code, are enlarged by the whole factor that fits.
-func Grid(rows []Row, style Style) *image.RGBA {
-	cell, columns, titles := gridCells(rows, style)
+// Grid draws rows of pictures, such as originals above reconstructions above
+// error maps, and a legend below them, which may be nil. All places have the
+// size of the largest picture; smaller ones, such as code maps, are enlarged by
+// the whole factor that fits.
+func Grid(rows []Row, legend image.Image) *image.RGBA {
+	cell, columns, titles := gridCells(rows)
 	left := margin
 	if titles > 0 {
 		left += titles + 2*gap
 	}
-	width := left + columns*(cell.X+gap) - gap + margin
-	if style.Legend != nil {
-		width = max(width, left+style.Legend.Bounds().Dx()+margin)
-	}
-	width = max(width, 2*margin+textWidth(style.Heading))
-	height := 2 * margin
+	width, height := left+columns*(cell.X+gap)-gap+margin, 2*margin-gap
 	for _, row := range rows {
 		height += rowHeight(row, cell) + gap
 	}
-	if style.Heading != "" {
-		height += lineHeight + gap
+	if legend != nil {
+		width = max(width, left+legend.Bounds().Dx()+margin)
+		height += legend.Bounds().Dy() + 2*gap
 	}
-	if style.Legend != nil {
-		height += style.Legend.Bounds().Dy() + 2*gap
-	}
-
-	m := blank(width, height-gap)
+	m := blank(max(width, 2*margin), height)
 	y := margin
-	if style.Heading != "" {
-		bold(m, margin, y, style.Heading, ink)
-		y += lineHeight + gap
-	}
 	for _, row := range rows {
 		if row.Title != "" {
 			text(m, margin, y+(cell.Y-lineHeight)/2, row.Title, ink)
@@ -74,16 +55,16 @@ func Grid(rows []Row, style Style) *image.RGBA {
 		}
 		y += rowHeight(row, cell) + gap
 	}
-	if style.Legend != nil {
-		bounds := style.Legend.Bounds()
-		draw.Draw(m, image.Rect(left, y+gap, left+bounds.Dx(), y+gap+bounds.Dy()), style.Legend, bounds.Min, draw.Over)
+	if legend != nil {
+		bounds := legend.Bounds()
+		draw.Draw(m, image.Rect(left, y+gap, left+bounds.Dx(), y+gap+bounds.Dy()), legend, bounds.Min, draw.Over)
 	}
 	return m
 }
 
 // gridCells returns the size of a place, how many there are in a row, and the
 // width of the longest title.
-func gridCells(rows []Row, style Style) (cell image.Point, columns, titles int) {
+func gridCells(rows []Row) (cell image.Point, columns, titles int) {
 	for _, row := range rows {
 		columns, titles = max(columns, len(row.Pictures)), max(titles, textWidth(row.Title))
 		for _, p := range row.Pictures {
@@ -92,13 +73,8 @@ func gridCells(rows []Row, style Style) (cell image.Point, columns, titles int) 
 			}
 		}
 	}
-	least := style.Cell
-	if least == 0 {
-		least = 128
-	}
 	side := max(cell.X, cell.Y, 1)
-	factor := max((least+side-1)/side, 1)
-	return cell.Mul(factor), columns, titles
+	return cell.Mul(max((leastTile+side-1)/side, 1)), columns, titles
 }
 
 func rowHeight(row Row, cell image.Point) int {

@@ -33,7 +33,7 @@ func TestGridAlignsPicturesAndEnlargesSmallOnes(t *testing.T) {
 		{Pictures: []image.Image{uniform(100, 50, red), uniform(100, 50, green)}},
 		{Pictures: []image.Image{nil, uniform(20, 10, blue)}}, // five times smaller
 	}
-	m := Grid(rows, Style{Cell: 200})
+	m := Grid(rows, nil)
 	want := map[color.RGBA]image.Rectangle{
 		red:   image.Rect(margin, margin, margin+200, margin+100),
 		green: image.Rect(margin+200+gap, margin, margin+400+gap, margin+100),
@@ -50,7 +50,7 @@ func TestGridAlignsPicturesAndEnlargesSmallOnes(t *testing.T) {
 }
 
 func TestAPictureThatFitsBadlyStandsInTheMiddle(t *testing.T) {
-	m := Grid([]Row{{Pictures: []image.Image{uniform(200, 200, green), uniform(30, 90, red)}}}, Style{})
+	m := Grid([]Row{{Pictures: []image.Image{uniform(200, 200, green), uniform(30, 90, red)}}}, nil)
 	left := margin + 200 + gap // enlarged twice: 60 x 180
 	if got, want := areaOf(m, red), image.Rect(left+70, margin+10, left+130, margin+190); got != want {
 		t.Errorf("it fills %v, want %v", got, want)
@@ -59,13 +59,12 @@ func TestAPictureThatFitsBadlyStandsInTheMiddle(t *testing.T) {
 
 func TestTextMovesPicturesAndIsDrawn(t *testing.T) {
 	m := Grid([]Row{{Title: "original", Pictures: []image.Image{uniform(128, 128, red)}, Captions: []string{"a caption that is far too long"}}},
-		Style{Heading: "Heading", Legend: uniform(300, 9, blue)})
+		uniform(300, 9, blue))
 	area := areaOf(m, red)
-	if want := image.Pt(margin+textWidth("original")+2*gap, margin+lineHeight+gap); area.Min != want || area.Size() != image.Pt(128, 128) {
+	if want := image.Pt(margin+textWidth("original")+2*gap, margin); area.Min != want || area.Size() != image.Pt(128, 128) {
 		t.Errorf("the picture fills %v, want its corner at %v", area, want)
 	}
 	for name, place := range map[string]image.Rectangle{
-		"heading": image.Rect(margin, margin, margin+textWidth("Heading"), margin+lineHeight),
 		"title":   image.Rect(margin, area.Min.Y, area.Min.X-gap, area.Max.Y),
 		"caption": image.Rect(area.Min.X, area.Max.Y, area.Max.X, area.Max.Y+lineHeight),
 	} {
@@ -92,7 +91,7 @@ func darkest(m *image.RGBA, place image.Rectangle) uint8 {
 }
 
 func TestAnEmptyGridIsAnEmptySheet(t *testing.T) {
-	if m := Grid(nil, Style{}); m.Rect.Empty() {
+	if m := Grid(nil, nil); m.Rect.Empty() {
 		t.Error("nothing at all")
 	}
 }

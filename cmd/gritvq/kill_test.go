@@ -20,9 +20,12 @@ import (
 // killArguments train a tokenizer with everything that has state: warm-up,
 // resets, averaged weights, a cached codebook, dropped levels, early stopping.
 func killArguments(vectors, dir string) []string {
-	return []string{"train", vectors, "-o", dir, "--codes", "32", "--levels", "2", "--hidden", "32", "--dim", "8", "--steps", "1000", "--batch", "64",
-		"--set", "quantizer.cache.period=4", "--set", "quantizer.dropout=0.3", "--set", "train.average=0.99", "--set", "quantizer.start.from=random",
-		"--set", "quantizer.resets.every=20", "--set", "train.checkpoint=10", "--set", "train.log=10", "--set", "train.evaluate=50", "--set", "train.patience=50"}
+	args := []string{"train", vectors, "-o", dir, "--codes", "32", "--levels", "2", "--hidden", "32", "--dim", "8", "--steps", "1000", "--batch", "64"}
+	for _, set := range []string{"quantizer.cache.period=4", "quantizer.dropout=0.3", "train.average=0.99", "quantizer.start.from=random",
+		"quantizer.resets.every=20", "train.checkpoint=10", "train.log=10", "train.evaluate=50", "train.patience=50"} {
+		args = append(args, "--set", set)
+	}
+	return args
 }
 
 // runToEnd runs gritvq and fails the test unless it succeeds.
@@ -176,7 +179,8 @@ func TestCtrlCSavesAndCanBeResumed(t *testing.T) {
 		if state.ExitCode() != cli.ExitInterrupted {
 			t.Fatalf("exit code %d after %v, want %d:\n%s", state.ExitCode(), signal, cli.ExitInterrupted, output)
 		}
-		if !strings.Contains(output, "gritvq: interrupted at step ") || !strings.Contains(output, "of 1000; repeat the command with --resume to continue") {
+		if !strings.Contains(output, "gritvq: interrupted at step ") ||
+			!strings.Contains(output, "of 1000; repeat the command with --resume to continue") {
 			t.Errorf("the message does not say how to go on:\n%s", output)
 		}
 		if !exists(filepath.Join(dir, vqtrain.CheckpointFile))() {
@@ -196,7 +200,8 @@ func TestCtrlCSavesAndCanBeResumed(t *testing.T) {
 func TestCtrlCWhileEncodingLeavesNothing(t *testing.T) {
 	base := t.TempDir()
 	dir, codes := filepath.Join(base, "tok"), filepath.Join(base, "codes.npy")
-	runToEnd(t, []string{"train", "synthetic:mixture?rows=500", "-o", dir, "--codes", "8", "--levels", "1", "--hidden", "256,256", "--steps", "3", "--batch", "16"})
+	runToEnd(t, []string{"train", "synthetic:mixture?rows=500", "-o", dir,
+		"--codes", "8", "--levels", "1", "--hidden", "256,256", "--steps", "3", "--batch", "16"})
 	partial := func() bool {
 		found, _ := filepath.Glob(filepath.Join(base, ".codes.npy.*.tmp"))
 		return len(found) > 0

@@ -23,7 +23,8 @@ func TestDocumentedCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	bin := t.TempDir()
-	shorten := "#!/bin/sh\ncase \"$1 $2\" in 'ids add'|'ids show') ;; train*|ids*|*' train') set -- \"$@\" --steps 10;; esac\nexec '" + program + "' \"$@\"\n"
+	shorten := "#!/bin/sh\ncase \"$1 $2\" in 'ids add'|'ids show') ;; train*|ids*|*' train') set -- \"$@\" --steps 10;; esac\n" +
+		"exec '" + program + "' \"$@\"\n"
 	if err := os.WriteFile(filepath.Join(bin, "gritvq"), []byte(shorten), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -32,9 +33,11 @@ func TestDocumentedCommands(t *testing.T) {
 		commands int // at least
 		made     []string
 	}{
-		{"README.md", 16, []string{"tok/report.html", "codes.npy", "recon.npy", "codes.gvq", "my.yaml", "tok2/manifest.json", "grid.png", "grids.keys", "restored/scene0.png", "restored.png"}},
+		{"README.md", 16, []string{"tok/report.html", "codes.npy", "recon.npy", "codes.gvq", "my.yaml",
+			"tok2/manifest.json", "grid.png", "grids.keys", "restored/scene0.png", "restored.png"}},
 		{"docs/pictures.md", 8, []string{"grid.png", "codes.png", "codes.keys", "back.png", "report/index.html"}},
-		{"docs/recommendation.md", 10, []string{"ids/report.html", "rec/manifest.json", "dual/manifest.json", "rec.parquet", "search/manifest.json"}},
+		{"docs/recommendation.md", 10, []string{"ids/report.html", "rec/manifest.json", "dual/manifest.json", "rec.parquet",
+			"search/manifest.json"}},
 	} {
 		t.Run(guide.file, func(t *testing.T) {
 			dir := t.TempDir()

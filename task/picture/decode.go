@@ -15,7 +15,8 @@ func (e Encoder) Decode(ctx context.Context, g Grid) (*images.RGB, error) {
 		return nil, err
 	}
 	if g.GridWidth != c.x.cells || g.GridHeight != c.y.cells {
-		return nil, fmt.Errorf("a picture of %d x %d pixels is a grid of %d x %d codes for this tokenizer, not %d x %d; use the one that encoded it", g.Width, g.Height, c.x.cells, c.y.cells, g.GridWidth, g.GridHeight)
+		return nil, fmt.Errorf("a picture of %d x %d pixels is a grid of %d x %d codes for this tokenizer, not %d x %d; use the one that encoded it",
+			g.Width, g.Height, c.x.cells, c.y.cells, g.GridWidth, g.GridHeight)
 	}
 	positions := g.Positions()
 	if positions < 1 || len(g.Codes) != g.GridWidth*g.GridHeight*positions {
@@ -58,14 +59,13 @@ func (c cover) windowCodes(g Grid, first, last int) []uint32 {
 	return codes
 }
 
-// blender joins decoded windows, a row of them at a time. Of the sums it keeps
-// only as many lines as a window has: those above the next row of windows are
-// finished.
+// blender joins decoded windows, one row of windows at a time. It keeps the sums
+// of as many lines as a window has: lines above the next row are finished.
 type blender struct {
 	cover
 	picture *images.RGB
-	across  [][]float32 // shares of the windows of a row
-	down    [][]float32 // shares of the rows of windows
+	across  [][]float32 // weights of the windows of a row
+	down    [][]float32 // weights of the rows of windows
 	sums    []float32   // [size, width of the padded picture, 3]
 }
 

@@ -11,11 +11,11 @@ import (
 
 // Encoder turns pictures of any size into codes and back. The network sees
 // windows of the size it was trained on, which overlap by about a quarter.
-// Across overlaps the latents of one window fade into those of the next before
-// they are quantized, and so do decoded pixels: normalisation lets a window see
-// itself as a whole, so that a sudden change from one to the other would show.
-// A picture of the trained size itself gives the codes and pixels of the
-// runtime, exactly. It is safe for concurrent use.
+// Across an overlap the latents of one window fade into those of the next before
+// they are quantized, and so do decoded pixels: normalisation depends on the
+// whole window, so a sudden change would be visible. A picture of the trained
+// size gives exactly the codes and pixels of the runtime. An Encoder is safe for
+// concurrent use.
 type Encoder struct {
 	Runtime *tokenizer.Runtime
 	Options tokenizer.Options
@@ -31,8 +31,7 @@ type Grid struct {
 // Positions is the number of codes of a cell.
 func (g Grid) Positions() int { return len(g.Codes) / max(1, g.GridWidth*g.GridHeight) }
 
-// windowPixels bounds the pixels of the windows that are handed to the engine at
-// once.
+// windowPixels bounds the pixels that the engine gets at once.
 const windowPixels = 1 << 24
 
 // cover says how windows cover a picture.
@@ -56,8 +55,7 @@ func (e Encoder) cover(width, height int) (cover, error) {
 	return c, nil
 }
 
-// bands calls visit for runs of rows of windows, each as many as the engine
-// should get at once.
+// bands calls visit for runs of window rows that fit windowPixels.
 func (c cover) bands(visit func(first, last int) error) error {
 	most := max(1, windowPixels/(c.image.Size*c.image.Size))
 	rows := max(1, most/len(c.x.starts))
@@ -123,17 +121,17 @@ func (c cover) cut(p *images.RGB, first, last int) []uint8 {
 	return windows
 }
 
-// mix adds the latents z [window, window, dim] of one window, by their shares,
-// to those of the picture.
+// mix adds the latents z [window, window, dim] of one window, weighted, to those
+// of the picture.
 func (c cover) mix(latents, z []float32, row, column int, down, across []float32) {
 	window, top, left := c.x.window, c.y.starts[row], c.x.starts[column]
 	dim := len(z) / (window * window)
 	for y := range min(window, c.y.cells-top) {
 		for x := range min(window, c.x.cells-left) {
-			share := down[y] * across[x]
+			weight := down[y] * across[x]
 			sum := latents[((top+y)*c.x.cells+left+x)*dim:][:dim]
 			for i, v := range z[(y*window+x)*dim:][:dim] {
-				sum[i] += share * v
+				sum[i] += weight * v
 			}
 		}
 	}

@@ -128,7 +128,8 @@ func TestAllSizes(t *testing.T) {
 	for i, s := range sizes {
 		p := smooth(s[0], s[1])
 		g := encode(t, e, p)
-		if g.Width != s[0] || g.Height != s[1] || g.GridWidth != (s[0]+3)/4 || g.GridHeight != (s[1]+3)/4 || len(g.Codes) != g.GridWidth*g.GridHeight {
+		if g.Width != s[0] || g.Height != s[1] || g.GridWidth != (s[0]+3)/4 || g.GridHeight != (s[1]+3)/4 ||
+			len(g.Codes) != g.GridWidth*g.GridHeight {
 			t.Fatalf("%v pixels become %+v", s, g)
 		}
 		back := decode(t, e, g)

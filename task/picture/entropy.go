@@ -10,13 +10,9 @@ import (
 	"github.com/gritvq/gritvq/tokenizer"
 )
 
-// TrainEntropy learns which codes stand beside which from pictures, usually
-// those that the tokenizer was trained on; progress (may be nil) is told how
-// many are encoded. Damaged pictures are left out. Codec's Tensors and NewModel
-// take the model to a bundle and back.
-func TrainEntropy(
-	ctx context.Context, r *tokenizer.Runtime, set dataset.Set, rows dataset.Selection, progress func(done, total int),
-) (*codes.Model, error) {
+// TrainEntropy learns which codes are neighbours from pictures, usually those
+// that the tokenizer was trained on. Damaged pictures are left out.
+func TrainEntropy(ctx context.Context, r *tokenizer.Runtime, set dataset.Set, rows dataset.Selection) (*codes.Model, error) {
 	t := r.Tokenizer()
 	if err := t.Expect(dataset.Pictures); err != nil {
 		return nil, err
@@ -31,16 +27,13 @@ func TrainEntropy(
 		for i := range c.Items.N {
 			grids = append(grids, codes.Grid{Height: side, Width: side, Codes: c.Codes[i*cells : (i+1)*cells]})
 		}
-		if progress != nil {
-			progress(c.Done, rows.Len())
-		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	if len(grids) == 0 {
-		return nil, fmt.Errorf("%s has no picture to learn the codes of", set.Path())
+		return nil, fmt.Errorf("%s has no picture to learn from", set.Path())
 	}
 	var vectors [][]float32
 	for _, book := range r.Codebooks() {
@@ -49,8 +42,8 @@ func TrainEntropy(
 	return codes.Train(ctx, grids, vocab, vectors)
 }
 
-// codedBits returns the bits that the codes [n, Tokens, positions] of pictures
-// of the trained size take in files, without their headers.
+// codedBits is the size in files, without headers, of the codes [n, Tokens,
+// positions] of pictures of the trained size.
 func (f Files) codedBits(codes []uint32, n int) (int, error) {
 	c := f.Tokenizer.Spec.Model.Image
 	g := Grid{Width: c.Size, Height: c.Size, GridWidth: c.Grid(), GridHeight: c.Grid()}

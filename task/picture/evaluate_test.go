@@ -46,7 +46,8 @@ func TestEvaluateWithoutNetworks(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := result.(*tokenizer.PictureScores)
-	if s.PSNR != want.PSNR || s.SSIM != want.SSIM || s.MSE != want.MSE || s.Images != 63 || s.BitsPerPixel != want.BitsPerPixel || !slices.Equal(usage.Histogram(1), counts.Histogram(1)) {
+	if s.PSNR != want.PSNR || s.SSIM != want.SSIM || s.MSE != want.MSE || s.Images != 63 || s.BitsPerPixel != want.BitsPerPixel ||
+		!slices.Equal(usage.Histogram(1), counts.Histogram(1)) {
 		t.Errorf("scores %+v, want %+v", s, want)
 	}
 	if bits := 2 * math.Log2(24) / 4; math.Abs(s.BitsPerPixel-bits) > 1e-12 {
@@ -72,14 +73,16 @@ func TestEvaluateWithoutNetworks(t *testing.T) {
 		}
 	}
 	var back Scores
-	if err := json.Unmarshal(content, &back); err != nil || back.PSNR != s.PSNR || back.Utilization.Mean != s.Utilization.Mean || !math.IsNaN(back.LPIPS) || back.Images != s.Images {
+	if err := json.Unmarshal(content, &back); err != nil || back.PSNR != s.PSNR || back.Utilization.Mean != s.Utilization.Mean ||
+		!math.IsNaN(back.LPIPS) || back.Images != s.Images {
 		t.Errorf("read back %+v (%v)", back, err)
 	}
 }
 
 // Scores that are not numbers, and those that are, survive JSON.
 func TestScoresJSON(t *testing.T) {
-	s := Scores{LPIPS: 0.25, LPIPSNetwork: "SqueezeNet", Frechet: 3, KID: -0.5, KIDStd: 0.125, FrechetNetwork: "MobileNetV2", CodedBitsPerPixel: math.NaN(), Notes: []string{"n"}}
+	s := Scores{LPIPS: 0.25, LPIPSNetwork: "SqueezeNet", Frechet: 3, KID: -0.5, KIDStd: 0.125, FrechetNetwork: "MobileNetV2",
+		CodedBitsPerPixel: math.NaN(), Notes: []string{"n"}}
 	s.PSNR, s.SSIM, s.DeadRate = math.Inf(1), 0.5, 0.75
 	content, err := json.Marshal(s)
 	if err != nil {
@@ -89,7 +92,8 @@ func TestScoresJSON(t *testing.T) {
 	if err := json.Unmarshal(content, &back); err != nil {
 		t.Fatal(err)
 	}
-	if back.LPIPS != 0.25 || back.LPIPSNetwork != "SqueezeNet" || back.Frechet != 3 || back.KID != -0.5 || back.KIDStd != 0.125 || back.FrechetNetwork != "MobileNetV2" ||
+	if back.LPIPS != 0.25 || back.LPIPSNetwork != "SqueezeNet" || back.Frechet != 3 || back.KID != -0.5 || back.KIDStd != 0.125 ||
+		back.FrechetNetwork != "MobileNetV2" ||
 		!math.IsNaN(back.CodedBitsPerPixel) || back.Notes[0] != "n" || !math.IsNaN(back.PSNR) || back.SSIM != 0.5 || back.DeadRate != 0.75 {
 		t.Errorf("%s became %+v", content, back)
 	}
@@ -129,10 +133,12 @@ func TestEvaluateDamagedPictures(t *testing.T) {
 	if err != nil || s.Images != 3 || s.Damaged != 3 || last != 6 {
 		t.Errorf("%d scored, %d damaged, %d done (%v)", s.Images, s.Damaged, last, err)
 	}
-	if _, _, err := Evaluate(t.Context(), r, open(filepath.Join(dir, "b.png")), dataset.All(1), Networks{}, Options{}); err == nil || !strings.Contains(err.Error(), "none of the 1 pictures") {
+	_, _, err = Evaluate(t.Context(), r, open(filepath.Join(dir, "b.png")), dataset.All(1), Networks{}, Options{})
+	if err == nil || !strings.Contains(err.Error(), "none of the 1 pictures") {
 		t.Errorf("only damaged pictures: %v", err)
 	}
-	if _, _, err := Evaluate(t.Context(), r, open(dir), dataset.All(0), Networks{}, Options{}); err == nil || !strings.Contains(err.Error(), "no pictures to score") {
+	_, _, err = Evaluate(t.Context(), r, open(dir), dataset.All(0), Networks{}, Options{})
+	if err == nil || !strings.Contains(err.Error(), "no pictures to score") {
 		t.Errorf("no pictures: %v", err)
 	}
 }
@@ -141,7 +147,8 @@ func TestEvaluateDamagedPictures(t *testing.T) {
 func TestEvaluateWithNetworks(t *testing.T) {
 	networks := metrics(t)
 	r, set := untrained(t, 32, []int{8, 8, 8}, 1, 1), scenes(t, 6, 32)
-	if _, _, err := Evaluate(t.Context(), r, set, dataset.All(6), networks, Options{}); err == nil || !strings.Contains(err.Error(), "engine") {
+	if _, _, err := Evaluate(t.Context(), r, set, dataset.All(6), networks, Options{}); err == nil ||
+		!strings.Contains(err.Error(), "engine") {
 		t.Errorf("without an engine: %v", err)
 	}
 	engine := gradtest.Engine(t)
@@ -194,7 +201,8 @@ func TestEvaluateWithNetworks(t *testing.T) {
 		}
 	}
 	var parts Scores
-	if err := seen.score(t.Context(), &parts); err != nil || math.Abs(parts.LPIPS-s.LPIPS) > 1e-6 || math.Abs(parts.Frechet/s.Frechet-1) > 1e-6 || math.Abs(parts.KID-s.KID) > 1e-9 {
+	if err := seen.score(t.Context(), &parts); err != nil || math.Abs(parts.LPIPS-s.LPIPS) > 1e-6 ||
+		math.Abs(parts.Frechet/s.Frechet-1) > 1e-6 || math.Abs(parts.KID-s.KID) > 1e-9 {
 		t.Errorf("in two batches %+v (%v), in one %+v", parts, err, s)
 	}
 	extractor, err := feature.NewExtractor(engine, networks.Features)
@@ -224,7 +232,8 @@ func TestEvaluateWithNetworks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if math.Abs(s.Frechet/frechet-1) > 1e-6 || math.Abs(s.KID-kernel.Mean) > 1e-9 || s.KIDStd != kernel.Std || s.FrechetNetwork != networks.Features.Name() {
+	if math.Abs(s.Frechet/frechet-1) > 1e-6 || math.Abs(s.KID-kernel.Mean) > 1e-9 ||
+		s.KIDStd != kernel.Std || s.FrechetNetwork != networks.Features.Name() {
 		t.Errorf("Frechet distance %g, KID %g ± %g, want %g, %+v", s.Frechet, s.KID, s.KIDStd, frechet, kernel)
 	}
 	if len(s.Notes) != 1 || !strings.HasPrefix(s.Notes[0], "Read KID, not the Frechet distance: 6 pictures") {
@@ -235,7 +244,8 @@ func TestEvaluateWithNetworks(t *testing.T) {
 // Pictures too small for LPIPS, and a single one, cost a note and no score.
 func TestEvaluateWhatCannotBeCompared(t *testing.T) {
 	networks := metrics(t)
-	s, _, err := Evaluate(t.Context(), untrained(t, 16, []int{8, 8}, 1, 1), scenes(t, 1, 16), dataset.All(1), networks, Options{Backend: gradtest.Engine(t)})
+	s, _, err := Evaluate(t.Context(), untrained(t, 16, []int{8, 8}, 1, 1), scenes(t, 1, 16), dataset.All(1), networks,
+		Options{Backend: gradtest.Engine(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

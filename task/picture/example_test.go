@@ -129,7 +129,7 @@ func ExampleFiles() {
 		return
 	}
 	defer set.Close()
-	model, err := TrainEntropy(ctx, runtime, set, dataset.All(set.Len()), nil)
+	model, err := TrainEntropy(ctx, runtime, set, dataset.All(set.Len()))
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -11,15 +11,15 @@ import (
 	"github.com/gritvq/gritvq/tokenizer"
 )
 
-// Files keeps pictures of one tokenizer on disk, as codes.
+// Files stores pictures as codes of one tokenizer.
 type Files struct {
 	Tokenizer   *tokenizer.Tokenizer
 	Fingerprint [32]byte     // of its bundle
-	Entropy     *codes.Model // from TrainEntropy; files are larger where it is nil
+	Entropy     *codes.Model // from TrainEntropy; files are larger without it
 }
 
-// Write stores a picture, whole or not at all, and says what its bits are. A
-// file that was written with a model of codes needs the same one to be read.
+// Write stores a picture, whole or not at all, and returns its size. A file that
+// was written with a model of codes can only be read with the same model.
 func (f Files) Write(path string, g Grid) (codes.Bits, error) {
 	var bits codes.Bits
 	err := atomicfile.Write(path, func(w io.Writer) (err error) {
@@ -62,13 +62,14 @@ func (f Files) Read(path string) (Grid, error) {
 	}
 	vocab, err := f.vocab(len(p.Vocab))
 	if cell := f.Tokenizer.Spec.Model.Image.Down(); err != nil || !slices.Equal(vocab, p.Vocab) || p.Factor != cell {
-		return Grid{}, fmt.Errorf("cannot read %s: its cells of %d pixels with %v codes are not this tokenizer's; use the one that encoded it", path, p.Factor, p.Vocab)
+		return Grid{}, fmt.Errorf("cannot read %s: its cells of %d pixels with %v codes are not this tokenizer's; use the one that encoded it",
+			path, p.Factor, p.Vocab)
 	}
 	return Grid{Width: p.Width, Height: p.Height, GridWidth: p.GridWidth(), GridHeight: p.GridHeight(), Codes: p.Codes}, nil
 }
 
-// vocab returns the number of codes of every position of a grid, which may have
-// the leading levels only.
+// vocab returns the number of codes of every position of a grid; later levels may
+// be missing.
 func (f Files) vocab(positions int) ([]uint32, error) {
 	layout := f.Tokenizer.Quantizer.Layout()
 	if positions < 1 || positions%layout.Parts != 0 || positions > layout.Positions() {

@@ -12,12 +12,12 @@ import (
 	"github.com/gritvq/gritvq/tokenizer"
 )
 
-// mostColoured is the largest vocabulary whose colours are worked out from the
-// codes; the codes of larger ones get colours by number.
+// mostColoured is the largest vocabulary with colours by similarity; larger ones
+// get colours by number.
 const mostColoured = 1 << 16
 
-// Colours returns a colour for every code of a tokenizer's first position: codes
-// that lie close to each other have similar ones.
+// Colours returns a colour for every code of a tokenizer's first position;
+// similar codes have similar colours.
 func Colours(r *tokenizer.Runtime) ([]color.RGBA, error) {
 	book := r.Codebooks()[0]
 	if book.Shape[0] > mostColoured {
@@ -41,11 +41,12 @@ func (g Grid) Map(colours []color.RGBA) (*image.RGBA, error) {
 	return draw.CodeMap(g.first(), g.GridHeight, g.GridWidth, colours)
 }
 
-// GridImage draws pictures over their reconstructions, where these go wrong, and
-// the codes between them. Pictures may differ in size; grids may be nil.
+// GridImage draws pictures above their reconstructions, error maps and code maps.
+// Pictures may differ in size; grids may be nil.
 func GridImage(originals, reconstructions []*images.RGB, grids []Grid, colours []color.RGBA) (*image.RGBA, error) {
 	if len(originals) == 0 || len(reconstructions) != len(originals) || grids != nil && len(grids) != len(originals) {
-		return nil, fmt.Errorf("%d pictures, %d reconstructions and %d grids of codes cannot be drawn; give at least one, and as many of each", len(originals), len(reconstructions), len(grids))
+		return nil, fmt.Errorf("%d pictures, %d reconstructions and %d grids of codes cannot be drawn; give at least one, and as many of each",
+			len(originals), len(reconstructions), len(grids))
 	}
 	above, below := asImages(originals), asImages(reconstructions)
 	full, err := draw.FullError(above, below)

@@ -10,8 +10,8 @@ import (
 	"github.com/gritvq/gritvq/feature"
 )
 
-// Networks are the frozen networks that scores look through. They come from
-// files, which the user provides: a score whose network is nil is skipped.
+// Networks are the pretrained networks behind perceptual scores. The user
+// provides their files; a score without its network is skipped.
 type Networks struct {
 	LPIPS    *feature.LPIPS  // of the perceptual distance
 	Features feature.Network // of the Frechet and kernel distances
@@ -52,8 +52,8 @@ func FindNetworks(dir string) (Networks, error) {
 	return n, nil
 }
 
-// chooseNetworks picks the files of LPIPS and of features by their sorted names;
-// "" where there is none.
+// chooseNetworks picks the files of LPIPS and of features from sorted names; ""
+// is none.
 func chooseNetworks(names []string) (perceptual, features string) {
 	const preferred = "mobilenetv2.safetensors"
 	var tensors, onnx string
@@ -74,11 +74,12 @@ func chooseNetworks(names []string) (perceptual, features string) {
 	return perceptual, tensors
 }
 
-// Skipped says, in a sentence each, which scores there will be no number for and
-// how to get it.
+// Skipped lists the scores without a network, with a sentence about how to get
+// it.
 func (n Networks) Skipped() []string {
 	if n.dir == "" && n.LPIPS == nil && n.Features == nil {
-		return []string{"LPIPS, the Frechet distance and KID are skipped: they need pretrained networks; name a directory that holds them with --metrics or the environment variable GRITVQ_METRICS."}
+		return []string{"LPIPS, the Frechet distance and KID are skipped: they need pretrained networks; " +
+			"name a directory that holds them with --metrics or the environment variable GRITVQ_METRICS."}
 	}
 	where := ""
 	if n.dir != "" {
@@ -86,10 +87,12 @@ func (n Networks) Skipped() []string {
 	}
 	var skipped []string
 	if n.LPIPS == nil {
-		skipped = append(skipped, fmt.Sprintf("LPIPS is skipped: there is no lpips*.safetensors%s; put one there, with torchvision's backbone (features.0.weight and so on) and the published heads (lin0.weight and so on).", where))
+		skipped = append(skipped, fmt.Sprintf("LPIPS is skipped: there is no lpips*.safetensors%s; put one there, with torchvision's backbone "+
+			"(features.0.weight and so on) and the published heads (lin0.weight and so on).", where))
 	}
 	if n.Features == nil {
-		skipped = append(skipped, fmt.Sprintf("The Frechet distance and KID are skipped: there is no network of features%s; put mobilenetv2.safetensors or an ONNX export, such as of Inception, there.", where))
+		skipped = append(skipped, fmt.Sprintf("The Frechet distance and KID are skipped: there is no network of features%s; "+
+			"put mobilenetv2.safetensors or an ONNX export, such as of Inception, there.", where))
 	}
 	return skipped
 }

@@ -42,7 +42,8 @@ func TestSkippedNetworks(t *testing.T) {
 		t.Fatalf("%+v (%v)", n, err)
 	}
 	skipped = n.Skipped()
-	if len(skipped) != 2 || !strings.HasPrefix(skipped[0], "LPIPS is skipped: there is no lpips*.safetensors in "+dir) || !strings.Contains(skipped[1], "mobilenetv2.safetensors") {
+	if len(skipped) != 2 || !strings.HasPrefix(skipped[0], "LPIPS is skipped: there is no lpips*.safetensors in "+dir) ||
+		!strings.Contains(skipped[1], "mobilenetv2.safetensors") {
 		t.Errorf("%q", skipped)
 	}
 }
@@ -51,7 +52,10 @@ func TestDamagedNetworksAreErrors(t *testing.T) {
 	if _, err := FindNetworks(filepath.Join(t.TempDir(), "missing")); err == nil || !strings.Contains(err.Error(), "check --metrics") {
 		t.Errorf("missing directory: %v", err)
 	}
-	for name, want := range map[string]string{"lpips_vgg.safetensors": "loading LPIPS: ", "mobilenetv2.safetensors": "loading the network of features: ", "a.onnx": "loading the network of features: "} {
+	for name, want := range map[string]string{
+		"lpips_vgg.safetensors": "loading LPIPS: ", "mobilenetv2.safetensors": "loading the network of features: ",
+		"a.onnx": "loading the network of features: ",
+	} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("not a network"), 0o600); err != nil {
 			t.Fatal(err)

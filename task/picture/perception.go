@@ -20,7 +20,7 @@ const smallestLPIPS = 32
 // distance, which draws its subsets from them. The Frechet distance sees all.
 const keptFeatures = 10000
 
-// perception compares pictures as networks see them, batch by batch.
+// perception compares pictures through networks, batch by batch.
 type perception struct {
 	networks Networks
 	size     int // side of the pictures
@@ -35,7 +35,7 @@ type perception struct {
 	sides     [2]side // originals, reconstructions
 }
 
-// side is what is known of the features of one side of the comparison.
+// side holds the features of originals or reconstructions.
 type side struct {
 	all  eval.Features
 	kept []float32
@@ -106,13 +106,14 @@ func (p *perception) add(ctx context.Context, c tokenizer.Coded) error {
 	return nil
 }
 
-// score fills in what the networks have seen.
+// score fills in the scores of the networks.
 func (p *perception) score(ctx context.Context, s *Scores) error {
 	switch {
 	case p.lpips != nil:
 		s.LPIPS, s.LPIPSNetwork = p.distances/float64(p.images), p.networks.LPIPS.Name()
 	case p.networks.LPIPS != nil:
-		s.Notes = append(s.Notes, fmt.Sprintf("LPIPS is skipped: it compares pictures of at least %d x %d pixels, these are %d x %d.", smallestLPIPS, smallestLPIPS, p.size, p.size))
+		s.Notes = append(s.Notes, fmt.Sprintf("LPIPS is skipped: it compares pictures of at least %d x %d pixels, these are %d x %d.",
+			smallestLPIPS, smallestLPIPS, p.size, p.size))
 	}
 	if p.extractor == nil {
 		return nil
@@ -138,7 +139,8 @@ func (p *perception) score(ctx context.Context, s *Scores) error {
 	}
 	s.KID, s.KIDStd, s.FrechetNetwork = kernel.Mean, kernel.Std, p.networks.Features.Name()
 	if p.images <= p.dim {
-		s.Notes = append(s.Notes, fmt.Sprintf("Read KID, not the Frechet distance: %s pictures are too few for the covariance of %s features, and the distance depends on their number.", report.Count(p.images), report.Count(p.dim)))
+		s.Notes = append(s.Notes, fmt.Sprintf("Read KID, not the Frechet distance: %s pictures are too few for the covariance of %s features, "+
+			"and the distance depends on their number.", report.Count(p.images), report.Count(p.dim)))
 	}
 	return nil
 }

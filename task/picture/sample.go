@@ -15,15 +15,16 @@ import (
 	"github.com/gritvq/gritvq/tokenizer"
 )
 
-// Sample is pictures of the trained size and what became of them, to be drawn.
+// Sample holds pictures of the trained size, their reconstructions and codes, to
+// be drawn.
 type Sample struct {
 	Originals, Reconstructions []*images.RGB
 	Grids                      []Grid
 	Colours                    []color.RGBA // of the codes, from Colours
 }
 
-// Take encodes and decodes the centres of pictures and keeps everything: a few
-// for Grid, hundreds for PatchSheet. Damaged pictures are left out.
+// Take encodes and decodes the centres of pictures, a few for Grid or hundreds
+// for PatchSheet. Damaged pictures are left out.
 func Take(ctx context.Context, r *tokenizer.Runtime, set dataset.Set, rows dataset.Selection, o tokenizer.Options) (*Sample, error) {
 	colours, err := Colours(r)
 	if err != nil {
@@ -69,11 +70,11 @@ func (s *Sample) Grid(most int) (*image.RGBA, error) {
 	return GridImage(s.Originals[:n], s.Reconstructions[:n], s.Grids[:n], s.Colours)
 }
 
-// patchExamples is how many places of a code a sheet shows.
+// patchExamples is the number of patches of a code on a sheet.
 const patchExamples = 10
 
-// PatchSheet shows what some codes look like, from the most frequent one to
-// rare ones, in even steps of rank.
+// PatchSheet draws patches of some codes, from the most frequent one to rare
+// ones, in even steps of rank.
 func (s *Sample) PatchSheet(most int) (*image.RGBA, error) {
 	var codes []uint32
 	for _, g := range s.Grids {
@@ -89,8 +90,8 @@ func (s *Sample) PatchSheet(most int) (*image.RGBA, error) {
 }
 
 // spreadCodes chooses up to n codes in even steps of rank by frequency, the most
-// frequent first. Codes with too few places to fill a line are passed over as
-// long as there are others.
+// frequent first. Codes with too few patches to fill a line are skipped if there
+// are others.
 func spreadCodes(codes []uint32, n int) []uint32 {
 	counts := map[uint32]int{}
 	for _, code := range codes {
@@ -109,8 +110,7 @@ func spreadCodes(codes []uint32, n int) []uint32 {
 	return chosen
 }
 
-// Figures returns the pictures of a report: what becomes of some pictures, and
-// what codes look like.
+// Figures returns the figures of a report: reconstructions, and patches of codes.
 func (s *Sample) Figures() ([]report.Part, error) {
 	const width, lines = 1280, 16 // pixels of a page, codes of a sheet
 	shown := min(max(width/max(128, s.Originals[0].Width), 3), 8)
@@ -127,10 +127,14 @@ func (s *Sample) Figures() ([]report.Part, error) {
 		m                   *image.RGBA
 		title, caption, alt string
 	}{
-		{grid, "Pictures and what becomes of them", "Decoded pictures should look like the originals; bright spots of the error maps show where they do not. On the maps of codes, cells of similar colour have similar codes.",
+		{grid, "Pictures and their reconstructions",
+			"Decoded pictures should look like the originals; bright spots of the error maps show where they do not. " +
+				"On the maps of codes, cells of similar colour have similar codes.",
 			fmt.Sprintf("%d pictures above their reconstructions, error maps and maps of codes", min(shown, len(s.Originals)))},
-		{sheet, "What codes look like", "A line for each of some codes, from the most frequent to rare ones: the mean of the places where it was chosen, and examples. The frame is the code's own cell. A good code shows the same thing in every example.",
-			"for each of some codes, the mean of the patches it stands for and examples of them"},
+		{sheet, "Patches of codes",
+			"A line for each of some codes, from the most frequent to rare ones: the mean of the places where it was chosen, and examples. " +
+				"The frame is the code's own cell. A good code shows the same thing in every example.",
+			"for each of some codes, the mean of its patches and examples of them"},
 	} {
 		var content bytes.Buffer
 		if err := png.Encode(&content, f.m); err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/gritvq/gritvq/tokenizer"
 )
 
-// Scores are all that is measured of a tokenizer of pictures. What was skipped
-// is NaN, and null in JSON.
+// Scores are all scores of a tokenizer of pictures. Skipped ones are NaN, and
+// null in JSON.
 type Scores struct {
 	tokenizer.PictureScores
 	LPIPS          float64 // mean over pictures
@@ -17,10 +17,10 @@ type Scores struct {
 	KID            float64 // kernel distance of the same features
 	KIDStd         float64 // over subsets of the pictures
 	FrechetNetwork string  // of the Frechet distance and KID; "" where skipped
-	// CodedBitsPerPixel is what entropy-coded codes take, without the header of
-	// a file: to be compared with BitsPerPixel.
+	// CodedBitsPerPixel is the size of entropy-coded codes without the header of a
+	// file, to compare with BitsPerPixel.
 	CodedBitsPerPixel float64
-	Notes             []string // how to read the scores, and which the pictures do not admit
+	Notes             []string // how to read the scores, and why some are missing
 }
 
 // plainScores is PictureScores without methods it may have.

@@ -92,13 +92,14 @@ func (c course) vectorCharts(standardize string) []report.Part {
 		if len(held.X) > 0 {
 			both = append(both, held)
 		}
-		charts = append(charts, c.errors("Reconstruction error", "Held out should follow training; 1 is answering with the mean.", "relative error", both...))
+		charts = append(charts, c.errors("Reconstruction error", "Held out should follow training; 1 is answering with the mean.",
+			"relative error", both...))
 	} else {
 		charts = append(charts, c.errors("Reconstruction error", "Mean squared error of standardised vectors.", "error", loss),
 			c.errors("Held-out error", "1 is answering with the mean.", "relative error", held))
 	}
-	charts = append(charts, c.use("Codes in use", "A line that falls and does not recover is a collapsing codebook.", "share of codes used (%)",
-		"held out", c.window("recent batches", utilization)), c.perplexity())
+	charts = append(charts, c.use("Codes in use", "A line that falls and does not recover is a collapsing codebook.",
+		"share of codes used (%)", "held out", c.window("recent batches", utilization)), c.perplexity())
 	gradients := c.errors("Gradient norms", "By parameter group, before clipping; a group that stays at zero does not learn.", "norm")
 	for _, g := range weights.Groups {
 		s := c.series(string(g), func(r vqtrain.Record) (float64, bool) {
@@ -126,8 +127,8 @@ func (c course) pictureCharts() []report.Part {
 	if psnr := c.held("held out", func(h *vqtrain.HeldRecord) float64 { return h.PSNR }); len(psnr.X) > 0 {
 		charts = append(charts, c.chart("Held-out PSNR", "Higher is better; 3 dB halve the squared error.", "dB", psnr))
 	}
-	return append(charts, c.use("Codes in use and dead codes", "A line of use that falls and does not recover is a collapsing codebook.", "share of codes (%)",
-		"in use, held out", c.window("in use, recent batches", utilization),
+	return append(charts, c.use("Codes in use and dead codes", "A line of use that falls and does not recover is a collapsing codebook.",
+		"share of codes (%)", "in use, held out", c.window("in use, recent batches", utilization),
 		c.window("dead, recent batches", func(r vqtrain.Record) float64 { return 100 * r.DeadRate })), c.perplexity())
 }
 

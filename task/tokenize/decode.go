@@ -150,7 +150,9 @@ func (o DecodeOptions) openCodes(t *Opened, cells int) (*codes.File, error) {
 }
 
 // eachBlock decodes blocks of at most size rows and shows the progress.
-func (o DecodeOptions) eachBlock(in *codes.File, t *Opened, size int, line task.Line, decode func(start, n int, block []uint32) error) error {
+func (o DecodeOptions) eachBlock(in *codes.File, t *Opened, size int, line task.Line,
+	decode func(start, n int, block []uint32) error,
+) error {
 	defer line.Done()
 	cells := t.Bundle.Tokenizer.Tokens()
 	vocab := t.Bundle.Tokenizer.Quantizer.Layout().VocabOf(in.Levels() / cells / t.Bundle.Manifest.Layout.Parts)

@@ -34,7 +34,8 @@ func (t *training) page(ctx context.Context, b *bundle.Bundle, result *outcome) 
 	page := report.New("Training report: "+m.Data.Name, "Tokenizer: "+t.Config.Spec.Describe(m.Input))
 	page.Facts(append(p.facts, p.time()))
 	page.Section("Training", "The errors should fall and stay down; codes in use should stay near 100%.", p.charts...)
-	page.Section("Codes", "A healthy codebook uses every code, and none of them for most of the "+p.items+".", append(p.codes, usageCharts(b)...)...)
+	page.Section("Codes", "A healthy codebook uses every code, and none of them for most of the "+p.items+".",
+		append(p.codes, usageCharts(b)...)...)
 	if len(p.figures) > 0 {
 		page.Section("Pictures", "Reconstructions, and patches that codes stand for.", p.figures...)
 	}
@@ -92,12 +93,13 @@ func (t *training) describeVectors(ctx context.Context, p *parts) error {
 	}
 	p.facts = []report.Fact{
 		{Name: "relative error", Value: report.Number(scores.RelativeError, 4), Note: fmt.Sprintf(on, report.Count(scores.Vectors))},
-		{Name: "codes in use", Value: report.Percent(train.Utilization.Mean, 1), Note: fmt.Sprintf("%s of %s", report.Count(used), report.Count(codes))},
-		{Name: "perplexity", Value: report.Number(train.Perplexity.Mean, 4), Note: fmt.Sprintf("of %s codes a level", report.Count(m.Layout.Vocab[0]))},
-		{Name: "bits per vector", Value: report.Number(scores.BitsPerVector, 4), Note: fmt.Sprintf("instead of %s as float32", report.Count(32*m.Input))},
+		{Name: "codes in use", Value: report.Percent(train.Utilization.Mean, 1), Note: report.Count(used) + " of " + report.Count(codes)},
+		{Name: "perplexity", Value: report.Number(train.Perplexity.Mean, 4), Note: "of " + report.Count(m.Layout.Vocab[0]) + " codes a level"},
+		{Name: "bits per vector", Value: report.Number(scores.BitsPerVector, 4), Note: "instead of " + report.Count(32*m.Input) + " as float32"},
 	}
 	p.items = "data"
-	p.scored = "With hard codes, as encode and decode work. The relative error is 0 for a perfect reconstruction and 1 for answering with the mean."
+	p.scored = "With hard codes, as encode and decode work. " +
+		"The relative error is 0 for a perfect reconstruction and 1 for answering with the mean."
 	p.charts = p.vectorCharts(t.Config.Model.Standardize)
 	projection, err := t.projection(ctx, p.bundle, p.outcome.runtime)
 	p.codes = []report.Part{projection}

@@ -131,7 +131,7 @@ func (t *training) store(ctx context.Context, result *outcome) (*bundle.Bundle, 
 	}
 	if m.Modality().Kind() == dataset.Pictures {
 		var err error
-		b.Entropy, err = picture.TrainEntropy(ctx, result.runtime, t.data.Set, t.data.Train.Head(entropyPictures), nil)
+		b.Entropy, err = picture.TrainEntropy(ctx, result.runtime, t.data.Set, t.data.Train.Head(entropyPictures))
 		if err != nil {
 			return nil, fmt.Errorf("learning which codes are neighbours: %w", err)
 		}

@@ -73,8 +73,8 @@ func show(s *cli.Streams, i *tokenize.Inspection) error {
 		fmt.Fprintf(s.Out, "%-11s relative error %s, cosine %s\n", "held out", tokenize.RelativeError(held), report.Number(held.Cosine, 4))
 	}
 	fmt.Fprintln(s.Out)
-	t := report.Table{Columns: []report.Column{{Name: tokenize.PositionColumn(i.Layout)}, {Name: "codes"}, {Name: "used"}, {Name: "perplexity"},
-		{Name: "eff. rank"}, {Name: "min distance"}, {Name: "|W|", Align: report.Right}, {Name: "use, most to least", Align: report.Left}},
+	t := report.Table{Columns: []report.Column{{Name: tokenize.PositionColumn(i.Layout)}, {Name: "codes"}, {Name: "used"},
+		{Name: "perplexity"}, {Name: "eff. rank"}, {Name: "min distance"}, {Name: "|W|", Align: report.Right}, {Name: "use, most to least", Align: report.Left}},
 		Caption: "use: log scale, dots are codes that no training row chose"}
 	for position, l := range i.Levels {
 		norm := "-"

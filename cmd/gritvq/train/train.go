@@ -56,7 +56,8 @@ that was interrupted or killed continues with --resume as if nothing had happene
 	f.StringVar(&o.Input.Metrics, "metrics", "", "pictures: directory of metric networks (default $GRITVQ_METRICS)")
 	f.StringVar(&o.Input.Held, "val", "", "held-out vectors or pictures, instead of --split")
 	f.StringVar(&o.Codebook, "init-codebook", "",
-		"start from these codes: an array [codes*levels, dim], level after level, in\nthe units of the vectors (without a network) or of the latents")
+		"start from these codes: an array [codes*levels, dim], level after level, in\n"+
+			"the units of the vectors (without a network) or of the latents")
 	f.BoolVar(&o.Resume, "resume", false, "continue an interrupted run")
 	f.BoolVar(&o.Force, "force", false, "replace what is in the directory")
 	f.BoolVar(&o.Input.Drop, "drop-nonfinite", false, "leave out rows with NaN or Inf")

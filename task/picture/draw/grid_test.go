@@ -58,8 +58,8 @@ func TestAPictureThatFitsBadlyStandsInTheMiddle(t *testing.T) {
 }
 
 func TestTextMovesPicturesAndIsDrawn(t *testing.T) {
-	m := Grid([]Row{{Title: "original", Pictures: []image.Image{uniform(128, 128, red)}, Captions: []string{"a caption that is far too long"}}},
-		uniform(300, 9, blue))
+	row := Row{Title: "original", Pictures: []image.Image{uniform(128, 128, red)}, Captions: []string{"a caption that is far too long"}}
+	m := Grid([]Row{row}, uniform(300, 9, blue))
 	area := areaOf(m, red)
 	if want := image.Pt(margin+textWidth("original")+2*gap, margin); area.Min != want || area.Size() != image.Pt(128, 128) {
 		t.Errorf("the picture fills %v, want its corner at %v", area, want)

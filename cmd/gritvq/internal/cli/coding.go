@@ -12,7 +12,8 @@ import (
 func CodingFlags(cmd *cobra.Command, o *tokenize.CodingOptions) {
 	LevelsFlag(cmd, o)
 	f := cmd.Flags()
-	f.IntVar(&o.Beam, "beam", 0, "encodings kept from level to level; more are slower and closer\n(default the method's own: 5 for rq, else 1)")
+	f.IntVar(&o.Beam, "beam", 0,
+		"encodings kept from level to level; more are slower and closer\n(default the method's own: 5 for rq, else 1)")
 	f.BoolVar(&o.Drop, "drop-nonfinite", false, "leave out rows with NaN or Inf; later rows move up")
 }
 

@@ -15,7 +15,7 @@ import (
 
 	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/internal/usage"
-	"github.com/gritvq/gritvq/train/vqtrain"
+	"github.com/gritvq/gritvq/train"
 )
 
 // Exit codes.
@@ -42,8 +42,8 @@ func Execute(args []string, s *Streams, newRoot func(*Streams) *cobra.Command) i
 	root.PersistentFlags().BoolVar(&debugging, "debug", false, "print stack traces of failures")
 	root.SetArgs(args)
 	err := withoutPanic(func() error { return root.ExecuteContext(ctx) })
-	if errors.Is(err, context.Canceled) && ctx.Err() != nil && !errors.Is(err, vqtrain.ErrInterrupted) {
-		err = vqtrain.ErrInterrupted
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil && !errors.Is(err, train.ErrInterrupted) {
+		err = train.ErrInterrupted
 	}
 	if err == nil && out.failed != nil {
 		err = fmt.Errorf("cannot write the result to stdout: %w", out.failed)
@@ -90,7 +90,7 @@ func explain(s *Streams, err error, debugging bool) int {
 	if _, misused := errors.AsType[usage.Error](err); misused {
 		return ExitUsage
 	}
-	if errors.Is(err, vqtrain.ErrInterrupted) {
+	if errors.Is(err, train.ErrInterrupted) {
 		return ExitInterrupted
 	}
 	return ExitFailed

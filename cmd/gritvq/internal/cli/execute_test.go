@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/gritvq/gritvq/internal/usage"
-	"github.com/gritvq/gritvq/train/vqtrain"
+	"github.com/gritvq/gritvq/train"
 )
 
 // silent is a set of streams into buffers.
@@ -23,12 +23,15 @@ func TestFailuresAreOneSentence(t *testing.T) {
 		code int
 		text string
 	}{
-		"fine":        {func() error { return nil }, ExitOK, ""},
-		"failed":      {func() error { return errors.New("no") }, ExitFailed, "gritvq: no\n"},
-		"usage":       {func() error { return usage.Errorf("bad %s", "flag") }, ExitUsage, "gritvq: bad flag\n"},
-		"interrupted": {func() error { return fmt.Errorf("%w at step 3", vqtrain.ErrInterrupted) }, ExitInterrupted, "gritvq: interrupted at step 3\n"},
-		"traced":      {func() error { return errors.New("shapes differ:\n  at line 3\n  at line 4") }, ExitFailed, "gritvq: shapes differ (--debug shows where)\n"},
-		"panic":       {func() error { panic(errors.New("axis 3\nof 2")) }, ExitFailed, "gritvq: internal failure: axis 3 (--debug shows where)\n"},
+		"fine":   {func() error { return nil }, ExitOK, ""},
+		"failed": {func() error { return errors.New("no") }, ExitFailed, "gritvq: no\n"},
+		"usage":  {func() error { return usage.Errorf("bad %s", "flag") }, ExitUsage, "gritvq: bad flag\n"},
+		"interrupted": {func() error { return fmt.Errorf("%w at step 3", train.ErrInterrupted) }, ExitInterrupted,
+			"gritvq: interrupted at step 3\n"},
+		"traced": {func() error { return errors.New("shapes differ:\n  at line 3\n  at line 4") }, ExitFailed,
+			"gritvq: shapes differ (--debug shows where)\n"},
+		"panic": {func() error { panic(errors.New("axis 3\nof 2")) }, ExitFailed,
+			"gritvq: internal failure: axis 3 (--debug shows where)\n"},
 	} {
 		s, _, text := silent()
 		if code := explain(s, withoutPanic(c.run), false); code != c.code || text.String() != c.text {

@@ -26,7 +26,8 @@ func TestLogOfStepsTellsSoundTimes(t *testing.T) {
 		}
 		l.Update(int64(step), "loss 2")
 	}
-	if got := text.String(); !strings.HasPrefix(got, "step 8/20000  loss 2  ETA ") || strings.Contains(got, "µs") || strings.Contains(got, ".") {
+	if got := text.String(); !strings.HasPrefix(got, "step 8/20000  loss 2  ETA ") ||
+		strings.Contains(got, "µs") || strings.Contains(got, ".") {
 		t.Errorf("after eight steps the log is %q, want an ETA in whole seconds", got)
 	}
 }

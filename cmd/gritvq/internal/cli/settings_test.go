@@ -27,7 +27,8 @@ func trainConfig(t *testing.T, args ...string) (c vqtrain.Config, err error) {
 
 func TestSettingsPrecedence(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "my.yaml")
-	if err := os.WriteFile(file, []byte("seed: 5\ntrain: {steps: 111, batch: 222, clip_norm: 3}\nquantizer: {method: ema, codes: 64}\n"), 0o644); err != nil {
+	document := "seed: 5\ntrain: {steps: 111, batch: 222, clip_norm: 3}\nquantizer: {method: ema, codes: 64}\n"
+	if err := os.WriteFile(file, []byte(document), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	c, err := trainConfig(t, "--config", file, "--batch", "333", "--codes", "128", "--set", "quantizer.codes=512")
@@ -61,7 +62,8 @@ func TestFlagsBecomeSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	q := c.Quantizer
-	if q.Method != "ste" || q.Codes != 16 || q.Levels != 3 || q.Parts != 2 || c.Model.Dim != 8 || !slices.Equal(c.Model.Hidden, []int{40, 20}) ||
+	if q.Method != "ste" || q.Codes != 16 || q.Levels != 3 || q.Parts != 2 || c.Model.Dim != 8 ||
+		!slices.Equal(c.Model.Hidden, []int{40, 20}) ||
 		c.Train.Steps != 600 || c.Train.Batch != 32 || c.Train.Split != 0.8 || c.Seed != 9 {
 		t.Errorf("got %+v", c)
 	}
@@ -92,7 +94,8 @@ func TestFlagsBecomeSettings(t *testing.T) {
 		}
 	}
 	paper, err := trainConfig(t, "--preset", "paper")
-	if want, _ := vqtrain.Paper("grit"); err != nil || paper.Quantizer.Transform.Kind != want.Quantizer.Transform.Kind || paper.Quantizer.Learn != "frozen" {
+	if want, _ := vqtrain.Paper("grit"); err != nil ||
+		paper.Quantizer.Transform.Kind != want.Quantizer.Transform.Kind || paper.Quantizer.Learn != "frozen" {
 		t.Errorf("--preset paper gave %+v, %v", paper.Quantizer, err)
 	}
 }
@@ -100,7 +103,8 @@ func TestFlagsBecomeSettings(t *testing.T) {
 func TestPictureFlags(t *testing.T) {
 	c, err := trainConfig(t, "--size", "64", "--short", "80", "--down", "4", "--precision", "bf16", "--perceptual", "0.2")
 	image := c.Model.Image
-	if err != nil || image.Size != 64 || image.Short != 80 || !slices.Equal(image.Widths, []int{64, 128, 128}) || image.Precision != "bf16" || c.Train.Perceptual != 0.2 {
+	if err != nil || image.Size != 64 || image.Short != 80 || !slices.Equal(image.Widths, []int{64, 128, 128}) ||
+		image.Precision != "bf16" || c.Train.Perceptual != 0.2 {
 		t.Errorf("got %+v, %v", image, err)
 	}
 	if c, err = trainConfig(t, "--width", "8,16", "--size", "32"); err != nil || !slices.Equal(c.Model.Image.Widths, []int{8, 16}) {

@@ -9,6 +9,7 @@ import (
 	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/task"
+	"github.com/gritvq/gritvq/task/recommend/network"
 )
 
 // AskOptions are a question to a stored model.
@@ -64,7 +65,7 @@ func Ask(ctx context.Context, o AskOptions, w task.Watcher) (*Answers, error) {
 	if err != nil {
 		return nil, err
 	}
-	ranker, err := r.Model.Ranker(ctx, backend, r.Weights, r.Catalogue.Table, RankerOptions{
+	ranker, err := r.Model.Ranker(ctx, backend, r.Weights, r.Catalogue.Table, network.Options{
 		Depth: max(o.Beam, o.Count), ExcludeSeen: !o.Seen, Questions: 1, Index: o.Search, Effort: o.Effort})
 	if err != nil {
 		return nil, err

@@ -21,6 +21,13 @@ const (
 
 var parts = []Part{TrainPart, ValidationPart, TestPart}
 
+// Case is a question and its relevant items, rows of the table in ascending
+// order.
+type Case struct {
+	Question
+	Relevant []int32
+}
+
 // Dataset holds questions with their relevant items, rows of a catalogue's table.
 type Dataset struct {
 	Table *catalogue.Table
@@ -174,7 +181,7 @@ func (d *Dataset) Example(i int) Example {
 	at, _ := slices.BinarySearch(d.first, i+1)
 	c, place := d.cases[TrainPart][at-1], i-d.first[at-1]
 	if c.Relevant != nil {
-		return Example{c.Question, c.Relevant[place], c.Relevant}
+		return Example{Question: c.Question, Target: c.Relevant[place], Relevant: c.Relevant}
 	}
 	e := Example{Question: c.Question, Target: c.History[place+1]}
 	e.History = c.History[:place+1]

@@ -17,6 +17,7 @@ import (
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task"
 	"github.com/gritvq/gritvq/task/catalogue"
+	"github.com/gritvq/gritvq/task/recommend/network"
 	"github.com/gritvq/gritvq/task/recommend/twotower"
 )
 
@@ -158,7 +159,7 @@ func (o EvalOptions) score(ctx context.Context, r *Recommender, d *Dataset, w ta
 	if err != nil {
 		return nil, err
 	}
-	ranker, err := r.Model.Ranker(ctx, backend, r.Weights, r.Catalogue.Table, RankerOptions{Depth: o.Depth, Index: o.Search, Effort: o.Effort})
+	ranker, err := r.Model.Ranker(ctx, backend, r.Weights, r.Catalogue.Table, network.Options{Depth: o.Depth, Index: o.Search, Effort: o.Effort})
 	if err != nil {
 		return nil, err
 	}

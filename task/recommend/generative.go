@@ -9,6 +9,7 @@ import (
 
 	"github.com/gritvq/gritvq/optim"
 	"github.com/gritvq/gritvq/task/catalogue"
+	"github.com/gritvq/gritvq/task/recommend/network"
 	"github.com/gritvq/gritvq/task/recommend/seqrec"
 	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/weights"
@@ -83,58 +84,15 @@ func (g generative) Batches(d *Dataset) (func(examples []Example, room int) ([]*
 		return nil, err
 	}
 	return func(examples []Example, room int) ([]*tensors.Tensor, error) {
-		own := make([]seqrec.Example, len(examples))
-		for i, e := range examples {
-			own[i] = seqrec.Example{Query: seqrec.Query{User: e.Name, History: e.History}, Target: e.Target}
-		}
-		return g.Batch(items, own, seqrec.Shape{Rows: len(own), History: room})
+		return g.Batch(items, examples, seqrec.Shape{Rows: len(examples), History: room})
 	}, nil
 }
 
-func (g generative) Ranker(_ context.Context, backend compute.Backend, set weights.Set, table *catalogue.Table, o RankerOptions) (Ranker, error) {
+func (g generative) Ranker(_ context.Context, backend compute.Backend, set weights.Set, table *catalogue.Table, o network.Options) (
+	Ranker, error) {
 	items, err := seqrec.NewItems(table.IDs(), table.Vocab())
 	if err != nil {
 		return nil, err
 	}
-	width := min(o.Depth, table.Len()) // more beams than items would stay empty
-	search, err := seqrec.NewBeamSearch(backend, g.Model, set, items,
-		seqrec.SearchOptions{Beam: width, ExcludeSeen: o.ExcludeSeen, Users: o.Questions})
-	if err != nil {
-		return nil, err
-	}
-	return beams{search, o.Depth, width}, nil
-}
-
-// beams makes a [Ranker] of seqrec's search.
-type beams struct {
-	*seqrec.BeamSearch
-	depth, width int // of the lists that may be asked for, and of the beam
-}
-
-func (b beams) Update(_ context.Context, set weights.Set) error { return b.BeamSearch.Update(set) }
-
-func (b beams) Top(ctx context.Context, questions []Question, k int) ([][]Scored, error) {
-	if k > b.depth {
-		return nil, tooDeep(k, b.depth)
-	}
-	queries := make([]seqrec.Query, len(questions))
-	for i, q := range questions {
-		queries[i] = seqrec.Query{User: q.Name, History: q.History}
-	}
-	found, err := b.Recommend(ctx, queries, min(k, b.width))
-	if err != nil {
-		return nil, err
-	}
-	lists := make([][]Scored, len(found))
-	for i, list := range found {
-		for _, item := range list {
-			lists[i] = append(lists[i], Scored{Item: item.Item, Score: item.LogProbability})
-		}
-	}
-	return lists, nil
-}
-
-// tooDeep is the error of a question for more items than a ranker prepared for.
-func tooDeep(k, depth int) error {
-	return fmt.Errorf("%d items were asked for, the search was prepared for 1 to %d", k, depth)
+	return seqrec.NewBeamSearch(backend, g.Model, set, items, o)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/gomlx/compute"
 
 	"github.com/gritvq/gritvq/task/catalogue"
+	"github.com/gritvq/gritvq/task/recommend/network"
 	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/weights"
 )
@@ -37,10 +38,10 @@ func (c *popular) Fit(_ context.Context, d *Dataset) (weights.Set, error) {
 	return weights.Set{"shares": shares}, nil
 }
 
-func (c *popular) Ranker(_ context.Context, _ compute.Backend, set weights.Set, _ *catalogue.Table, _ RankerOptions) (Ranker, error) {
+func (c *popular) Ranker(_ context.Context, _ compute.Backend, set weights.Set, _ *catalogue.Table, _ network.Options) (Ranker, error) {
 	var list listed
 	for row, share := range set["shares"].Data {
-		list = append(list, Scored{int32(row), float64(share)})
+		list = append(list, Scored{Item: int32(row), Score: float64(share)})
 	}
 	slices.SortStableFunc(list, func(a, b Scored) int { return cmp.Compare(b.Score, a.Score) })
 	return list, nil

@@ -9,7 +9,15 @@ import (
 
 	"github.com/gritvq/gritvq/nn"
 	"github.com/gritvq/gritvq/task/catalogue"
+	"github.com/gritvq/gritvq/task/recommend/network"
 	"github.com/gritvq/gritvq/weights"
+)
+
+// The networks share these types.
+type (
+	Question = network.Question
+	Example  = network.Example
+	Scored   = network.Scored
 )
 
 // Model finds items. It is either a [Learner] or a [Fitter].
@@ -17,7 +25,7 @@ type Model interface {
 	// String describes the model in a few words.
 	String() string
 	// Ranker prepares answers with the given variables over the items of a table.
-	Ranker(ctx context.Context, backend compute.Backend, set weights.Set, table *catalogue.Table, o RankerOptions) (Ranker, error)
+	Ranker(ctx context.Context, backend compute.Backend, set weights.Set, table *catalogue.Table, o network.Options) (Ranker, error)
 }
 
 // Learner is a model that is trained by gradients.
@@ -39,22 +47,6 @@ type Learner interface {
 type Fitter interface {
 	Model
 	Fit(ctx context.Context, d *Dataset) (weights.Set, error)
-}
-
-// RankerOptions refine a Ranker.
-type RankerOptions struct {
-	// Depth is the length of the longest list that can be asked for; a generative
-	// model keeps as many beams.
-	Depth int
-	// ExcludeSeen leaves out the items of a question's history.
-	ExcludeSeen bool
-	// Questions is the number that the engine works on at a time; 0 leaves it to the
-	// model.
-	Questions int
-	// Index is how an indexed kind looks for items, one of twotower.Indexes (empty:
-	// exact), and Effort how hard.
-	Index  string
-	Effort int
 }
 
 // Ranker answers questions with fixed variables. It is safe for concurrent use.

@@ -15,6 +15,7 @@ import (
 	"github.com/gritvq/gritvq/internal/gradtest"
 	"github.com/gritvq/gritvq/task"
 	"github.com/gritvq/gritvq/task/catalogue"
+	"github.com/gritvq/gritvq/task/recommend/network"
 	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/weights"
 )
@@ -132,7 +133,7 @@ func trained(t *testing.T, ctx context.Context, d *Dataset, c Config, o train.Op
 	return trained.Model, trained.Weights, nil
 }
 
-func rank(t *testing.T, m Model, set weights.Set, d *Dataset, o RankerOptions) *eval.Ranking {
+func rank(t *testing.T, m Model, set weights.Set, d *Dataset, o network.Options) *eval.Ranking {
 	t.Helper()
 	ranker, err := m.Ranker(t.Context(), gradtest.Engine(t), set, d.Table, o)
 	if err != nil {
@@ -156,7 +157,7 @@ func TestTrainEvaluateStore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ranking := rank(t, m, set, d, RankerOptions{Depth: 10})
+		ranking := rank(t, m, set, d, network.Options{Depth: 10})
 		if scores := ranking.Mean(5); scores.Users != 60 || scores.NDCG < 0.95 {
 			t.Errorf("%s: %+v", kind, scores)
 		}
@@ -172,7 +173,7 @@ func TestTrainEvaluateStore(t *testing.T) {
 		if again.Config.Kind().Name != kind || again.Manifest.Kind != kind || again.Model.String() != m.String() {
 			t.Errorf("a %s model came back as %s, %s", kind, again.Manifest.Kind, again.Model)
 		}
-		same := rank(t, again.Model, again.Weights, d, RankerOptions{Depth: 10})
+		same := rank(t, again.Model, again.Weights, d, network.Options{Depth: 10})
 		for i := range ranking.Len() {
 			if !slices.Equal(ranking.Ranks(i), same.Ranks(i)) {
 				t.Fatalf("%s: user %d ranks %v, and %v after loading", kind, i, ranking.Ranks(i), same.Ranks(i))
@@ -193,7 +194,7 @@ func TestTrainEvaluateStore(t *testing.T) {
 func answersFit(t *testing.T, kind string, m Model, set weights.Set, d *Dataset) {
 	t.Helper()
 	questions := []Question{{Name: "ua", History: []int32{5, 0, 1, 2, 3}}, {}}
-	ranker, err := m.Ranker(t.Context(), gradtest.Engine(t), set, d.Table, RankerOptions{Depth: 12, ExcludeSeen: true})
+	ranker, err := m.Ranker(t.Context(), gradtest.Engine(t), set, d.Table, network.Options{Depth: 12, ExcludeSeen: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,8 +213,8 @@ func answersFit(t *testing.T, kind string, m Model, set weights.Set, d *Dataset)
 			}
 		}
 	}
-	if _, err := ranker.Top(t.Context(), questions, 13); err == nil {
-		t.Errorf("%s: more was asked for than the ranker was prepared for", kind)
+	if _, err := ranker.Top(t.Context(), questions, 13); (err == nil) != (kind == "dual") { // an index finds lists of any length
+		t.Errorf("%s: a list longer than the ranker was prepared for gives %v", kind, err)
 	}
 }
 

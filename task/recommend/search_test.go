@@ -12,6 +12,7 @@ import (
 
 	"github.com/gritvq/gritvq/dataset/interactions"
 	"github.com/gritvq/gritvq/task/catalogue"
+	"github.com/gritvq/gritvq/task/recommend/network"
 	"github.com/gritvq/gritvq/train"
 )
 
@@ -147,7 +148,7 @@ func TestSearchTrainsAndIsStored(t *testing.T) {
 	}
 	for name, r := range map[string]*Recommender{"trained": r, "loaded": again} {
 		for _, index := range []string{"exact", "hnsw"} {
-			ranking := rank(t, r.Model, r.Weights, d, RankerOptions{Depth: 10, Index: index})
+			ranking := rank(t, r.Model, r.Weights, d, network.Options{Depth: 10, Index: index})
 			if scores := ranking.Mean(1); scores.Users != 12 || scores.Recall < 0.9 {
 				t.Errorf("%s, %s: %+v", name, index, scores)
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/nn"
 	"github.com/gritvq/gritvq/task"
+	"github.com/gritvq/gritvq/task/recommend/network"
 	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/weights"
 )
@@ -38,7 +39,7 @@ func Train(ctx context.Context, backend compute.Backend, d *Dataset, c Config, o
 	}
 	v := c.Validation()
 	open := func(ctx context.Context, set weights.Set) (Ranker, error) {
-		return m.Ranker(ctx, backend, set, d.Table, RankerOptions{Depth: max(v.Depth, v.Final)})
+		return m.Ranker(ctx, backend, set, d.Table, network.Options{Depth: max(v.Depth, v.Final)})
 	}
 	switch m := m.(type) {
 	case Fitter:

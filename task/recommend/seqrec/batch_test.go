@@ -8,6 +8,7 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 
+	"github.com/gritvq/gritvq/task/recommend/network"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -30,7 +31,7 @@ func TestBatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	items := newItems(t, []uint32{1, 11, 2, 12, 3, 13, 4, 14}, []int{10, 20})
-	inputs := newBatch(t, m, items, []Example{{Query{"x", []int32{0, 1, 2}}, 3}, {Query{"y", []int32{3}}, 0}}, Shape{Rows: 3, History: 2})
+	inputs := newBatch(t, m, items, []network.Example{example(3, "x", 0, 1, 2), example(0, "y", 3)}, Shape{Rows: 3, History: 2})
 	x, y := m.userToken("x"), m.userToken("y")
 	// Codes of the first position follow the start and three users, those of the
 	// second follow ten more.
@@ -57,10 +58,10 @@ func TestBatch(t *testing.T) {
 func TestUserBuckets(t *testing.T) {
 	m := newModel(t, tiny())
 	counts := map[int32]int{}
-	for _, q := range someQueries(5000, 10) {
-		token := m.userToken(q.User)
-		if token < 1 || token > 5 || token != m.userToken(q.User) {
-			t.Fatalf("user %s has token %d", q.User, token)
+	for _, q := range someQuestions(5000, 10) {
+		token := m.userToken(q.Name)
+		if token < 1 || token > 5 || token != m.userToken(q.Name) {
+			t.Fatalf("user %s has token %d", q.Name, token)
 		}
 		counts[token]++
 	}
@@ -73,18 +74,27 @@ func TestUserBuckets(t *testing.T) {
 
 func TestBatchErrors(t *testing.T) {
 	m, items := newModel(t, tiny()), catalogue(t, 20)
-	fine, shape := Example{Query{"u", []int32{1}}, 2}, Shape{Rows: 1, History: 3}
+	fine, shape := example(2, "u", 1), Shape{Rows: 1, History: 3}
 	wide := newItems(t, []uint32{0, 0, 0, 2}, []int{4, 3, 5, 3})
 	short := newItems(t, []uint32{0, 0, 0}, []int{4, 3, 5})
 	for what, run := range map[string]func() error{
-		"too many rows":       func() error { _, err := m.Batch(items, []Example{fine, fine}, shape); return err },
-		"no history":          func() error { _, err := m.Batch(items, []Example{fine}, Shape{Rows: 1}); return err },
-		"too much history":    func() error { _, err := m.Batch(items, []Example{fine}, Shape{Rows: 1, History: 7}); return err },
-		"an unknown target":   func() error { _, err := m.Batch(items, []Example{{fine.Query, 20}}, shape); return err },
-		"a negative target":   func() error { _, err := m.Batch(items, []Example{{fine.Query, -1}}, shape); return err },
-		"an unknown item":     func() error { _, err := m.Batch(items, []Example{{Query{"u", []int32{20}}, 1}}, shape); return err },
-		"a larger vocabulary": func() error { _, err := m.Batch(wide, []Example{{Query{}, 0}}, shape); return err },
-		"shorter IDs":         func() error { _, err := m.Batch(short, []Example{{Query{}, 0}}, shape); return err },
+		"too many rows": func() error { _, err := m.Batch(items, []network.Example{fine, fine}, shape); return err },
+		"no history":    func() error { _, err := m.Batch(items, []network.Example{fine}, Shape{Rows: 1}); return err },
+		"too much history": func() error {
+			_, err := m.Batch(items, []network.Example{fine}, Shape{Rows: 1, History: 7})
+			return err
+		},
+		"an unknown target": func() error {
+			_, err := m.Batch(items, []network.Example{{Question: fine.Question, Target: 20}}, shape)
+			return err
+		},
+		"a negative target": func() error {
+			_, err := m.Batch(items, []network.Example{{Question: fine.Question, Target: -1}}, shape)
+			return err
+		},
+		"an unknown item":     func() error { _, err := m.Batch(items, []network.Example{example(1, "u", 20)}, shape); return err },
+		"a larger vocabulary": func() error { _, err := m.Batch(wide, []network.Example{example(0, "")}, shape); return err },
+		"shorter IDs":         func() error { _, err := m.Batch(short, []network.Example{example(0, "")}, shape); return err },
 	} {
 		if run() == nil {
 			t.Errorf("%s: no error", what)
@@ -102,32 +112,18 @@ func TestBatchErrors(t *testing.T) {
 	}
 }
 
-// A batch has room for a quarter, a half or all of the history.
-func TestHistoryFor(t *testing.T) {
-	c := tiny()
-	for history, want := range map[int][]int{20: {5, 5, 10, 10, 20, 20, 20}, 6: {2, 3, 6, 6, 6, 6, 6}, 1: {1, 1, 1, 1, 1, 1, 1}} {
-		c.History = history
-		m := newModel(t, c)
-		for i, n := range []int{0, 3, 6, 10, 11, 20, 400} {
-			if got := m.HistoryFor(n); got != want[i] {
-				t.Errorf("of %d: %d items get room for %d, want %d", history, n, got, want[i])
-			}
-		}
-	}
-}
-
 // What follows a history does not matter: neither more room, nor what fills it,
 // nor the other rows.
 func TestPaddingDoesNotMatter(t *testing.T) {
 	for name, c := range variants() {
 		m, items := newModel(t, c), catalogue(t, 20)
-		example := Example{Query{"u", []int32{3, 1}}, 4}
-		others := []Example{{Query{"v", []int32{8, 9, 10, 11}}, 9}, example, {Query{"w", nil}, 7}}
+		own := example(4, "u", 3, 1)
+		others := []network.Example{example(9, "v", 8, 9, 10, 11), own, example(7, "w")}
 		set := opinionated(m)
 		score := func(inputs []*tensors.Tensor) []float32 {
-			return evaluate(t, set, inputs, func(v weights.Vars, in []*graph.Node) []*graph.Node { return []*graph.Node{m.Score(v, in)} })[0]
+			return evaluate(t, set, inputs, func(v weights.Vars, in []*graph.Node) []*graph.Node { return []*graph.Node{m.score(v, in)} })[0]
 		}
-		alone := score(newBatch(t, m, items, []Example{example}, Shape{Rows: 1, History: 2}))[0]
+		alone := score(newBatch(t, m, items, []network.Example{own}, Shape{Rows: 1, History: 2}))[0]
 		inputs := newBatch(t, m, items, others, Shape{Rows: 4, History: 6})
 		together := score(inputs)
 		if math.Abs(float64(alone-together[1])) > 1e-5 {
@@ -136,7 +132,7 @@ func TestPaddingDoesNotMatter(t *testing.T) {
 		tokens := flat[int32](t, inputs[0])
 		for i, length := range flat[int32](t, inputs[1]) {
 			for j := int(length); j < m.places(6); j++ {
-				tokens[i*m.places(6)+j] = int32(1 + (i+j)%(m.tokens-1))
+				tokens[i*m.places(6)+j] = int32(1 + (i+j)%(m.vocab.Tokens-1))
 			}
 		}
 		inputs[0] = tensors.FromFlatDataAndDimensions(tokens, 4, m.places(6))

@@ -11,26 +11,9 @@ import (
 	"github.com/gomlx/gomlx/ml/model"
 
 	"github.com/gritvq/gritvq/internal/heapguard"
+	"github.com/gritvq/gritvq/task/recommend/network"
 	"github.com/gritvq/gritvq/weights"
 )
-
-// SearchOptions refine a BeamSearch.
-type SearchOptions struct {
-	// Beam is the number of prefixes kept from position to position, and the most
-	// IDs that can be found; 0 is 20.
-	Beam int
-	// ExcludeSeen leaves out items of the query's history, all of it.
-	ExcludeSeen bool
-	// Users is the number of queries the engine works on at a time; 0 is 32, and
-	// 512 for engines with hundreds of cores.
-	Users int
-}
-
-// Scored is a recommended item.
-type Scored struct {
-	Item           int32
-	LogProbability float64 // of its ID: the sum over the codes, each given those before
-}
 
 // BeamSearch finds the most probable items by a beam search with fixed variables.
 // Every prefix it keeps is one of the catalogue's, and what it finds is scored
@@ -39,32 +22,35 @@ type Scored struct {
 type BeamSearch struct {
 	model    *Model
 	items    *Items
-	options  SearchOptions
+	options  network.Options
 	embedded bool // the engine compiles nothing
 	bank     *weights.Bank
 	encode   *model.Exec
 	steps    []*model.Exec // of the positions after the first
 }
 
-// NewBeamSearch prepares a model with the given variables for a catalogue.
-func NewBeamSearch(backend compute.Backend, m *Model, set weights.Set, items *Items, o SearchOptions) (*BeamSearch, error) {
+// NewBeamSearch prepares a model with the given variables for a catalogue. Depth is
+// the number of prefixes kept from position to position, and the most IDs that can
+// be found; 0 is 20. Questions is 32 where it is 0, and 512 for engines with
+// hundreds of cores.
+func NewBeamSearch(backend compute.Backend, m *Model, set weights.Set, items *Items, o network.Options) (*BeamSearch, error) {
 	if err := m.checkItems(items); err != nil {
 		return nil, err
 	}
 	if err := m.Init(0).Check(set); err != nil {
 		return nil, fmt.Errorf("the variables do not fit the recommender: %w", err)
 	}
-	if o.Beam < 0 || o.Users < 0 {
-		return nil, fmt.Errorf("a beam of %d for %d users at a time: neither can be negative", o.Beam, o.Users)
+	if o.Depth < 0 || o.Questions < 0 {
+		return nil, fmt.Errorf("a beam of %d for %d users at a time: neither can be negative", o.Depth, o.Questions)
 	}
-	if o.Beam == 0 {
-		o.Beam = 20
+	if o.Depth == 0 {
+		o.Depth = 20
 	}
 	embedded := !weights.Compiles(backend)
-	if o.Users == 0 {
-		o.Users = 512
+	if o.Questions == 0 {
+		o.Questions = 512
 		if embedded {
-			o.Users = 32
+			o.Questions = 32
 		}
 	}
 	heapguard.Ensure()
@@ -79,8 +65,8 @@ func NewBeamSearch(backend compute.Backend, m *Model, set weights.Set, items *It
 }
 
 // Update exchanges the variables for others of the same model without compiling
-// its programs again. Nothing else may use the searcher meanwhile.
-func (s *BeamSearch) Update(set weights.Set) error {
+// its programs again. Nothing else may use the search meanwhile.
+func (s *BeamSearch) Update(_ context.Context, set weights.Set) error {
 	if err := s.model.Init(0).Check(set); err != nil {
 		return fmt.Errorf("the variables do not fit the recommender: %w", err)
 	}
@@ -96,26 +82,27 @@ func (s *BeamSearch) Close() {
 	s.bank.Finalize()
 }
 
-// Recommend returns for each query the k most probable items that the beam
-// holds, the most probable first, without repetition; fewer if the catalogue has
-// no more.
-func (s *BeamSearch) Recommend(ctx context.Context, queries []Query, k int) ([][]Scored, error) {
-	if k < 1 || k > s.options.Beam {
-		return nil, fmt.Errorf("%d items were asked for, a beam of %d finds 1 to %d; use a wider one for more", k, s.options.Beam, s.options.Beam)
+// Top returns for each question the k most probable items that the beam holds, the
+// most probable first, without repetition; fewer if the catalogue has no more.
+// Scores are log-probabilities of IDs: sums over their codes, each given those
+// before.
+func (s *BeamSearch) Top(ctx context.Context, questions []network.Question, k int) ([][]network.Scored, error) {
+	if k < 1 || k > s.options.Depth {
+		return nil, fmt.Errorf("%d items were asked for, the search was prepared for 1 to %d", k, s.options.Depth)
 	}
-	results := make([][]Scored, len(queries))
-	blocks := s.blocks(queries)
+	results := make([][]network.Scored, len(questions))
+	blocks := s.blocks(questions)
 	answer := func(b block) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		own := make([]Query, len(b.queries))
-		for i, at := range b.queries {
-			own[i] = queries[at]
+		own := make([]network.Question, len(b.questions))
+		for i, at := range b.questions {
+			own[i] = questions[at]
 		}
-		found, err := s.search(ctx, own, Shape{Rows: b.users, History: b.history}, k)
+		found, err := s.search(ctx, own, Shape{Rows: b.rows, History: b.history}, min(k, s.items.Len()))
 		for i, list := range found {
-			results[b.queries[i]] = list
+			results[b.questions[i]] = list
 		}
 		return err
 	}
@@ -150,42 +137,32 @@ func (s *BeamSearch) Recommend(ctx context.Context, queries []Query, k int) ([][
 // the host.
 const blocksAtOnce = 3
 
-// block is a number of queries whose histories need the same room.
+// block is a number of questions whose histories need the same room.
 type block struct {
-	queries []int
-	history int // room for items
-	users   int // that the block is filled up to
+	questions []int
+	history   int // room for items
+	rows      int // that the block is filled up to
 }
 
-// blocks groups queries by the room their histories need, at most Users at a
-// time. What company a query has changes its scores by rounding alone.
-func (s *BeamSearch) blocks(queries []Query) []block {
-	var all []block
-	open := map[int]int{} // block under way, by room
-	for i, q := range queries {
-		room := s.model.Config.History // one size is one program to compile
+// blocks groups questions by the room their histories need. The other questions
+// of a block change scores by rounding alone.
+func (s *BeamSearch) blocks(questions []network.Question) []block {
+	rooms := make([]int, len(questions))
+	for i, q := range questions {
+		rooms[i] = s.model.Config.History // one size is one program to compile
 		if s.embedded {
-			room = s.model.HistoryFor(len(q.History))
+			rooms[i] = network.RoomFor(s.model.Rooms(), len(q.History))
 		}
-		at, started := open[room]
-		if !started || len(all[at].queries) == s.options.Users {
-			at = len(all)
-			open[room], all = at, append(all, block{history: room, users: s.options.Users})
-		}
-		all[at].queries = append(all[at].queries, i)
 	}
-	if !s.embedded {
-		return all
-	}
-	var result []block
-	for _, b := range all {
-		if 2*len(b.queries) > b.users { // measured: half a block takes as long singly
-			result = append(result, b)
+	var all []block
+	for _, group := range network.Group(rooms, s.options.Questions) {
+		if !s.embedded || 2*len(group) > s.options.Questions { // measured: half a block takes as long singly
+			all = append(all, block{group, rooms[group[0]], s.options.Questions})
 			continue
 		}
-		for _, i := range b.queries {
-			result = append(result, block{queries: []int{i}, history: b.history, users: 1})
+		for _, i := range group {
+			all = append(all, block{[]int{i}, rooms[i], 1})
 		}
 	}
-	return result
+	return all
 }

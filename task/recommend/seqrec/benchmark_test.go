@@ -10,12 +10,13 @@ import (
 
 	"github.com/gritvq/gritvq/internal/gradtest"
 	"github.com/gritvq/gritvq/nn"
+	"github.com/gritvq/gritvq/task/recommend/network"
 	"github.com/gritvq/gritvq/weights"
 )
 
 // paperScale is the paper's network over 12,000 items of four codes of 256, and
 // users with the given number of items in their history.
-func paperScale(tb testing.TB, users, history int) (*Model, *Items, []Example) {
+func paperScale(tb testing.TB, users, history int) (*Model, *Items, []network.Example) {
 	tb.Helper()
 	rng := weights.Rand(1, "paper")
 	vocab := []int{256, 256, 256, 256}
@@ -31,9 +32,9 @@ func paperScale(tb testing.TB, users, history int) (*Model, *Items, []Example) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	examples := make([]Example, users)
+	examples := make([]network.Example, users)
 	for u := range examples {
-		examples[u].User, examples[u].Target = strconv.Itoa(u), int32(rng.IntN(items.Len()))
+		examples[u].Name, examples[u].Target = strconv.Itoa(u), int32(rng.IntN(items.Len()))
 		for range history {
 			examples[u].History = append(examples[u].History, int32(rng.IntN(items.Len())))
 		}
@@ -46,17 +47,17 @@ func BenchmarkRecommend(b *testing.B) {
 	for _, c := range []struct{ history, users int }{{20, 64}, {5, 64}, {20, 1}, {5, 1}} {
 		b.Run(fmt.Sprintf("history%d/users%d", c.history, c.users), func(b *testing.B) {
 			m, items, examples := paperScale(b, c.users, c.history)
-			s, err := NewBeamSearch(gradtest.Engine(b), m, m.Init(1), items, SearchOptions{})
+			s, err := NewBeamSearch(gradtest.Engine(b), m, m.Init(1), items, network.Options{})
 			if err != nil {
 				b.Fatal(err)
 			}
 			defer s.Close()
-			queries := make([]Query, len(examples))
+			queries := make([]network.Question, len(examples))
 			for i, e := range examples {
-				queries[i] = e.Query
+				queries[i] = e.Question
 			}
 			run := func() {
-				if _, err := s.Recommend(b.Context(), queries, 10); err != nil {
+				if _, err := s.Top(b.Context(), queries, 10); err != nil {
 					b.Fatal(err)
 				}
 			}

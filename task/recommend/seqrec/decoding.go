@@ -34,7 +34,7 @@ func (s *BeamSearch) compile(backend compute.Backend) (err error) {
 	}); err != nil {
 		return err
 	}
-	for position := 1; position < len(m.vocab); position++ {
+	for position := 1; position < len(m.vocab.Codes); position++ {
 		step, err := model.NewExec(backend, s.bank.Store(), func(_ *model.Scope, in []*graph.Node) []*graph.Node {
 			v := s.bank.Vars(in[0].Graph())
 			tokens, parents, lengths := in[0], in[1], in[2]
@@ -46,7 +46,7 @@ func (s *BeamSearch) compile(backend compute.Backend) (err error) {
 			}
 			h, next := m.decoder.Step(v.In("decoder"), m.embed(v, tokens), past, memory, lengths)
 			out := []*graph.Node{m.predict(v, h, position)}
-			if position < len(m.vocab)-1 {
+			if position < len(m.vocab.Codes)-1 {
 				out = append(out, flatten(next)...)
 			}
 			return out
@@ -85,7 +85,7 @@ func (d *decoding) step(beams *index.Beams) error {
 	width := d.past[0].Shape().Dim(0) / beams.Users // of the beams before
 	tokens, parents := make([]int32, rows), make([]int32, rows)
 	for i := range rows {
-		tokens[i] = int32(m.first[d.done-1]) + int32(beams.Codes[i])
+		tokens[i] = int32(m.vocab.First[d.done-1]) + int32(beams.Codes[i])
 		parents[i] = int32(i/beams.Width*width) + int32(beams.Parents[i])
 	}
 	own := []*tensors.Tensor{tensors.FromFlatDataAndDimensions(tokens, rows), tensors.FromFlatDataAndDimensions(parents, rows)}

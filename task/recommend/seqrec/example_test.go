@@ -6,6 +6,7 @@ import (
 	"log"
 
 	"github.com/gritvq/gritvq/engine"
+	"github.com/gritvq/gritvq/task/recommend/network"
 	"github.com/gritvq/gritvq/task/recommend/seqrec"
 )
 
@@ -31,12 +32,12 @@ func ExampleBeamSearch() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	s, err := seqrec.NewBeamSearch(backend, m, m.Init(1), items, seqrec.SearchOptions{ExcludeSeen: true})
+	s, err := seqrec.NewBeamSearch(backend, m, m.Init(1), items, network.Options{ExcludeSeen: true})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer s.Close()
-	found, err := s.Recommend(context.Background(), []seqrec.Query{{User: "ada", History: []int32{0, 2}}}, 10)
+	found, err := s.Top(context.Background(), []network.Question{{Name: "ada", History: []int32{0, 2}}}, 10)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -57,8 +58,8 @@ func ExampleModel_Batch() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	examples := []seqrec.Example{{Query: seqrec.Query{User: "ada", History: []int32{0}}, Target: 1}}
-	inputs, err := m.Batch(items, examples, seqrec.Shape{Rows: 2, History: m.HistoryFor(1)})
+	examples := []network.Example{{Question: network.Question{Name: "ada", History: []int32{0}}, Target: 1}}
+	inputs, err := m.Batch(items, examples, seqrec.Shape{Rows: 2, History: m.Rooms()[0]})
 	if err != nil {
 		log.Fatal(err)
 	}

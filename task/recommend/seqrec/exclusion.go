@@ -4,19 +4,20 @@ import (
 	"math"
 
 	"github.com/gritvq/gritvq/index"
+	"github.com/gritvq/gritvq/task/recommend/network"
 )
 
 // seenPrefixes are, for each user, the prefixes under which there is nothing new.
 type seenPrefixes []map[uint32][]uint32 // by user and parent node, the codes that lead to them
 
 // seenPrefixes finds the prefixes that a search must not enter.
-func (s *BeamSearch) seenPrefixes(queries []Query) seenPrefixes {
+func (s *BeamSearch) seenPrefixes(questions []network.Question) seenPrefixes {
 	if !s.options.ExcludeSeen {
 		return nil
 	}
 	trie := s.items.trie
-	all := make(seenPrefixes, len(queries))
-	for user, q := range queries {
+	all := make(seenPrefixes, len(questions))
+	for user, q := range questions {
 		seen, below := map[int32]bool{}, map[uint32]int{} // seen items below a node
 		all[user] = map[uint32][]uint32{}
 		for _, item := range q.History {

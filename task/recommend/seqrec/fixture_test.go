@@ -10,13 +10,17 @@ import (
 	"github.com/gomlx/gomlx/ml/model"
 
 	"github.com/gritvq/gritvq/internal/gradtest"
+	"github.com/gritvq/gritvq/task/recommend/network"
 	"github.com/gritvq/gritvq/weights"
 )
 
 // tiny is a network in which no two sizes are equal.
 func tiny() Config {
-	return Config{Layers: 2, Width: 12, FeedForward: 20, Heads: 2, HeadDim: 8, Activation: "relu", Norm: "rms",
-		Positions: "relative", Tied: true, History: 6, UserBuckets: 5, Precision: "f32"}
+	return Config{
+		Blocks: network.Blocks{Layers: 2, Width: 12, FeedForward: 20, Heads: 2, HeadDim: 8, Activation: "relu", Norm: "rms",
+			Positions: "relative", Precision: "f32"},
+		Tied: true, History: 6, UserBuckets: 5,
+	}
 }
 
 // tinyVocab ends with a position that tells items apart that share the others.
@@ -66,14 +70,14 @@ func newItems(tb testing.TB, codes []uint32, vocab []int) *Items {
 	return items
 }
 
-// someQueries have histories from empty to longer than the model reads.
-func someQueries(n, items int) []Query {
+// someQuestions have histories from empty to longer than the model reads.
+func someQuestions(n, items int) []network.Question {
 	rng := weights.Rand(1, "queries")
-	queries := make([]Query, n)
-	for i := range queries {
-		queries[i] = Query{User: strconv.Itoa(i), History: someHistory(rng, i%9, items)}
+	questions := make([]network.Question, n)
+	for i := range questions {
+		questions[i] = network.Question{Name: strconv.Itoa(i), History: someHistory(rng, i%9, items)}
 	}
-	return queries
+	return questions
 }
 
 func someHistory(rng *rand.Rand, n, items int) []int32 {
@@ -121,7 +125,7 @@ func evaluate(tb testing.TB, set weights.Set, inputs []*tensors.Tensor, build fu
 	return values
 }
 
-func newBatch(tb testing.TB, m *Model, items *Items, examples []Example, shape Shape) []*tensors.Tensor {
+func newBatch(tb testing.TB, m *Model, items *Items, examples []network.Example, shape Shape) []*tensors.Tensor {
 	tb.Helper()
 	inputs, err := m.Batch(items, examples, shape)
 	if err != nil {
@@ -130,16 +134,41 @@ func newBatch(tb testing.TB, m *Model, items *Items, examples []Example, shape S
 	return inputs
 }
 
-// scoreAll returns the log-probability of every item for a query, each from a
+// scoreAll returns the log-probability of every item for a question, each from a
 // full pass that is told the item's codes.
-func scoreAll(tb testing.TB, m *Model, set weights.Set, items *Items, q Query) []float32 {
+func scoreAll(tb testing.TB, m *Model, set weights.Set, items *Items, q network.Question) []float32 {
 	tb.Helper()
-	examples := make([]Example, items.Len())
+	examples := make([]network.Example, items.Len())
 	for i := range examples {
-		examples[i] = Example{Query: q, Target: int32(i)}
+		examples[i] = network.Example{Question: q, Target: int32(i)}
 	}
 	inputs := newBatch(tb, m, items, examples, Shape{Rows: items.Len(), History: m.Config.History})
 	return evaluate(tb, set, inputs, func(v weights.Vars, in []*graph.Node) []*graph.Node {
-		return []*graph.Node{m.Score(v, in)}
+		return []*graph.Node{m.score(v, in)}
 	})[0]
+}
+
+// score is the log-probability of each target's whole ID, [B], for the first
+// three inputs that Batch makes: the sum over its codes, each given those before.
+func (m *Model) score(v weights.Vars, inputs []*graph.Node) *graph.Node {
+	targets := inputs[2]
+	var sum *graph.Node
+	for t, logp := range m.logProbabilities(v, inputs[0], inputs[1], targets, nil) {
+		own := graph.ReduceSum(graph.Mul(graph.OneHot(column(targets, t), m.vocab.Codes[t], logp.DType()), logp), -1)
+		if sum == nil {
+			sum = own
+		} else {
+			sum = graph.Add(sum, own)
+		}
+	}
+	return sum
+}
+
+// asked is a question, example one with its answer.
+func asked(user string, history ...int32) network.Question {
+	return network.Question{Name: user, History: history}
+}
+
+func example(target int32, user string, history ...int32) network.Example {
+	return network.Example{Question: asked(user, history...), Target: target}
 }

@@ -21,7 +21,7 @@ func (m *Model) Loss(v weights.Vars, inputs []*Node, random *nn.Random) *Node {
 	targets, inUse := inputs[2], inputs[3]
 	sum := ZerosLike(inUse) // [B]
 	for t, logp := range m.logProbabilities(v, inputs[0], inputs[1], targets, random) {
-		codes := m.vocab[t]
+		codes := m.vocab.Codes[t]
 		wanted := OneHot(column(targets, t), codes, logp.DType())
 		if s := m.Config.Smoothing; s > 0 {
 			wanted = AddScalar(MulScalar(wanted, 1-s), s/float64(codes))
@@ -29,23 +29,7 @@ func (m *Model) Loss(v weights.Vars, inputs []*Node, random *nn.Random) *Node {
 		sum = Sub(sum, ConvertDType(ReduceSum(Mul(wanted, logp), -1), sum.DType()))
 	}
 	examples := MaxScalar(ReduceAllSum(inUse), 1)
-	return DivScalar(Div(ReduceAllSum(Mul(sum, inUse)), examples), float64(len(m.vocab)))
-}
-
-// Score is the log-probability of each target's whole ID, [B], for the first
-// three inputs that Batch makes: the sum over its codes, each given those before.
-func (m *Model) Score(v weights.Vars, inputs []*Node) *Node {
-	targets := inputs[2]
-	var sum *Node
-	for t, logp := range m.logProbabilities(v, inputs[0], inputs[1], targets, nil) {
-		own := ReduceSum(Mul(OneHot(column(targets, t), m.vocab[t], logp.DType()), logp), -1)
-		if sum == nil {
-			sum = own
-		} else {
-			sum = Add(sum, own)
-		}
-	}
-	return sum
+	return DivScalar(Div(ReduceAllSum(Mul(sum, inUse)), examples), float64(len(m.vocab.Codes)))
 }
 
 // logProbabilities returns for each position the log-probabilities [B, codes] of
@@ -55,11 +39,11 @@ func (m *Model) logProbabilities(v weights.Vars, tokens, lengths, targets *Node,
 	batch := tokens.Shape().Dim(0)
 	memory := m.encoder.Build(v.In("encoder"), m.embed(v, tokens), lengths, random)
 	parts := []*Node{Reshape(m.start(tokens.Graph(), batch), batch, 1)}
-	for t := range len(m.vocab) - 1 {
-		parts = append(parts, Reshape(AddScalar(column(targets, t), m.first[t]), batch, 1))
+	for t := range len(m.vocab.Codes) - 1 {
+		parts = append(parts, Reshape(AddScalar(column(targets, t), m.vocab.First[t]), batch, 1))
 	}
 	hidden := m.decoder.Build(v.In("decoder"), m.embed(v, Concatenate(parts, 1)), memory, lengths, random)
-	all := make([]*Node, len(m.vocab))
+	all := make([]*Node, len(m.vocab.Codes))
 	for t := range all {
 		here := Slice(hidden, AxisRange(), AxisRange(t, t+1))
 		all[t] = m.predict(v, Reshape(here, batch, m.Config.Width), t)
@@ -83,8 +67,8 @@ func (m *Model) predict(v weights.Vars, h *Node, position int) *Node {
 	if !m.Config.Tied {
 		return LogSoftmax(nn.Product(h, v.Get(outputPath(position))), -1)
 	}
-	first := m.first[position]
-	own := Slice(v.Get("tokens/table"), AxisRange(first, first+m.vocab[position])) // [codes, Width], as small as a matrix
+	first := m.vocab.First[position]
+	own := Slice(v.Get("tokens/table"), AxisRange(first, first+m.vocab.Codes[position])) // [codes, Width], as small as a matrix
 	return LogSoftmax(Dot(h, own).General([]int{1}, nil, []int{1}, nil), -1)
 }
 

@@ -40,12 +40,12 @@ func (items *Items) ID(item int32) []uint32 {
 
 // checkItems refuses IDs that the model has no tokens for.
 func (m *Model) checkItems(items *Items) error {
-	if len(items.vocab) != len(m.vocab) {
-		return fmt.Errorf("the items have IDs of %d codes, the model of %d; use the model that was made for them", len(items.vocab), len(m.vocab))
+	if err := m.vocab.CheckLength(len(items.vocab)); err != nil {
+		return err
 	}
 	for t, codes := range items.vocab {
-		if codes > m.vocab[t] {
-			return fmt.Errorf("position %d of the items' IDs has %d codes, the model knows %d; train it on this catalogue", t, codes, m.vocab[t])
+		if codes > m.vocab.Codes[t] {
+			return fmt.Errorf("position %d of the items' IDs has %d codes, the model knows %d; train it on this catalogue", t, codes, m.vocab.Codes[t])
 		}
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gritvq/gritvq/internal/gradtest"
 	"github.com/gritvq/gritvq/nn"
+	"github.com/gritvq/gritvq/task/recommend/network"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -85,8 +86,8 @@ func (a *adam) take(tb testing.TB, inputs []*tensors.Tensor) float64 {
 // the one that follows the last in a fixed, arbitrary order. Histories it never
 // saw continue correctly, though it spells items code by code.
 func TestLearnsTransitions(t *testing.T) {
-	c := Config{Layers: 1, Width: 32, FeedForward: 64, Heads: 2, HeadDim: 16, Activation: "relu", Norm: "rms",
-		Positions: "relative", Dropout: 0.05, Tied: true, History: 4, UserBuckets: 3, Precision: "f32"}
+	c := tiny()
+	c.Layers, c.Width, c.FeedForward, c.HeadDim, c.Dropout, c.History, c.UserBuckets = 1, 32, 64, 16, 0.05, 4, 3
 	items := catalogue(t, 24)
 	m := newModel(t, c)
 	rng := weights.Rand(1, "transitions")
@@ -94,18 +95,18 @@ func TestLearnsTransitions(t *testing.T) {
 	for i, to := range rng.Perm(items.Len()) {
 		next[i] = int32(to)
 	}
-	draw := func() Example {
+	draw := func() network.Example {
 		history := []int32{}
 		for range 1 + rng.IntN(4) {
 			history = append(history, int32(rng.IntN(items.Len())))
 		}
-		return Example{Query{strconv.Itoa(rng.IntN(100)), history}, next[history[len(history)-1]]}
+		return example(next[history[len(history)-1]], strconv.Itoa(rng.IntN(100)), history...)
 	}
 	set := m.Init(1)
 	optimizer := newAdam(t, m, set, 5e-3)
 	var first, last float64
 	for step := range 600 {
-		examples := make([]Example, 32)
+		examples := make([]network.Example, 32)
 		for i := range examples {
 			examples[i] = draw()
 		}
@@ -122,14 +123,14 @@ func TestLearnsTransitions(t *testing.T) {
 	for _, p := range set.Paths() {
 		trained[p] = values[p]
 	}
-	var queries []Query
+	var queries []network.Question
 	var targets []int32
 	for range 100 {
 		e := draw()
-		queries, targets = append(queries, e.Query), append(targets, e.Target)
+		queries, targets = append(queries, e.Question), append(targets, e.Target)
 	}
 	hits := 0
-	for i, found := range recommend(t, newBeamSearch(t, m, trained, items, SearchOptions{Beam: 3}), queries, 1) {
+	for i, found := range recommend(t, newBeamSearch(t, m, trained, items, network.Options{Depth: 3}), queries, 1) {
 		if found[0].Item == targets[i] {
 			hits++
 		}

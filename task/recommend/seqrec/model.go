@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
-	"slices"
 
 	"github.com/gritvq/gritvq/nn"
+	"github.com/gritvq/gritvq/task/recommend/network"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -17,9 +17,7 @@ import (
 type Model struct {
 	Config Config
 
-	vocab   []int // codes of each position
-	first   []int // token of each position's code 0
-	tokens  int
+	vocab   network.Vocabulary
 	encoder nn.Encoder
 	decoder nn.Decoder
 }
@@ -32,36 +30,21 @@ func New(c Config, vocab []int) (*Model, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	if len(vocab) == 0 {
-		return nil, fmt.Errorf("a recommender needs IDs of at least one position")
+	numbered, err := network.NewVocabulary(vocab, 1+c.UserBuckets)
+	if err != nil {
+		return nil, err
 	}
-	m := &Model{Config: c, vocab: slices.Clone(vocab), tokens: 1 + c.UserBuckets}
-	for t, codes := range vocab {
-		if codes < 1 {
-			return nil, fmt.Errorf("position %d of an ID has %d codes; it needs at least one", t, codes)
-		}
-		m.first = append(m.first, m.tokens)
-		m.tokens += codes
-	}
-	if m.tokens > math.MaxInt32 {
-		return nil, fmt.Errorf("a vocabulary of %d tokens is too large; use fewer than %d", m.tokens, math.MaxInt32)
-	}
-	m.encoder = nn.Encoder{Transformer: c.transformer(m.places(c.History))}
-	m.decoder = nn.Decoder{Transformer: c.transformer(len(vocab))}
+	m := &Model{Config: c, vocab: numbered}
+	m.encoder = nn.Encoder{Transformer: c.Transformer(m.places(c.History))}
+	m.decoder = nn.Decoder{Transformer: c.Transformer(len(vocab))}
 	return m, nil
 }
 
-// Vocab returns the number of codes of each position, as a copy.
-func (m *Model) Vocab() []int { return slices.Clone(m.vocab) }
-
-// Length is the number of codes of an ID.
-func (m *Model) Length() int { return len(m.vocab) }
-
 // places is the number of tokens that the encoder reads for a history.
-func (m *Model) places(history int) int { return 1 + history*len(m.vocab) }
+func (m *Model) places(history int) int { return 1 + history*len(m.vocab.Codes) }
 
 func (m *Model) embedding() nn.Embedding {
-	return nn.Embedding{Rows: m.tokens, Width: m.Config.Width}
+	return nn.Embedding{Rows: m.vocab.Tokens, Width: m.Config.Width}
 }
 
 // Init draws the initial variables, a function of the seed.
@@ -72,7 +55,7 @@ func (m *Model) Init(seed uint64) weights.Set {
 	set.Merge("decoder", m.decoder.Init(weights.Rand(seed, "decoder")))
 	if !m.Config.Tied {
 		rng := weights.Rand(seed, "output")
-		for t, codes := range m.vocab {
+		for t, codes := range m.vocab.Codes {
 			set[outputPath(t)] = weights.Normal(rng, 1/math.Sqrt(float64(m.Config.Width)), m.Config.Width, codes)
 		}
 	}

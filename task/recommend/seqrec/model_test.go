@@ -11,6 +11,7 @@ import (
 	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/internal/gradtest"
 	"github.com/gritvq/gritvq/nn"
+	"github.com/gritvq/gritvq/task/recommend/network"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -82,7 +83,7 @@ func TestScoresAreAProbability(t *testing.T) {
 		}
 		items := newItems(t, codes, tinyVocab)
 		set := opinionated(m)
-		for _, q := range []Query{{User: "a"}, {User: "b", History: []int32{7, 50, 7}}} {
+		for _, q := range []network.Question{{Name: "a"}, {Name: "b", History: []int32{7, 50, 7}}} {
 			total, largest := 0.0, 0.0
 			for _, score := range scoreAll(t, m, set, items, q) {
 				total += math.Exp(float64(score))
@@ -102,10 +103,10 @@ func TestLoss(t *testing.T) {
 		c := tiny()
 		c.Smoothing = smoothing
 		m, items := newModel(t, c), catalogue(t, 20)
-		examples := []Example{{Query{"u", []int32{1, 2, 3}}, 4}, {Query{"v", nil}, 9}, {Query{"w", []int32{19, 0}}, 19}}
+		examples := []network.Example{example(4, "u", 1, 2, 3), example(9, "v"), example(19, "w", 19, 0)}
 		inputs := newBatch(t, m, items, examples, Shape{Rows: 5, History: 6})
 		got := evaluate(t, opinionated(m), inputs, func(v weights.Vars, in []*graph.Node) []*graph.Node {
-			return append([]*graph.Node{m.Loss(v, in, nil), m.Score(v, in)}, m.logProbabilities(v, in[0], in[1], in[2], nil)...)
+			return append([]*graph.Node{m.Loss(v, in, nil), m.score(v, in)}, m.logProbabilities(v, in[0], in[1], in[2], nil)...)
 		})
 		want, scores := 0.0, 0.0
 		for i, e := range examples {
@@ -134,7 +135,7 @@ func TestLossGradients(t *testing.T) {
 	for name, c := range variants() {
 		c.Smoothing = 0.1
 		m, items := newModel(t, c), catalogue(t, 20)
-		inputs := newBatch(t, m, items, []Example{{Query{"u", []int32{1, 2}}, 4}, {Query{"v", []int32{8, 9, 10}}, 9}}, Shape{Rows: 2, History: 3})
+		inputs := newBatch(t, m, items, []network.Example{example(4, "u", 1, 2), example(9, "v", 8, 9, 10)}, Shape{Rows: 2, History: 3})
 		in, rng := gradtest.Inputs{}, weights.Rand(1, name)
 		set := m.Init(1)
 		for _, p := range set.Paths() {
@@ -191,7 +192,7 @@ func TestLossDropsOutInTrainingOnly(t *testing.T) {
 	c := tiny()
 	c.Dropout = 0.3
 	m, items := newModel(t, c), catalogue(t, 20)
-	inputs := newBatch(t, m, items, []Example{{Query{"u", []int32{1, 2}}, 4}}, Shape{Rows: 1, History: 3})
+	inputs := newBatch(t, m, items, []network.Example{example(4, "u", 1, 2)}, Shape{Rows: 1, History: 3})
 	got := evaluate(t, m.Init(1), inputs, func(v weights.Vars, in []*graph.Node) []*graph.Node {
 		seeded := func(seed int64) *nn.Random { return nn.NewRandom(graph.RNGStateFromSeedForGraph(in[0].Graph(), seed)) }
 		return []*graph.Node{m.Loss(v, in, nil), m.Loss(v, in, nil), m.Loss(v, in, seeded(1)), m.Loss(v, in, seeded(1)), m.Loss(v, in, seeded(2))}
@@ -212,7 +213,7 @@ func TestLossInBFloat16(t *testing.T) {
 	losses := map[string]float64{}
 	for _, c.Precision = range []string{"f32", "bf16"} {
 		m := newModel(t, c)
-		inputs := newBatch(t, m, items, []Example{{Query{"u", []int32{1, 2}}, 4}}, Shape{Rows: 1, History: 3})
+		inputs := newBatch(t, m, items, []network.Example{example(4, "u", 1, 2)}, Shape{Rows: 1, History: 3})
 		losses[c.Precision] = float64(evaluate(t, m.Init(1), inputs, func(v weights.Vars, in []*graph.Node) []*graph.Node {
 			return []*graph.Node{m.Loss(v, in, nil)}
 		})[0][0])

@@ -6,27 +6,28 @@ import (
 	"math"
 
 	"github.com/gritvq/gritvq/index"
+	"github.com/gritvq/gritvq/task/recommend/network"
 )
 
-// search answers the queries of one block.
-func (s *BeamSearch) search(ctx context.Context, queries []Query, shape Shape, k int) ([][]Scored, error) {
-	inputs, err := s.model.queryInputs(s.items, queries, shape)
+// search answers the questions of one block.
+func (s *BeamSearch) search(ctx context.Context, questions []network.Question, shape Shape, k int) ([][]network.Scored, error) {
+	inputs, err := s.model.inputs(s.items, questions, shape)
 	if err != nil {
 		return nil, err
 	}
-	seen := s.seenPrefixes(queries)
+	seen := s.seenPrefixes(questions)
 	decoding, err := s.begin(inputs)
 	if err != nil {
 		return nil, fmt.Errorf("encoding histories: %w", err)
 	}
 	defer decoding.finalize()
-	for user, q := range queries {
-		if first := float64(decoding.logp[user*s.model.vocab[0]]); math.IsNaN(first) {
-			return nil, fmt.Errorf("the model predicts no numbers for user %q: its variables are not finite, train it again", q.User)
+	for user, q := range questions {
+		if first := float64(decoding.logp[user*s.model.vocab.Codes[0]]); math.IsNaN(first) {
+			return nil, fmt.Errorf("the model predicts no numbers for user %q: its variables are not finite, train it again", q.Name)
 		}
 	}
-	beams := s.items.trie.Start(shape.Rows)
-	for t, codes := range s.model.vocab {
+	beams, width := s.items.trie.Start(shape.Rows), min(s.options.Depth, s.items.Len()) // more would stay empty
+	for t, codes := range s.model.vocab.Codes {
 		if t > 0 {
 			if err := ctx.Err(); err != nil {
 				return nil, err
@@ -36,29 +37,29 @@ func (s *BeamSearch) search(ctx context.Context, queries []Query, shape Shape, k
 			}
 		}
 		seen.hide(beams, decoding.logp, codes)
-		beams = s.items.trie.Walk(beams, decoding.logp, codes, s.options.Beam, 0)
+		beams = s.items.trie.Walk(beams, decoding.logp, codes, width, 0)
 	}
-	return s.collect(queries, beams, k), nil
+	return s.collect(questions, beams, k), nil
 }
 
 // collect lists the items of whole IDs.
-func (s *BeamSearch) collect(queries []Query, beams *index.Beams, k int) [][]Scored {
-	results := make([][]Scored, len(queries))
-	for user, q := range queries {
+func (s *BeamSearch) collect(questions []network.Question, beams *index.Beams, k int) [][]network.Scored {
+	results := make([][]network.Scored, len(questions))
+	for user, q := range questions {
 		seen := map[uint32]bool{}
 		if s.options.ExcludeSeen { // items that share an ID with others are seen one by one
 			for _, item := range q.History {
 				seen[uint32(item)] = true
 			}
 		}
-		found := make([]Scored, 0, k)
+		found := make([]network.Scored, 0, k)
 		for b := user * beams.Width; b < (user+1)*beams.Width && len(found) < k; b++ {
 			if beams.Nodes[b] == index.NoNode {
 				break
 			}
 			for _, item := range s.items.trie.Items(beams.Nodes[b]) {
 				if !seen[item] && len(found) < k {
-					found = append(found, Scored{Item: int32(item), LogProbability: beams.Totals[b]})
+					found = append(found, network.Scored{Item: int32(item), Score: beams.Totals[b]})
 				}
 			}
 		}

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/gomlx/gomlx/core/tensors"
+
+	"github.com/gritvq/gritvq/task/recommend/network"
 )
 
 // Query is what a query tower reads: the items of a history as numbers in
@@ -46,11 +48,11 @@ func (m *Model) Batch(items *Items, examples []Example) ([]*tensors.Tensor, erro
 		return nil, err
 	}
 	n := len(examples)
-	targets, shares := make([]int32, 0, n*len(m.vocab)), make([]float32, n)
+	targets, shares := make([]int32, 0, n*len(m.vocab.Codes)), make([]float32, n)
 	for i, e := range examples {
 		targets, shares[i] = append(targets, items.of(e.Target)...), e.LogShare
 	}
-	return append(inputs, tensors.FromFlatDataAndDimensions(targets, n, len(m.vocab)),
+	return append(inputs, tensors.FromFlatDataAndDimensions(targets, n, len(m.vocab.Codes)),
 		tensors.FromFlatDataAndDimensions(shares, n),
 		tensors.FromFlatDataAndDimensions(rivals(items, examples), n, n)), nil
 }
@@ -71,17 +73,8 @@ func rivals(items *Items, examples []Example) []float32 {
 	return matrix
 }
 
-// room is the number of places that a batch should have whose longest query is
-// n: one of three sizes, so that short queries, which most are, do not cost what
-// long ones do.
-func (m *Model) room(n int) int {
-	for _, part := range []int{4, 2} {
-		if room := (m.Config.Length + part - 1) / part; n <= room {
-			return room
-		}
-	}
-	return m.Config.Length
-}
+// room is the number of places that a batch has whose longest query is n.
+func (m *Model) room(n int) int { return network.RoomFor(network.Rooms(m.Config.Length), n) }
 
 // queryInputs makes the two tensors of queries, filled up to a number of rows:
 // tokens [positions, rows, places] of histories, the latest item first, or
@@ -93,7 +86,7 @@ func (m *Model) queryInputs(items *Items, queries []Query, rows int) ([]*tensors
 	}
 	places, depth := m.room(longest), 1
 	if m.reads == Histories {
-		depth = len(m.vocab)
+		depth = len(m.vocab.Codes)
 	}
 	tokens, lengths := make([]int32, depth*rows*places), make([]int32, rows)
 	for i, q := range queries {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gritvq/gritvq/internal/gradtest"
 	"github.com/gritvq/gritvq/nn"
+	"github.com/gritvq/gritvq/task/recommend/network"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -41,7 +42,7 @@ func paperScale(tb testing.TB, n, history int) (*Model, *Items, []Example) {
 func BenchmarkNearest(b *testing.B) {
 	for _, kind := range Indexes {
 		m, items, examples := paperScale(b, 64, 20)
-		s := newRetriever(b, m, m.Init(1), items, SearchOptions{Index: kind})
+		s := newRetriever(b, m, m.Init(1), items, network.Options{Index: kind})
 		queries := make([]Query, len(examples))
 		for i, e := range examples {
 			queries[i] = e.Query
@@ -49,7 +50,7 @@ func BenchmarkNearest(b *testing.B) {
 		for name, size := range map[string]int{"one": 1, "block": 64} {
 			b.Run(kind+"/"+name, func(b *testing.B) {
 				for b.Loop() {
-					if _, err := s.Nearest(b.Context(), queries[:size], 100); err != nil {
+					if _, err := s.nearest(b.Context(), queries[:size], 100); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -6,6 +6,7 @@ import (
 	"log"
 
 	"github.com/gritvq/gritvq/engine"
+	"github.com/gritvq/gritvq/task/recommend/network"
 	"github.com/gritvq/gritvq/task/recommend/twotower"
 )
 
@@ -29,12 +30,12 @@ func ExampleRetriever() {
 		log.Fatal(err)
 	}
 	ctx := context.Background()
-	s, err := twotower.NewRetriever(ctx, backend, m, m.Init(1), items, twotower.SearchOptions{})
+	s, err := twotower.NewRetriever(ctx, backend, m, m.Init(1), items, network.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer s.Close()
-	found, err := s.Nearest(ctx, []twotower.Query{{2}}, 3)
+	found, err := s.Top(ctx, []network.Question{{History: []int32{2}}}, 3)
 	if err != nil {
 		log.Fatal(err)
 	}

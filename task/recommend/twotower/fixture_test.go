@@ -9,12 +9,16 @@ import (
 	"github.com/gomlx/gomlx/ml/model"
 
 	"github.com/gritvq/gritvq/internal/gradtest"
+	"github.com/gritvq/gritvq/task/recommend/network"
 	"github.com/gritvq/gritvq/weights"
 )
 
 func tiny() Config {
-	return Config{Layers: 1, ItemLayers: 1, Width: 8, FeedForward: 12, Heads: 2, HeadDim: 4, Activation: "gelu", Norm: "layer",
-		Positions: "absolute", Pool: "mean", Length: 6, WordBuckets: 30, Similarity: "dot", LearnedTemperature: true, Popularity: true, Precision: "f32"}
+	return Config{
+		Blocks: network.Blocks{Layers: 1, Width: 8, FeedForward: 12, Heads: 2, HeadDim: 4, Activation: "gelu", Norm: "layer",
+			Positions: "absolute", Precision: "f32"},
+		ItemLayers: 1, Pool: "mean", Length: 6, WordBuckets: 30, Similarity: "dot", LearnedTemperature: true, Popularity: true,
+	}
 }
 
 // variant is a model in which other options occur than in the next.
@@ -108,7 +112,7 @@ func evaluate(tb testing.TB, set weights.Set, inputs []*tensors.Tensor, build fu
 	return values
 }
 
-func newRetriever(tb testing.TB, m *Model, set weights.Set, items *Items, o SearchOptions) *Retriever {
+func newRetriever(tb testing.TB, m *Model, set weights.Set, items *Items, o network.Options) *Retriever {
 	tb.Helper()
 	s, err := NewRetriever(tb.Context(), gradtest.Engine(tb), m, set, items, o)
 	if err != nil {

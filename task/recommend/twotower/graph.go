@@ -82,7 +82,7 @@ func (m *Model) read(v weights.Vars, tokens *Node) *Node {
 		sum = m.wordTable().Build(v.In("query/words"), at(0))
 	} else {
 		table := m.projectedCodes(v)
-		for t := range m.vocab {
+		for t := range m.vocab.Codes {
 			sum = plus(sum, Gather(table, ExpandAxes(at(t), -1)))
 		}
 	}
@@ -95,9 +95,9 @@ func (m *Model) read(v weights.Vars, tokens *Node) *Node {
 // than items in a batch.
 func (m *Model) projectedCodes(v weights.Vars) *Node {
 	table, projection, width := v.In("tokens"), v.Get("query/history"), m.Config.Width
-	parts := make([]*Node, len(m.vocab))
-	for t, codes := range m.vocab {
-		own := m.codeTable().Range(table, m.first[t], m.first[t]+codes)
+	parts := make([]*Node, len(m.vocab.Codes))
+	for t, codes := range m.vocab.Codes {
+		own := m.codeTable().Range(table, m.vocab.First[t], m.vocab.First[t]+codes)
 		parts[t] = nn.Product(own, Slice(projection, AxisRange(t*width, (t+1)*width)))
 	}
 	if len(parts) == 1 {

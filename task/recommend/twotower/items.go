@@ -17,9 +17,9 @@ type Items struct {
 // codes below vocab[t]: no more than the model was made for. Items that share an
 // ID have the same vector.
 func (m *Model) Items(codes []uint32, vocab []int) (*Items, error) {
-	length := len(m.vocab)
-	if len(vocab) != length {
-		return nil, fmt.Errorf("the items have IDs of %d codes, the model of %d; use the model that was made for them", len(vocab), length)
+	length := len(m.vocab.Codes)
+	if err := m.vocab.CheckLength(len(vocab)); err != nil {
+		return nil, err
 	}
 	if len(codes) == 0 || len(codes)%length != 0 {
 		return nil, fmt.Errorf("%d codes are no catalogue of IDs of %d codes", len(codes), length)
@@ -27,10 +27,10 @@ func (m *Model) Items(codes []uint32, vocab []int) (*Items, error) {
 	items := &Items{tokens: make([]int32, len(codes)), length: length, twin: make([]int32, len(codes)/length)}
 	for i, code := range codes {
 		t := i % length
-		if int(code) >= m.vocab[t] {
-			return nil, fmt.Errorf("item %d has code %d at position %d, the model knows %d; train it on this catalogue", i/length, code, t, m.vocab[t])
+		if known := m.vocab.Codes[t]; int(code) >= known {
+			return nil, fmt.Errorf("item %d has code %d at position %d, the model knows %d; train it on this catalogue", i/length, code, t, known)
 		}
-		items.tokens[i] = int32(m.first[t]) + int32(code)
+		items.tokens[i] = int32(m.vocab.First[t]) + int32(code)
 	}
 	seen, key := map[string]int32{}, []byte{}
 	for i := range items.twin {

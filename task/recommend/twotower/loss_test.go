@@ -105,7 +105,9 @@ func TestLossJoinsTheTowers(t *testing.T) {
 	for name, kind := range variants() {
 		m := newModel(t, kind.config, kind.reads)
 		items := catalogue(t, m, 20)
-		examples := []Example{{Query: Query{1, 2, 3}, Target: 4, LogShare: -3}, {Query: nil, Target: 9, LogShare: -1}, {Query: Query{19, 0}, Target: 4, LogShare: -3}}
+		examples := []Example{
+			{Query: Query{1, 2, 3}, Target: 4, LogShare: -3}, {Query: nil, Target: 9, LogShare: -1}, {Query: Query{19, 0}, Target: 4, LogShare: -3},
+		}
 		set := m.Init(1)
 		got := evaluate(t, set, newBatch(t, m, items, examples), func(v weights.Vars, in []*graph.Node) []*graph.Node {
 			return []*graph.Node{m.Loss(v, in, nil), m.queryVectors(v, in[0], in[1], nil), m.itemVectors(v, in[2], nil)}
@@ -153,7 +155,9 @@ func TestModelGradients(t *testing.T) {
 	for name, kind := range variants() {
 		m := newModel(t, kind.config, kind.reads)
 		items := catalogue(t, m, 20)
-		inputs := newBatch(t, m, items, []Example{{Query: Query{1, 2}, Target: 4, LogShare: -2}, {Query: Query{8, 9, 10}, Target: 9, LogShare: -1}, {Query: Query{7}, Target: 2, LogShare: -4}})
+		inputs := newBatch(t, m, items, []Example{
+			{Query: Query{1, 2}, Target: 4, LogShare: -2}, {Query: Query{8, 9, 10}, Target: 9, LogShare: -1}, {Query: Query{7}, Target: 2, LogShare: -4},
+		})
 		in, rng := gradtest.Inputs{}, weights.Rand(1, name)
 		set := m.Init(1)
 		for _, p := range set.Paths() {

@@ -1,11 +1,10 @@
 package twotower
 
 import (
-	"fmt"
 	"math"
-	"slices"
 
 	"github.com/gritvq/gritvq/nn"
+	"github.com/gritvq/gritvq/task/recommend/network"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -32,12 +31,10 @@ const (
 type Model struct {
 	Config Config
 
-	reads  Reads
-	vocab  []int // codes of each position
-	first  []int // token of each position's code 0
-	tokens int
-	query  nn.Encoder
-	item   nn.Encoder
+	reads Reads
+	vocab network.Vocabulary
+	query nn.Encoder
+	item  nn.Encoder
 }
 
 // New composes towers for items whose IDs have vocab[t] codes at position t.
@@ -45,27 +42,12 @@ func New(c Config, reads Reads, vocab []int) (*Model, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	if len(vocab) == 0 {
-		return nil, fmt.Errorf("a dual encoder needs IDs of at least one position")
+	numbered, err := network.NewVocabulary(vocab, 0)
+	if err != nil {
+		return nil, err
 	}
-	m := &Model{Config: c, reads: reads, vocab: slices.Clone(vocab)}
-	for t, codes := range vocab {
-		if codes < 1 {
-			return nil, fmt.Errorf("position %d of an ID has %d codes; it needs at least one", t, codes)
-		}
-		m.first = append(m.first, m.tokens)
-		m.tokens += codes
-	}
-	if m.tokens > math.MaxInt32 {
-		return nil, fmt.Errorf("a vocabulary of %d tokens is too large; use fewer than %d", m.tokens, math.MaxInt32)
-	}
-	m.query = c.tower(c.Layers, 1+c.Length, c.Positions)
-	m.item = c.tower(c.ItemLayers, len(vocab), "none") // a token tells its position
-	return m, nil
+	return &Model{Config: c, reads: reads, vocab: numbered, query: c.queryTower(), item: c.itemTower(len(vocab))}, nil
 }
-
-// Vocab returns the number of codes of each position, as a copy.
-func (m *Model) Vocab() []int { return slices.Clone(m.vocab) }
 
 // Reads tells what queries are made of.
 func (m *Model) Reads() Reads { return m.reads }
@@ -86,7 +68,7 @@ func (m *Model) Init(seed uint64) weights.Set {
 	if m.reads == Words {
 		set.Merge("query/words", m.wordTable().Init(weights.Rand(seed, "words")))
 	} else {
-		set["query/history"] = square("history", len(m.vocab)*width)
+		set["query/history"] = square("history", len(m.vocab.Codes)*width)
 	}
 	if m.Config.ItemLayers > 0 {
 		set.Merge("item/tower", m.item.Init(weights.Rand(seed, "item")))
@@ -98,7 +80,7 @@ func (m *Model) Init(seed uint64) weights.Set {
 }
 
 func (m *Model) codeTable() nn.Embedding {
-	return nn.Embedding{Rows: m.tokens, Width: m.Config.Width}
+	return nn.Embedding{Rows: m.vocab.Tokens, Width: m.Config.Width}
 }
 
 func (m *Model) wordTable() nn.Embedding {

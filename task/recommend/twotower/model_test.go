@@ -9,6 +9,7 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 
 	"github.com/gritvq/gritvq/config"
+	"github.com/gritvq/gritvq/task/recommend/network"
 )
 
 func TestConfigIsStrictYAML(t *testing.T) {
@@ -143,7 +144,7 @@ func TestBatchErrors(t *testing.T) {
 		"a code too many":   func() error { _, err := m.Items([]uint32{0, 3, 0}, tinyVocab); return err },
 		"an unknown index":  func() error { _, err := newIndex(t.Context(), "tree", []float32{1}, 1, 1); return err },
 		"a negative request": func() error {
-			_, err := newRetriever(t, m, m.Init(1), items, SearchOptions{}).Nearest(t.Context(), nil, 0)
+			_, err := newRetriever(t, m, m.Init(1), items, network.Options{}).nearest(t.Context(), nil, 0)
 			return err
 		},
 	} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -14,28 +15,13 @@ import (
 
 	"github.com/gritvq/gritvq/index"
 	"github.com/gritvq/gritvq/internal/heapguard"
+	"github.com/gritvq/gritvq/task/recommend/network"
 	"github.com/gritvq/gritvq/weights"
 )
-
-// SearchOptions refine a Retriever.
-type SearchOptions struct {
-	// Index is how items are found, one of Indexes; empty is exact.
-	Index string
-	// Effort trades time for recall: see index.SearchOptions.
-	Effort int
-	// Queries is the number of queries the engine works on at a time; 0 is 64.
-	Queries int
-}
 
 // Indexes lists how items are found: by looking at all of them, at the lists
 // nearest to the query, or along a graph of neighbours.
 var Indexes = []string{"exact", "ivf", "hnsw"}
-
-// Scored is an item that was found.
-type Scored struct {
-	Item  int32
-	Score float64 // inner product with the query
-}
 
 // itemBlock is the number of items whose vectors are made at a time.
 const itemBlock = 512
@@ -45,7 +31,7 @@ const itemBlock = 512
 type Retriever struct {
 	model   *Model
 	items   *Items
-	options SearchOptions
+	options network.Options
 	store   *model.Store
 	encode  *model.Exec // queries
 	embed   *model.Exec // items
@@ -53,13 +39,14 @@ type Retriever struct {
 	lookups atomic.Int64 // nanoseconds, see LookupTime
 }
 
-// NewRetriever makes the vectors of all items and their index.
-func NewRetriever(ctx context.Context, backend compute.Backend, m *Model, set weights.Set, items *Items, o SearchOptions) (*Retriever, error) {
-	if o.Effort < 0 || o.Queries < 0 {
-		return nil, fmt.Errorf("an effort of %d for %d queries at a time: neither can be negative", o.Effort, o.Queries)
+// NewRetriever makes the vectors of all items and their index. Questions is 64
+// where it is 0; lists may have any length.
+func NewRetriever(ctx context.Context, backend compute.Backend, m *Model, set weights.Set, items *Items, o network.Options) (*Retriever, error) {
+	if o.Effort < 0 || o.Questions < 0 {
+		return nil, fmt.Errorf("an effort of %d for %d questions at a time: neither can be negative", o.Effort, o.Questions)
 	}
-	if o.Queries == 0 {
-		o.Queries = 64
+	if o.Questions == 0 {
+		o.Questions = 64
 	}
 	heapguard.Ensure()
 	s := &Retriever{model: m, items: items, options: o, store: model.NewStore()}
@@ -89,7 +76,7 @@ func (s *Retriever) compile(backend compute.Backend) (err error) {
 
 // Update exchanges the variables for others of the same model without compiling
 // its programs again, and makes the vectors of all items and their index anew.
-// Nothing else may use the searcher meanwhile.
+// Nothing else may use the retriever meanwhile.
 func (s *Retriever) Update(ctx context.Context, set weights.Set) error {
 	if err := s.model.Init(0).Check(set); err != nil {
 		return fmt.Errorf("the variables do not fit the dual encoder: %w", err)
@@ -156,11 +143,16 @@ func (s *Retriever) Close() {
 // Index holds the vectors of the items, by number.
 func (s *Retriever) Index() index.RowIndex { return s.index }
 
-// Vectors returns the vectors [n, Width] of queries.
+// Vectors returns the vectors [n, Width] of queries. The other queries of a block
+// change a vector by rounding alone.
 func (s *Retriever) Vectors(ctx context.Context, queries []Query) ([]float32, error) {
 	width := s.model.Config.Width
 	vectors := make([]float32, len(queries)*width)
-	for _, block := range s.blocks(queries) {
+	rooms := make([]int, len(queries))
+	for i, q := range queries {
+		rooms[i] = s.model.room(len(q))
+	}
+	for _, block := range network.Group(rooms, s.options.Questions) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -168,7 +160,7 @@ func (s *Retriever) Vectors(ctx context.Context, queries []Query) ([]float32, er
 		for i, at := range block {
 			own[i] = queries[at]
 		}
-		rows := s.options.Queries
+		rows := s.options.Questions
 		if len(own) == 1 {
 			rows = 1
 		}
@@ -187,26 +179,31 @@ func (s *Retriever) Vectors(ctx context.Context, queries []Query) ([]float32, er
 	return vectors, nil
 }
 
-// blocks groups queries by the room they need, at most so many at a time. What
-// company a query has changes its vector by rounding alone.
-func (s *Retriever) blocks(queries []Query) [][]int {
-	var all [][]int
-	open := map[int]int{} // block under way, by room
-	for i, q := range queries {
-		room := s.model.room(len(q))
-		at, started := open[room]
-		if !started || len(all[at]) == s.options.Queries {
-			at = len(all)
-			open[room], all = at, append(all, nil)
+// Top returns for each question the k items of the largest inner product that the
+// index finds, best first; fewer if the catalogue has no more.
+func (s *Retriever) Top(ctx context.Context, questions []network.Question, k int) ([][]network.Scored, error) {
+	queries, wanted := make([]Query, len(questions)), k
+	for i, q := range questions {
+		queries[i] = s.model.Read(q)
+		if s.options.ExcludeSeen {
+			wanted = max(wanted, k+len(q.History))
 		}
-		all[at] = append(all[at], i)
 	}
-	return all
+	lists, err := s.nearest(ctx, queries, wanted)
+	if err != nil {
+		return nil, err
+	}
+	for i, list := range lists {
+		if s.options.ExcludeSeen {
+			list = slices.DeleteFunc(list, func(found network.Scored) bool { return slices.Contains(questions[i].History, found.Item) })
+		}
+		lists[i] = list[:min(k, len(list))]
+	}
+	return lists, nil
 }
 
-// Nearest returns for each query the k best items that the index finds, best
-// first; fewer if the catalogue has no more.
-func (s *Retriever) Nearest(ctx context.Context, queries []Query, k int) ([][]Scored, error) {
+// nearest returns for each query the k best items that the index finds.
+func (s *Retriever) nearest(ctx context.Context, queries []Query, k int) ([][]network.Scored, error) {
 	if k < 1 {
 		return nil, fmt.Errorf("%d items were asked for; ask for at least one", k)
 	}
@@ -219,15 +216,15 @@ func (s *Retriever) Nearest(ctx context.Context, queries []Query, k int) ([][]Sc
 	begun := time.Now()
 	s.index.Search(vectors, len(queries), k, found, scores, index.SearchOptions{Effort: s.options.Effort})
 	s.lookups.Add(int64(time.Since(begun)))
-	results := make([][]Scored, len(queries))
+	lists := make([][]network.Scored, len(queries))
 	for i := range queries {
-		list := make([]Scored, 0, k)
+		list := make([]network.Scored, 0, k)
 		for j := i * k; j < (i+1)*k && found[j] != index.Missing; j++ {
-			list = append(list, Scored{Item: int32(found[j]), Score: float64(scores[j])})
+			list = append(list, network.Scored{Item: int32(found[j]), Score: float64(scores[j])})
 		}
-		results[i] = list
+		lists[i] = list
 	}
-	return results, nil
+	return lists, nil
 }
 
 // LookupTime is the part of the time of all answers so far that was spent in the

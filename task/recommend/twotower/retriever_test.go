@@ -9,6 +9,7 @@ import (
 
 	"github.com/gritvq/gritvq/index"
 	"github.com/gritvq/gritvq/internal/gradtest"
+	"github.com/gritvq/gritvq/task/recommend/network"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -27,7 +28,7 @@ func TestSearchEqualsBruteForce(t *testing.T) {
 		direct := evaluate(t, set, newBatch(t, m, items, examples), func(v weights.Vars, in []*graph.Node) []*graph.Node {
 			return []*graph.Node{m.queryVectors(v, in[0], in[1], nil), m.itemVectors(v, in[2], nil)}
 		})
-		s := newRetriever(t, m, set, items, SearchOptions{Queries: 4})
+		s := newRetriever(t, m, set, items, network.Options{Questions: 4})
 		vectors, err := s.Vectors(t.Context(), queries)
 		if err != nil {
 			t.Fatal(err)
@@ -45,7 +46,7 @@ func TestSearchEqualsBruteForce(t *testing.T) {
 			}
 		}
 		before := s.LookupTime()
-		exact, err := s.Nearest(t.Context(), queries, 7)
+		exact, err := s.nearest(t.Context(), queries, 7)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,12 +69,12 @@ func TestSearchEqualsBruteForce(t *testing.T) {
 			}
 		}
 		for _, kind := range []string{"ivf", "hnsw"} {
-			approximate, err := newRetriever(t, m, set, items, SearchOptions{Index: kind, Effort: 1000}).Nearest(t.Context(), queries, 7)
+			approximate, err := newRetriever(t, m, set, items, network.Options{Index: kind, Effort: 1000}).nearest(t.Context(), queries, 7)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for i := range queries {
-				if !slices.EqualFunc(approximate[i], exact[i], func(a, b Scored) bool { return a.Item == b.Item }) {
+				if !slices.EqualFunc(approximate[i], exact[i], func(a, b network.Scored) bool { return a.Item == b.Item }) {
 					t.Errorf("%s: %s finds %v for query %d, not %v", name, kind, approximate[i], i, exact[i])
 				}
 			}
@@ -95,18 +96,18 @@ func TestRetrieverRefusesWhatDoesNotFit(t *testing.T) {
 	m := newModel(t, tiny(), Histories)
 	items, set := catalogue(t, m, 20), m.Init(1)
 	delete(set, "query/start")
-	if _, err := NewRetriever(t.Context(), gradtest.Engine(t), m, set, items, SearchOptions{}); err == nil {
+	if _, err := NewRetriever(t.Context(), gradtest.Engine(t), m, set, items, network.Options{}); err == nil {
 		t.Error("a missing variable was accepted")
 	}
 	set = m.Init(1)
 	set["item/projection"].Data[0] = float32(math.NaN())
-	if _, err := NewRetriever(t.Context(), gradtest.Engine(t), m, set, items, SearchOptions{}); err == nil {
+	if _, err := NewRetriever(t.Context(), gradtest.Engine(t), m, set, items, network.Options{}); err == nil {
 		t.Error("variables that are not finite were accepted")
 	}
-	if _, err := NewRetriever(t.Context(), gradtest.Engine(t), m, m.Init(1), items, SearchOptions{Effort: -1}); err == nil {
+	if _, err := NewRetriever(t.Context(), gradtest.Engine(t), m, m.Init(1), items, network.Options{Effort: -1}); err == nil {
 		t.Error("a negative effort was accepted")
 	}
-	lists, err := newRetriever(t, m, m.Init(1), items, SearchOptions{}).Nearest(t.Context(), []Query{{1}}, 50)
+	lists, err := newRetriever(t, m, m.Init(1), items, network.Options{}).nearest(t.Context(), []Query{{1}}, 50)
 	if err != nil || len(lists[0]) != 20 {
 		t.Errorf("a catalogue of 20 gave %d items, %v", len(lists[0]), err)
 	}

@@ -4,7 +4,17 @@ import (
 	"hash/fnv"
 	"strings"
 	"unicode"
+
+	"github.com/gritvq/gritvq/task/recommend/network"
 )
+
+// Read returns the part of a question that the query tower reads.
+func (m *Model) Read(q network.Question) Query {
+	if m.reads == Words {
+		return m.Words(q.Text)
+	}
+	return q.History
+}
 
 // Words turns the text of a search into a query: its words, runs of letters and
 // digits without regard to case, hashed into the model's buckets.

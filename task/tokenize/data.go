@@ -18,11 +18,12 @@ import (
 
 // Input names the data of a run.
 type Input struct {
-	Path    string // vectors or pictures, see [dataset.KindOf]
-	Held    string // held-out data; empty: part of Path
-	Drop    bool   // leave out vectors with NaN or Inf
-	Workers int    // threads that read pictures; 0 is all cores
-	Metrics string // directory of metric networks; empty: the environment's
+	Path    string           // vectors or pictures, see [dataset.KindOf]
+	Vectors *vectors.Vectors // in place of Path, which names them; the caller closes them
+	Held    string           // held-out data; empty: part of Path
+	Drop    bool             // leave out vectors with NaN or Inf
+	Workers int              // threads that read pictures; 0 is all cores
+	Metrics string           // directory of metric networks; empty: the environment's
 	// FixedPerceptual says that the weight of the perceptual loss is decided, even
 	// if it is 0.
 	FixedPerceptual bool
@@ -39,7 +40,7 @@ type Data struct {
 // Open opens and summarises the data of a run with a configuration. Pictures may
 // bring a perceptual network, which sets the weight of its loss in c.
 func (in Input) Open(ctx context.Context, c *vqtrain.Config, watch task.Watcher) (*Data, error) {
-	switch pictures := dataset.KindOf(in.Path).IsPictures(); {
+	switch pictures := in.Vectors == nil && dataset.KindOf(in.Path).IsPictures(); {
 	case pictures && !c.Model.Pictures():
 		return nil, usage.Errorf("%s holds pictures, and model.image.size is 0; the configuration is for vectors", in.Path)
 	case !pictures && c.Model.Pictures():
@@ -65,8 +66,10 @@ func (d *Data) Close() {
 }
 
 func (in Input) openVectors(ctx context.Context, c *vqtrain.Config, watch task.Watcher, d *Data) error {
-	v, dropped, err := OpenVectors(ctx, in.Path, in.Drop, watch)
-	if err != nil {
+	v, dropped, err := in.Vectors, 0, error(nil)
+	if v != nil {
+		v = v.View()
+	} else if v, dropped, err = OpenVectors(ctx, in.Path, in.Drop, watch); err != nil {
 		return err
 	}
 	d.Set, d.HeldSet, d.Dropped = v, v, dropped

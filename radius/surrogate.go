@@ -8,7 +8,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// Inputs are what the surrogate reads besides latents and codes.
+// Inputs of the surrogate besides latents and codes.
 type Inputs struct {
 	// Vars resolves "radius/…" (learned) and "state/…" (metric, precision).
 	Vars weights.Vars

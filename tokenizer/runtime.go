@@ -40,7 +40,7 @@ func Usable(backend compute.Backend, t *Tokenizer, set weights.Set) ([]*weights.
 		return nil, err
 	}
 	values, err := model.CallOnceN(backend, store, func(_ *model.Scope, g *graph.Graph) []*graph.Node {
-		return t.Quantizer.Codebooks(&vq.Context{Vars: weights.FromStore(store, g).In("quantizer")})
+		return t.Quantizer.Codebooks(&vq.Context{Vars: weights.FromStore(store, g).In(vq.Prefix)})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("building the codebooks: %w", err)
@@ -132,7 +132,7 @@ func (r *Runtime) compile(backend compute.Backend, set weights.Set) (err error) 
 		return err
 	}
 	r.choose, err = model.NewExec(backend, store, func(_ *model.Scope, z *graph.Node) *graph.Node {
-		ctx := &vq.Context{Vars: weights.FromStore(store, z.Graph()).In("quantizer")}
+		ctx := &vq.Context{Vars: weights.FromStore(store, z.Graph()).In(vq.Prefix)}
 		return graph.ConvertDType(r.tokenizer.Quantizer.Build(ctx, z).Index, z.DType()) // exact: below 2^24
 	})
 	return err

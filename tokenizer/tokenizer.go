@@ -131,7 +131,7 @@ func (p Pass) Error() *graph.Node {
 func (t *Tokenizer) Pass(ctx *vq.Context, x *graph.Node) Pass {
 	p := Pass{Target: t.network.standardize(ctx.Vars, x)}
 	inner := *ctx
-	inner.Vars = ctx.Vars.In("quantizer")
+	inner.Vars = ctx.Vars.In(vq.Prefix)
 	p.Quantized = t.Quantizer.Build(&inner, t.latents(ctx.Vars, p.Target))
 	p.Output = t.reconstruct(ctx.Vars, p.Quantized.Soft)
 	return p

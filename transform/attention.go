@@ -29,7 +29,7 @@ func (attentionMixer) start(c Config, set weights.Set, codes *weights.Array, rng
 }
 
 // sampledRows bounds the rows that calibrate the initial scores: enough to put
-// their mean diagonal within about 0.01 of what was asked for.
+// their mean diagonal within about 0.01 of Diagonal.
 const sampledRows = 256
 
 // startScores draws U1 = V1, so that similar codes score high, scales them so

@@ -5,7 +5,7 @@ import (
 )
 
 // withGradient builds forward(inputs) with a hand-written gradient: backward
-// takes the adjoint of the result and returns those of the inputs, in order. The
+// takes the adjoint of the result and returns the inputs' adjoints, in order. The
 // nodes that automatic differentiation derives from forward are left unused, and
 // never run.
 func withGradient(inputs []*Node, forward func(in []*Node) *Node, backward func(in []*Node, v *Node) []*Node) *Node {

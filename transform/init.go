@@ -9,7 +9,7 @@ import (
 
 // Init returns the transform's variables for codes [K,d]: everything except the
 // codes themselves. gain is the initial row length when RowNorm is gain (the
-// mean length of the latents); rng draws what is random.
+// mean length of the latents); rng draws random values.
 //
 // Every kind with FeatureMap starts at W = I. identity, linear, full and grouped
 // start at C' = E exactly; lowrank at the projection of E on its Rank principal

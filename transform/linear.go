@@ -28,7 +28,7 @@ func (linearMixer) start(c Config, set weights.Set, codes *weights.Array, rng *r
 	return nil
 }
 
-// basis returns Bᵀ E0 [r,d], what rows of A combine.
+// basis returns Bᵀ E0 [r,d], whose rows A combines.
 func (linearMixer) basis(c Config, p variables) []float64 {
 	source := "codes"
 	if c.Joint {

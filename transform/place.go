@@ -42,7 +42,7 @@ type Touched struct {
 //   - attention kinds, Joint: E_i solves the mixing row, scores following E_i;
 //     every code that attends to code i moves by its weight on it, and for
 //     attention and attention-topk also because the score of code i changed.
-//     Neighbours stay those of the last refresh. Frozen codes have no variable of
+//     Neighbours stay as the last refresh found them. Frozen codes have no variable of
 //     one code to change: an error.
 //
 // The Joint solves of full, grouped and attention repeat (about 8 times at

@@ -80,8 +80,8 @@ const (
 // sweep changes rows of codes [K,d] until the same rows of M E equal y, by
 // Gauss-Seidel over the chosen rows. Where M follows the codes a step can miss;
 // it is then halved until it brings its row nearer. It converges where a row's
-// own weight outweighs what it gives the other chosen rows, and says so where it
-// does not.
+// own weight is larger than its weights on the other chosen rows, and fails
+// otherwise.
 func sweep(m rowMixer, codes []float64, d int, rows []int, y []float64) error {
 	scale := 1e-30
 	for n := range rows {

@@ -126,7 +126,7 @@ func (c Config) Validate(k, d int) error {
 // codebook without a transform.
 func (c Config) hasFeature() bool { return c.FeatureMap && c.Kind != KindIdentity }
 
-// mixer is what distinguishes one kind from another: the map E -> M E.
+// mixer is the map E -> M E of a kind.
 type mixer interface {
 	// check reports the first field that does not fit.
 	check(c Config, k, d int) error

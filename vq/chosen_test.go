@@ -263,7 +263,8 @@ func TestPlacedCodesAreChosen(t *testing.T) {
 		}
 		before := look()
 		row := (int(before[1][0]) + 1) % c.Codes
-		touched, err := Place(f.q, f.set, 0, []int{row}, []float32{float32(f.z.Data[0]), float32(f.z.Data[1]), float32(f.z.Data[2])}, transform.Reset)
+		target := []float32{float32(f.z.Data[0]), float32(f.z.Data[1]), float32(f.z.Data[2])}
+		touched, err := Place(f.q, f.set, 0, []int{row}, target, transform.Reset)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -178,7 +178,9 @@ func TestFitErrors(t *testing.T) {
 // Positions go side by side for product quantizers and into levels for others:
 // the bits of a vector are the same.
 func TestArrange(t *testing.T) {
-	for method, want := range map[string][2]int{"kmeans": {4, 1}, "rq": {4, 1}, "lsh": {4, 1}, "ste": {4, 1}, "pq": {1, 4}, "opq": {1, 4}, "kmeans-ste": {1, 4}} {
+	for method, want := range map[string][2]int{
+		"kmeans": {4, 1}, "rq": {4, 1}, "lsh": {4, 1}, "ste": {4, 1}, "pq": {1, 4}, "opq": {1, 4}, "kmeans-ste": {1, 4},
+	} {
 		c := mustDefaults(t, method)
 		c.Arrange(4, 1)
 		if got := [2]int{c.Levels, c.Parts}; got != want {

@@ -35,7 +35,9 @@ func TestConformanceUnderHalfPrecision(t *testing.T) {
 							t.Errorf("the %s of %s latents is %s", what, z.DType(), x.DType())
 						}
 					}
-					for what, x := range map[string]*graph.Node{"hard output": out.Hard, "loss": out.Loss, "residual": out.Residuals[0], "prepared latent": Prepare(f.q, z)} {
+					for what, x := range map[string]*graph.Node{
+						"hard output": out.Hard, "loss": out.Loss, "residual": out.Residuals[0], "prepared latent": Prepare(f.q, z),
+					} {
 						if x.DType() != dtypes.Float32 {
 							t.Errorf("the %s of %s latents is %s", what, z.DType(), x.DType())
 						}
@@ -46,7 +48,9 @@ func TestConformanceUnderHalfPrecision(t *testing.T) {
 				}
 				return results
 			})
-			for i, what := range []string{"codes in training", "hard output in training", "loss", "codes", "hard output", "surrogate", "decoder's input"} {
+			for i, what := range []string{
+				"codes in training", "hard output in training", "loss", "codes", "hard output", "surrogate", "decoder's input",
+			} {
 				sameBits(t, half.String()+" "+what, got[i], got[8+i])
 			}
 			// The adjoint of the surrogate is rounded on its way in as well.

@@ -76,14 +76,14 @@ func (b codebook) average(ctx *Context, residual, index *Node) map[string]*Node 
 	return updates
 }
 
-// pull returns the updates of counts and codes that learn by gradient: beside
-// what the loss asks of them, usable codes go a share p of the way that running
-// averages would go from where they are,
+// pull returns the updates of counts and codes that learn by gradient: in addition
+// to the optimizer's step, usable codes take a share p of the step of a running
+// average,
 //
 //	N ← γN + (1-γ)n,  Δe' = p·(1-γ)/(N+ε)·Σ(z-e'),
 //
 // and E by Δe' times the transform's transposed Jacobian, scaled so that e' goes
-// as far in that direction. Codes that nothing chose stay.
+// as far in that direction. Codes without latents stay.
 func (b codebook) pull(ctx *Context, residual, hard, index *Node) map[string]*Node {
 	decay, epsilon := b.config.Average.Decay, b.config.Average.Epsilon
 	counts, gaps := ctx.countsAndSums(index, StopGradient(Sub(residual, hard)), b.config.Codes)

@@ -201,7 +201,9 @@ func TestPulledCodesGoWhereAveragesGo(t *testing.T) {
 // Under a transform the usable codes C' take the step: along it as far as
 // without one, whatever W's size. An orthogonal W takes exactly that step.
 func TestPullReachesUsableCodes(t *testing.T) {
-	for name, w := range map[string][]float32{"turned": {0.6, 0.8, -0.8, 0.6}, "turned and longer": {1.2, 1.6, -1.6, 1.2}, "skewed": {1, 0.4, 0, 0.7}} {
+	for name, w := range map[string][]float32{
+		"turned": {0.6, 0.8, -0.8, 0.6}, "turned and longer": {1.2, 1.6, -1.6, 1.2}, "skewed": {1, 0.4, 0, 0.7},
+	} {
 		plain, mixed := small(t, "ste", 1), small(t, "grit", 1)
 		plain.Codes, mixed.Codes = 4, 4
 		plain.Average.Pull, mixed.Average.Pull = 0.5, 0.5

@@ -21,10 +21,10 @@ import (
 // product of the grid, whatever Codes asked for (see [Config].Grid).
 //
 // Residual levels: where latents have the grid's dimension, level l divides by
-// (L-1)^l, the step that level l-1 left over, as published for residual FSQ.
+// (L-1)^l, the step of level l-1, as published for residual FSQ.
 // Where they are projected, every level has its own projections, started on the
-// principal components of what the levels before left: the same scale would
-// spend all levels on the first one's few directions.
+// principal components of its residuals: the same scale would spend all levels on
+// the few directions of the first.
 var FSQ = Method{
 	Name: "fsq", Title: "FSQ",
 	Summary:  "finite scalar quantization: bounded coordinates rounded to a grid, no codebook",

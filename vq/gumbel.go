@@ -117,8 +117,8 @@ func (m gumbel) Start(rest Latents, rng *rand.Rand) (weights.Set, *weights.Array
 	return vars, codes, nil
 }
 
-// aim points code i's logit at the code itself: -β|z - e|² less what all codes
-// share.
+// aim points code i's logit at the code itself: -β|z - e|² without the term |z|²
+// that all codes share.
 func (m gumbel) aim(vars weights.Set, i int, beta float64) {
 	code, weight := vars["codes"].Row(i), vars["projection/weight"].Row(i)
 	for j, x := range code {
@@ -173,8 +173,8 @@ func (m gumbel) Usable(ctx *Context) *Node { return ctx.Vars.Get("codes") }
 
 func (m gumbel) Vocab() int { return m.config.Codes }
 
-// Place implements [LevelPlacer]: the code moves and its logit follows, as sharp as
-// those of all codes are by now.
+// Place implements [LevelPlacer]: the code moves and its logit follows, with the
+// mean sharpness of all codes.
 func (m gumbel) Place(vars weights.Set, rows []int, targets []float32, _ transform.PlaceMode) ([]Touched, error) {
 	along, square := 0.0, 0.0
 	codes, weight := vars["codes"], vars["projection/weight"]

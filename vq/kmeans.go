@@ -7,8 +7,8 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// KMeans is plain k-means: the codes are cluster centres of the vectors,
-// and with more than one level of what the levels before left over.
+// KMeans is plain k-means: the codes are cluster centres of the vectors
+// and, in later levels, of the residuals.
 var KMeans = Method{
 	Name: "kmeans", Title: "k-means",
 	Summary:   "cluster centres of the vectors, fitted without training steps",
@@ -17,9 +17,9 @@ var KMeans = Method{
 	Classical: fitStack(1),
 }
 
-// fitStack clusters level by level. Each level sees what the encodings by the
-// levels before leave of the sample: the greedy one, or all that survive in a
-// beam, since any of them may become the best by the codes still to come.
+// fitStack clusters level by level. Each level sees the residuals of the
+// encodings so far: of the greedy one, or of all that survive in a beam, since the
+// codes of later levels decide which of them is best.
 func fitStack(beam int) ClassicalFitter {
 	return func(f *Fitting, c Config, sample Latents, rng *rand.Rand) (weights.Set, error) {
 		set, rest := weights.Set{}, sample
@@ -53,13 +53,13 @@ func fitStack(beam int) ClassicalFitter {
 
 const (
 	leftOverBlock = 4096 // rows encoded at a time
-	// survivorsPerCode bounds what the survivors of a beam add to a sample.
+	// survivorsPerCode bounds the rows that a beam adds to a sample.
 	survivorsPerCode = 1024
 )
 
-// leftOver returns what the survivors of a beam over the stack's levels leave of
-// the rows, one row after the other and taken off level by level, as encoders
-// do. Of a sample that is large for so many codes only the first rows are used.
+// leftOver returns the residuals of every row's survivors in a beam over the
+// stack's levels, subtracted level by level, as encoders do. Of a sample that is
+// large for so many codes only the first rows are used.
 func (s Latents) leftOver(stack *index.Residual, beam, codes int) Latents {
 	levels, d := stack.Levels(), s.Dim
 	n := min(s.N, max(s.N, survivorsPerCode*codes)/beam)

@@ -19,7 +19,7 @@ import (
 //
 // Residual levels: where latents have D dimensions, level l codes ±2^-l, as
 // published for residual LFQ; where they are projected, every level has its own
-// projections, started on the principal components of what is left.
+// projections, started on the principal components of its residuals.
 var LFQ = Method{
 	Name: "lfq", Title: "LFQ",
 	Summary:  "lookup-free quantization: signs of log2 K coordinates with an entropy loss",

@@ -20,8 +20,8 @@ import (
 //
 // All tables hash the vector itself. So that codes can be decoded, a bucket of
 // the first table stands for the mean of its training vectors, and a bucket of a
-// later table for the mean of what the tables before it leave of its own;
-// buckets without training vectors add nothing. The error of the training
+// later table for the mean of their residuals under the tables before; buckets
+// without training vectors add nothing. The error of the training
 // vectors therefore falls with every table, and leading tables decode alone.
 var LSH = Method{
 	Name: "lsh", Title: "LSH",

@@ -15,7 +15,7 @@ type Method struct {
 	Name    string // in configuration files and on the command line
 	Title   string // in tables
 	Summary string // one line
-	Meaning string // what one code says about a vector; empty for residual and product codes
+	Meaning string // the meaning of a code to a reader; empty for residual and product codes
 
 	// Defaults sets the best known practice, for vectors; nil keeps the common
 	// settings. Pictures adjusts it to pictures, and Paper to the published

@@ -49,14 +49,14 @@ func linearMap(x, w, bias *Node) *Node {
 	return Add(DotGeneral(x, []int{1}, nil, w, []int{0}, nil), ExpandAxes(bias, 0))
 }
 
-// coder is what a projection is started for.
+// coder describes the coordinates that a projection is started for.
 type coder struct {
-	// center and spread are where coordinates should lie to use all values well.
+	// center and spread place the coordinates so that all values are used well.
 	center []float64
 	spread float64
 	// scale is the fixed scale of coordinates where nothing is projected.
 	scale []float64
-	// round replaces coordinates by those of their code, in place.
+	// round replaces coordinates by the coordinates of their code, in place.
 	round func(coordinates []float64)
 }
 

@@ -8,10 +8,10 @@ import (
 )
 
 // RQ is classical residual quantization (Chen, Guan and Wang 2010) with
-// beam search: every level's codes are cluster centres of what the encodings
-// that survive in a beam leave. A few sweeps then move the codes of all levels
-// to where the beam's best encodings want them. Vectors are encoded with the
-// same beam.
+// beam search: every level's codes are cluster centres of the residuals of the
+// encodings that survive in a beam. A few sweeps then move the codes of all levels
+// to the centroids of the beam's best encodings. Vectors are encoded with the same
+// beam.
 var RQ = Method{
 	Name: "rq", Title: "RQ",
 	Summary:   "residual k-means with beam search",
@@ -44,8 +44,8 @@ func fitRQ(f *Fitting, c Config, sample Latents, rng *rand.Rand) (weights.Set, e
 }
 
 // refine encodes the sample and moves the codes of one level after the other to
-// the means of what the other levels leave to them, which cannot raise the error
-// of that encoding.
+// the means of the residuals of all other levels, which cannot raise the error of
+// that encoding.
 func (f *Fitting) refine(c Config, set weights.Set, sample Latents) error {
 	books := make([]*index.Codes, c.Levels)
 	for l := range books {

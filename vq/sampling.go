@@ -19,7 +19,7 @@ func (r *Random) withGumbel(scores *Node) *Node {
 
 // gumbelOf turns uniforms u in [0,1) into standard Gumbel variates -log(-log(1-u)).
 // Large values come from small u, where floats are dense: in float32 the tail
-// reaches log 2³³, beyond what 65536 codes ask of it.
+// reaches log 2³³, enough for 65536 codes.
 func gumbelOf(u *Node) *Node {
 	u = StopGradient(MaxScalar(u, math.Ldexp(1, -33)))
 	// -log(1-u) loses its leading digits where u is small; its series does not.

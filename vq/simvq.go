@@ -16,9 +16,9 @@ import (
 // encoder's term).
 //
 // From data the map starts so that C' is the best Gaussian codebook for Gaussian
-// latents: their mean, and their covariance less what K codes must leave over
-// (reverse water-filling). Codes as wide as the latents would mostly lie farther
-// out than any latent is near. From random it starts at the letter, W = I and
+// latents: their mean, and their covariance less the distortion of K codes (reverse
+// water-filling). Most codes as wide as the latents would lie too far out to be
+// the nearest of any latent. From random it starts at the letter, W = I and
 // b = 0.
 var SimVQ = Method{
 	Name: "simvq", Title: "SimVQ",
@@ -119,8 +119,8 @@ func (s simvq) Assign(ctx *Context, residual *Node) Assigned {
 	return Assigned{Index: index, Hard: hard, Loss: book.losses(ctx, residual, hard, index)}
 }
 
-// codedDeviations is what a Gaussian code of the given bits should vary by along
-// components of the given deviations: √max(0, σ²-θ), with the distortion θ that
+// codedDeviations are the deviations of the best Gaussian code of the given bits
+// along components of the given deviations: √max(0, σ²-θ), with the distortion θ that
 // spends the bits, Σ ½ log₂ max(1, σ²/θ).
 func codedDeviations(deviations []float64, bits float64) []float64 {
 	spent := func(distortion float64) float64 {

@@ -42,7 +42,8 @@ func TestSimVQFormula(t *testing.T) {
 		want := gradtest.Inputs{}
 		for l := range levels {
 			level := fmt.Sprintf("level%d", l)
-			want[level+"/feature/w"], want[level+"/feature/bias"] = gradtest.Value{Data: make([]float64, d*d)}, gradtest.Value{Data: make([]float64, d)}
+			want[level+"/feature/w"] = gradtest.Value{Data: make([]float64, d*d)}
+			want[level+"/feature/bias"] = gradtest.Value{Data: make([]float64, d)}
 			codes := simCodes(in, level)
 			for r := range n {
 				rest := make([]float64, d)

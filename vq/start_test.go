@@ -125,7 +125,8 @@ func TestLevelsStartOnResiduals(t *testing.T) {
 		c.Transform.Kind, c.Transform.RowNorm = kind, transform.RowNormGain
 		c.Transform.Diagonal = 0.6
 		q, sample, set := startFixture(t, c, 3, 60)
-		f := fixture{q: q, set: set, z: gradtest.Value{Shape: []int{60, 3}, Data: widen(&weights.Array{Shape: []int{180}, Data: sample.Rows}).Data}}
+		latents := widen(&weights.Array{Shape: []int{60, 3}, Data: sample.Rows})
+		f := fixture{q: q, set: set, z: latents}
 		residual := matrix{f.eval32(t, func(ctx *Context, z *graph.Node) []*graph.Node {
 			return []*graph.Node{q.Build(ctx, z).Residuals[1]}
 		})[0], 3}

@@ -32,7 +32,7 @@ type choice struct {
 	only    *scored // of a choice that fits one block: scores are kept, not rebuilt
 }
 
-// scored is a block's scores [N,B] and what they were built from.
+// scored is a block's scores [N,B] and their inputs.
 type scored struct {
 	score   *Node
 	latents *Node
@@ -79,7 +79,7 @@ func (c choice) rowsOf(x *Node, b int) *Node {
 }
 
 // scores builds block b once after is done: the engine must neither run blocks
-// side by side nor keep those of the forward pass for the backward pass.
+// side by side nor keep the forward pass's blocks for the backward pass.
 func (c choice) scores(b int, after *Node) scored {
 	if c.only != nil && c.only.score != nil {
 		return *c.only
@@ -126,7 +126,7 @@ func (c choice) higher(top, index, score *Node, b int) (newTop, newIndex *Node) 
 	return Max(highest, top), Where(better, at, index)
 }
 
-// summary is what a softmax p [N,K] over all codes amounts to. Gradients of
+// summary holds the results of a softmax p [N,K] over all codes. Gradients of
 // mean, information and share reach the latents and per-code parameters.
 type summary struct {
 	index       *Node // [N] int32: the code of the highest score

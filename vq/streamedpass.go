@@ -64,8 +64,8 @@ func (p *softmaxPass) logOf(score *Node) *Node { return Sub(Sub(score, p.top), p
 // adjoints are the gradients arriving at a summary; nil where none did.
 type adjoints struct{ mean, information, share *Node }
 
-// attach returns the summary with its backward pass. Outputs capture what arrives at
-// them; the inputs, which the reverse sweep reaches last, turn it into their
+// attach returns the summary with its backward pass. Outputs capture the adjoints
+// that arrive; the inputs, which the reverse sweep reaches last, turn them into
 // gradients.
 func (p *softmaxPass) attach() summary {
 	var arrived adjoints
@@ -149,8 +149,8 @@ func (p *softmaxPass) backward(arrived adjoints) []*Node {
 	return gradients
 }
 
-// scoreGradient is ∂L/∂score [N,B] of block b; what it builds of size [N,B] waits
-// for after, like the scores.
+// scoreGradient is ∂L/∂score [N,B] of block b; its nodes of size [N,B] wait for
+// after, like the scores.
 func (p *softmaxPass) scoreGradient(arrived adjoints, score, center, after *Node, b int) *Node {
 	logP := p.logOf(score)
 	wanted := Neg(center)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -56,7 +57,7 @@ func (b *Bundle) checkWeights() error {
 		if at := firstNotFinite(a.Data); at >= 0 {
 			return fmt.Errorf("variable %q is not finite at element %d", p, at)
 		}
-		if !strings.HasPrefix(p, "quantizer/") {
+		if !strings.HasPrefix(p, vq.Prefix+"/") {
 			network[p] = a
 		}
 	}

@@ -28,9 +28,9 @@ func (t *Trainer) listCached() error {
 	if !t.accumulates() {
 		return nil
 	}
-	set, err := t.loop.Bank().Read("quantizer")
+	set, err := t.loop.Bank().Read(vq.Prefix)
 	for _, p := range set.Paths() {
-		p = "quantizer/" + p
+		p = vq.Prefix + "/" + p
 		if path.Base(p) == "cache" {
 			t.accumulators = append(t.accumulators, p)
 		} else if t.role(p) == train.Deferred {
@@ -89,7 +89,7 @@ func (t *Trainer) refreshCache(advance bool) error {
 // step on the codebook's parameters.
 func (t *Trainer) refreshStep(v weights.Vars, scalars *Node, advance bool) map[string]*Node {
 	p := t.loop.ReadPace(scalars)
-	ctx := &vq.Context{Vars: v.In("quantizer"), Training: true, Progress: p.Progress}
+	ctx := &vq.Context{Vars: v.In(vq.Prefix), Training: true, Progress: p.Progress}
 	next := map[string]*Node{}
 	if advance {
 		books := vq.Refresh(t.model.Quantizer, ctx) // before the step, with gradients
@@ -114,7 +114,7 @@ func (t *Trainer) refreshStep(v weights.Vars, scalars *Node, advance bool) map[s
 			}
 			return v.Find(path)
 		})
-		ctx = &vq.Context{Vars: stepped.In("quantizer"), Training: true, Progress: p.Progress}
+		ctx = &vq.Context{Vars: stepped.In(vq.Prefix), Training: true, Progress: p.Progress}
 	}
 	for path, value := range vq.Refresh(t.model.Quantizer, ctx) {
 		next[path] = StopGradient(value)

@@ -50,7 +50,7 @@ func (t *Trainer) fitClassical(ctx context.Context) (weights.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	set.Merge("quantizer", fitted.Variables)
+	set.Merge(vq.Prefix, fitted.Variables)
 	if fitted.Rotation != nil {
 		set["state/rotation"] = fitted.Rotation
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/train"
+	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -45,7 +46,7 @@ const featureLimit = 50
 // watchFeatures measures every W and scales a runaway back.
 func (t *Trainer) watchFeatures(s *train.Step) error {
 	r := &t.record
-	set, err := t.bank.Read("quantizer")
+	set, err := t.bank.Read(vq.Prefix)
 	if err != nil {
 		return err
 	}
@@ -63,7 +64,7 @@ func (t *Trainer) watchFeatures(s *train.Step) error {
 			for i := range w.Data {
 				w.Data[i] *= float32(featureLimit / norm)
 			}
-			clipped["quantizer/"+p] = w
+			clipped[vq.Prefix+"/"+p] = w
 			s.Event = fmt.Sprintf("|W| of %s reached %.3g and was scaled back to %d", p, norm, featureLimit)
 		}
 	}

@@ -32,7 +32,7 @@ func (t *Trainer) maybeReset(s *train.Step) error {
 	if err != nil {
 		return fmt.Errorf("resetting dead codes: %w", err)
 	}
-	set, err := t.bank.Read("quantizer")
+	set, err := t.bank.Read(vq.Prefix)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (t *Trainer) currentResiduals(x *tensors.Tensor) ([]*weights.Array, error) 
 func (t *Trainer) currentBooks() ([]*weights.Array, error) {
 	if t.books == nil {
 		t.books = model.MustNewExec(t.backend, t.bank.Store(), func(_ *model.Scope, g *graph.Graph) []*graph.Node {
-			return t.model.Quantizer.Codebooks(&vq.Context{Vars: t.bank.Vars(g).In("quantizer")})
+			return t.model.Quantizer.Codebooks(&vq.Context{Vars: t.bank.Vars(g).In(vq.Prefix)})
 		})
 	}
 	return readAll(t.books.Call())
@@ -117,7 +117,7 @@ func readAll(values []*tensors.Tensor, err error) ([]*weights.Array, error) {
 // optimizer's moments of the touched rows, and carries those rows into the
 // averaged weights and the cache, so that a reset sticks.
 func (t *Trainer) replace(set weights.Set, touched []vq.Touched) error {
-	changed := weights.Set{}.Merge("quantizer", set)
+	changed := weights.Set{}.Merge(vq.Prefix, set)
 	for _, slot := range t.config.Train.Optimizer.Slots() {
 		if err := t.overwriteRows(changed, slot.Prefix, touched, func(row []float32, _ vq.Touched) {
 			for i := range row {
@@ -169,7 +169,7 @@ func (t *Trainer) solveAverages(step int) error {
 	if !solve && !rewire {
 		return nil
 	}
-	set, err := t.bank.Read("quantizer")
+	set, err := t.bank.Read(vq.Prefix)
 	if err != nil {
 		return err
 	}
@@ -190,7 +190,7 @@ func (t *Trainer) solveAverages(step int) error {
 			return fmt.Errorf("finding neighbours of codes: %w", err)
 		}
 	}
-	return t.bank.Install(weights.Set{}.Merge("quantizer", set))
+	return t.bank.Install(weights.Set{}.Merge(vq.Prefix, set))
 }
 
 // rewireEvery is the least number of steps between neighbour searches: codes

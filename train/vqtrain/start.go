@@ -36,7 +36,7 @@ func (t *Trainer) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := t.loop.Restart(all.Merge("quantizer", set)); err != nil {
+	if err := t.loop.Restart(all.Merge(vq.Prefix, set)); err != nil {
 		return err
 	}
 	t.state.Started = true

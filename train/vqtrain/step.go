@@ -68,7 +68,7 @@ func (t *Trainer) build(v weights.Vars, in train.Inputs) train.Pass {
 		Extra:   t.accumulated(v),
 		Finish: func(next map[string]*Node, u train.Update) {
 			inner := *ctx
-			inner.Vars = v.In("quantizer")
+			inner.Vars = v.In(vq.Prefix)
 			t.project(&inner, v, next, u.Step)
 			t.finish(v, out, next, u)
 		},

@@ -25,30 +25,24 @@ type RankingComparison struct {
 // fails on an unknown metric, fewer than two users, rankings of different users
 // and lists that are shorter than k.
 func CompareRankings(a, b *Ranking, metric RankMetric, k int, seed uint64) (RankingComparison, error) {
+	return CompareSeeds([]*Ranking{a}, []*Ranking{b}, metric, k, seed)
+}
+
+// CompareSeeds is [CompareRankings] of recommenders that were trained with several
+// seeds: a user's score is the mean over the rankings of each.
+func CompareSeeds(a, b []*Ranking, metric RankMetric, k int, seed uint64) (RankingComparison, error) {
 	result := RankingComparison{Metric: metric, K: k}
 	if err := metric.check(); err != nil {
 		return result, err
 	}
-	for _, r := range []*Ranking{a, b} {
-		if r.Depth > 0 && k > r.Depth {
-			return result, fmt.Errorf("%s@%d cannot be taken of lists of %d", metric, k, r.Depth)
-		}
+	x, err := a[0].scoresOf(a, metric, k)
+	if err != nil {
+		return result, err
 	}
-	if a.Len() != b.Len() {
-		return result, fmt.Errorf("rankings of %d and of %d users cannot be paired", a.Len(), b.Len())
+	y, err := a[0].scoresOf(b, metric, k)
+	if err != nil {
+		return result, err
 	}
-	x, y := a.Values(metric, k), make([]float64, a.Len())
-	for i, user := range a.users {
-		j, known := b.index[user]
-		if !known {
-			return result, fmt.Errorf("user %q is in one ranking only: both must rank the same users", user)
-		}
-		if len(a.Ranks(i)) != len(b.Ranks(j)) {
-			return result, fmt.Errorf("user %q has %d relevant items in one ranking and %d in the other", user, len(a.Ranks(i)), len(b.Ranks(j)))
-		}
-		y[i] = metric.Score(b.Ranks(j), k)
-	}
-	var err error
 	if result.Paired, err = Paired(x, y); err != nil {
 		return result, err
 	}
@@ -59,4 +53,28 @@ func CompareRankings(a, b *Ranking, metric RankMetric, k int, seed uint64) (Rank
 	result.B, _ = MeanStd(y)
 	result.Low, result.High, err = Bootstrap(x, y, comparisonResamples, seed)
 	return result, err
+}
+
+// scoresOf averages the scores of several rankings, in the order of r's users.
+func (r *Ranking) scoresOf(rankings []*Ranking, metric RankMetric, k int) ([]float64, error) {
+	means := make([]float64, r.Len())
+	for _, other := range rankings {
+		if other.Depth > 0 && k > other.Depth {
+			return nil, fmt.Errorf("%s@%d cannot be taken of lists of %d", metric, k, other.Depth)
+		}
+		if r.Len() != other.Len() {
+			return nil, fmt.Errorf("rankings of %d and of %d users cannot be paired", r.Len(), other.Len())
+		}
+		for i, user := range r.users {
+			j, known := other.index[user]
+			if !known {
+				return nil, fmt.Errorf("user %q is in one ranking only: both must rank the same users", user)
+			}
+			if n, m := len(r.Ranks(i)), len(other.Ranks(j)); n != m {
+				return nil, fmt.Errorf("user %q has %d relevant items in one ranking and %d in the other", user, n, m)
+			}
+			means[i] += metric.Score(other.Ranks(j), k) / float64(len(rankings))
+		}
+	}
+	return means, nil
 }

@@ -9,7 +9,6 @@ import (
 	"image/png"
 	"math"
 
-	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/task/picture"
@@ -78,7 +77,7 @@ func scorePictures(ctx context.Context, s *subject, t trained, r *Record) error 
 	if math.IsNaN(scores.PSNR) || math.IsInf(scores.PSNR, 0) {
 		return errors.New("the PSNR of the held-out pictures is not finite: training diverged, or every picture comes back unchanged")
 	}
-	all, err := countCodes(ctx, t.runtime, t.source.Set, t.source.Train.Head(countedPictures))
+	all, err := countCodes(ctx, t.runtime, t.source.Set, t.source.Train.Head(countedPictures), nil)
 	if err != nil {
 		return err
 	}
@@ -98,17 +97,6 @@ func scorePictures(ctx context.Context, s *subject, t trained, r *Record) error 
 	r.Notes = scores.Notes
 	r.Samples, err = samples(ctx, t.runtime, t.source)
 	return err
-}
-
-// countCodes counts the codes of pictures, without decoding them.
-func countCodes(ctx context.Context, r *tokenizer.Runtime, set dataset.Set, rows dataset.Selection) (*eval.Usage, error) {
-	usage, err := eval.NewUsage(r.Tokenizer().Quantizer.Layout().Vocab)
-	if err != nil {
-		return nil, err
-	}
-	return usage, r.EncodeRows(ctx, set, rows, tokenizer.Options{}, func(c tokenizer.Coded) error {
-		return usage.Add(c.Codes, len(usage.Vocab()))
-	})
 }
 
 // samples keeps the first held-out pictures and their reconstructions.

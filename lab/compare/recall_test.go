@@ -2,7 +2,6 @@ package compare
 
 import (
 	"cmp"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -42,12 +41,22 @@ func sortedNearest(query []float32, own int, database []float32, d, k int) []int
 	return rows
 }
 
+// neighboursOf is nearest, whose errors end the test.
+func neighboursOf(t *testing.T, x []float32, queries int, database []float32, d, k int) [][]int {
+	t.Helper()
+	found, err := nearest(x, queries, database, d, k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
 func TestNearestIsBruteForce(t *testing.T) {
 	for _, shape := range [][3]int{{60, 3, 10}, {200, 70, 10}, {40, 200, 5}, {7, 4, 10}, {1, 4, 10}} {
 		n, d, k := shape[0], shape[1], shape[2]
 		x, database := randomRows(n, d, 1), randomRows(n, d, 2)
 		queries := max(1, n/3)
-		for q, got := range Nearest(x, queries, database, d, k) {
+		for q, got := range neighboursOf(t, x, queries, database, d, k) {
 			if want := sortedNearest(x[q*d:(q+1)*d], q, database, d, k); !slices.Equal(got, want) {
 				t.Fatalf("%v: query %d found %v, want %v", shape, q, got, want)
 			}
@@ -58,17 +67,17 @@ func TestNearestIsBruteForce(t *testing.T) {
 func TestTiesGoToTheLowestRow(t *testing.T) {
 	// Rows 1 to 5 are equally far from row 0, in another place each.
 	database := []float32{0, 0, 1, 0, 0, 1, -1, 0, 0, -1, 1, 0}
-	if got, want := Nearest(database, 1, database, 2, 3)[0], []int{1, 2, 3}; !slices.Equal(got, want) {
+	if got, want := neighboursOf(t, database, 1, database, 2, 3)[0], []int{1, 2, 3}; !slices.Equal(got, want) {
 		t.Errorf("found %v, want %v", got, want)
 	}
 }
 
 func TestRecallCountsCommonNeighbours(t *testing.T) {
 	truth := [][]int{{1, 2, 3, 4}, {5, 6, 7, 8}}
-	if got := Recall(truth, [][]int{{4, 3, 9, 10}, {8, 7, 6, 5}}); got != 0.75 {
+	if got := recall(truth, [][]int{{4, 3, 9, 10}, {8, 7, 6, 5}}); got != 0.75 {
 		t.Errorf("recall %g, want 0.75", got)
 	}
-	if got := Recall(nil, nil); got != 0 {
+	if got := recall(nil, nil); got != 0 {
 		t.Errorf("recall %g without queries", got)
 	}
 }
@@ -78,18 +87,11 @@ func TestRecallCountsCommonNeighbours(t *testing.T) {
 func TestRecallOfDecodedVectors(t *testing.T) {
 	const n, d = 300, 8
 	x := randomRows(n, d, 3)
-	truth := Nearest(x, 50, x, d, Neighbours)
-	if got := Recall(truth, Nearest(x, 50, x, d, Neighbours)); got != 1 {
+	truth := neighboursOf(t, x, 50, x, d, neighbourCount)
+	if got := recall(truth, neighboursOf(t, x, 50, x, d, neighbourCount)); got != 1 {
 		t.Errorf("recall %g of vectors decoded as they are", got)
 	}
-	if got := Recall(truth, Nearest(x, 50, randomRows(n, d, 4), d, Neighbours)); got > 0.2 {
+	if got := recall(truth, neighboursOf(t, x, 50, randomRows(n, d, 4), d, neighbourCount)); got > 0.2 {
 		t.Errorf("recall %g of unrelated vectors", got)
 	}
-}
-
-func ExampleNearest() {
-	// Four points on a line; the query is the first of them.
-	points := []float32{0, 3, 1, 2}
-	fmt.Println(Nearest(points, 1, points, 1, 2))
-	// Output: [[2 3]]
 }

@@ -312,13 +312,6 @@ func TestHeldOutFilesAreScored(t *testing.T) {
 	if judged != 70 || rows != 670 {
 		t.Errorf("%d rows were judged and %d counted, want 70 and 670", judged, rows)
 	}
-	got, last, first := make([]float32, 16), make([]float32, 8), make([]float32, 8)
-	if err := errors.Join(gather(s.of(cell("ste", 5)), 69, 2, got), held.Rows(69, 1, last), s.source.Set.(*vectors.Vectors).Rows(0, 1, first)); err != nil {
-		t.Fatal(err)
-	}
-	if !slices.Equal(got, append(last, first...)) {
-		t.Errorf("rows 69 and 70 are %v, want %v and %v", got, last, first)
-	}
 }
 
 // The time left follows from this session's work alone.

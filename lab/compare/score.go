@@ -4,174 +4,146 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/tokenizer"
-	"github.com/gritvq/gritvq/train/vqtrain"
 )
 
-// Rows read, encoded and decoded at a time.
-const scoreRows = 4 * tokenizer.BlockRows
-
-// Speed is measured on this many rows, after one block to warm up, as the
-// fastest of so many passes.
+// Speed is measured on this many rows, after one block of warm-up, as the fastest
+// of some passes.
 const (
 	speedRows   = 8 * tokenizer.BlockRows
 	speedPasses = 3
 )
 
-// scorer measures a trained tokenizer on the rows of a source.
+// scorer collects what recall and the distribution of errors need.
 type scorer struct {
-	runtime *tokenizer.Runtime
-	source  vqtrain.Source
-	spread  float64 // mean squared distance of a row from the mean, the unit of error bins
-
-	held, file *eval.Usage
-	errors     eval.Reconstruction
-	bins       []int
-	originals  []float32 // of the first rows, held-out first: what recall is measured on
-	decoded    []float32
+	runtime   *tokenizer.Runtime
+	dim       int
+	spread    float64 // mean squared distance of a row from the mean, the unit of error bins
+	bins      []int
+	originals []float32 // of the first rows, held-out first: the database of recall
+	decoded   []float32
 }
 
-// databaseSize is the number of rows that recall searches.
-func databaseSize(s vqtrain.Source) int { return min(databaseRows, s.Held.Len()+s.Train.Len()) }
-
-// gather reads rows start..start+n of the searched order: held-out rows first,
-// then those trained on.
-func gather(s vqtrain.Source, start, n int, into []float32) error {
-	dim, held := s.Set.Input(), s.Held.Len()
-	read := func(v dataset.Set, of dataset.Selection, from, to int, into []float32) error {
-		if to <= from {
-			return nil
-		}
-		rows := make([]int, to-from)
-		for i := range rows {
-			rows[i] = of.At(from + i)
-		}
-		x, _, err := v.Read(rows)
-		copy(into, x.Values)
-		return err
+// scoreVectors encodes the rows of a cell and decodes the held-out ones.
+func scoreVectors(ctx context.Context, s *subject, t trained, r *Record) error {
+	c := &scorer{runtime: t.runtime, dim: t.source.Set.Input(), bins: make([]int, len(ErrorBins())+1)}
+	for _, v := range t.source.Variance {
+		c.spread += v
 	}
-	split := min(max(held-start, 0), n) // held-out rows among them
-	if err := read(s.HeldSet, s.Held, start, start+split, into[:split*dim]); err != nil {
-		return err
-	}
-	return read(s.Set, s.Train, start+split-held, start+n-held, into[split*dim:n*dim])
-}
-
-// score runs every row of the file through the tokenizer. Held-out rows are
-// decoded and judged; of the others only the codes count, and the
-// reconstructions that recall searches.
-func (s *scorer) score(ctx context.Context) error {
-	layout := s.runtime.Tokenizer().Quantizer.Layout()
-	var err error
-	if s.held, err = eval.NewUsage(layout.Vocab); err != nil {
-		return err
-	}
-	if s.file, err = eval.NewUsage(layout.Vocab); err != nil {
-		return err
-	}
-	s.bins = make([]int, len(ErrorBins())+1)
-	held, all := s.source.Held.Len(), s.source.Held.Len()+s.source.Train.Len()
-	dim := s.source.Set.Input()
-	buffer := make([]float32, scoreRows*dim)
-	for start := 0; start < all; {
-		n := min(scoreRows, all-start)
-		if start < held {
-			n = min(n, held-start) // a block is held out or not
-		}
-		x := buffer[:n*dim]
-		if err := gather(s.source, start, n, x); err != nil {
-			return err
-		}
-		codes, err := s.runtime.Encode(ctx, dataset.VectorBatch(x, n), tokenizer.Options{})
-		if err != nil {
-			return err
-		}
-		usage := s.file
-		if start < held {
-			usage = s.held
-		}
-		if err := usage.Add(codes, layout.Positions()); err != nil {
-			return err
-		}
-		if err := s.reconstruct(ctx, start, x, codes); err != nil {
-			return err
-		}
-		start += n
-	}
-	return s.file.Merge(s.held)
-}
-
-// reconstruct decodes a block if anything needs it.
-func (s *scorer) reconstruct(ctx context.Context, start int, x []float32, codes []uint32) error {
-	dim, held, wanted := s.source.Set.Input(), s.source.Held.Len(), databaseSize(s.source)
-	if start >= held && start >= wanted {
-		return nil
-	}
-	n := len(x) / dim
-	back, err := s.runtime.Decode(ctx, codes, n, len(codes)/n)
+	scores, held, err := t.runtime.Evaluate(ctx, t.source.HeldSet, t.source.Held, tokenizer.Options{}, c.judge)
 	if err != nil {
 		return err
 	}
-	y := back.Values
-	if keep := min(n, wanted-start); keep > 0 {
-		s.originals = append(s.originals, x[:keep*dim]...)
-		s.decoded = append(s.decoded, y[:keep*dim]...)
+	all, err := countCodes(ctx, t.runtime, t.source.Set, t.source.Train, c.keepTrained)
+	if err != nil {
+		return err
 	}
-	if start >= held {
-		return nil
+	if err := all.Merge(held); err != nil {
+		return err
 	}
-	for row := range n {
-		sum := 0.0
-		for i, v := range x[row*dim : (row+1)*dim] {
-			gap := float64(v) - float64(y[row*dim+i])
-			sum += gap * gap
-		}
-		s.bins[errorBin(sum/s.spread)]++
-	}
-	return s.errors.Add(x, y, dim)
-}
-
-// scores summarises what was measured; truth holds the neighbours of the
-// original rows.
-func (s *scorer) scores(truth [][]int, into table.Scores) error {
-	errs := map[string]float64{"mse": s.errors.MSE(), "relative_error": s.errors.RelativeError(), "cosine": s.errors.Cosine()}
-	for name, x := range errs {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
+	judged := scores.(*tokenizer.Scores)
+	for name, x := range map[string]float64{"mse": judged.MSE, "relative_error": judged.RelativeError, "cosine": judged.Cosine} {
+		if table.Finite(x) == nil {
 			return errors.New("the error of the held-out rows is not finite: training diverged, or the rows do not vary")
 		}
-		into[name] = x
+		r.Scores[name] = x
 	}
-	into["utilization"], into["perplexity"] = s.file.Mean().Utilization, s.file.Mean().Perplexity
-	into["utilization_held"] = s.held.Mean().Utilization
-	bits, dead := 0.0, 0.0
-	for position, k := range s.file.Vocab() {
-		bits += math.Log2(float64(k))
-		for _, count := range s.file.Histogram(position) {
-			if count == 0 {
+	r.count(all)
+	dead := 0
+	for _, counts := range r.Usage {
+		for _, n := range counts {
+			if n == 0 {
 				dead++
 			}
 		}
 	}
-	into["bits_per_vector"], into["dead_codes"] = bits, dead
-	into["recall_at_10"] = Recall(truth, Nearest(s.originals, len(truth), s.decoded, s.source.Set.Input(), Neighbours))
+	r.Scores["bits_per_vector"], r.Scores["dead_codes"], r.Scores["utilization_held"] = judged.BitsPerVector, float64(dead), judged.Utilization.Mean
+	r.Scores["utilization"], r.Scores["perplexity"] = all.Mean().Utilization, all.Mean().Perplexity
+	r.Errors = c.bins
+	if r.Scores["recall_at_10"], err = s.recall(t, c); err != nil {
+		return err
+	}
+	s.timing.Lock()
+	defer s.timing.Unlock()
+	r.Scores["encode_rate"], r.Scores["decode_rate"], err = speed(ctx, t.runtime, s.source.Set)
+	return err
+}
+
+// countCodes counts the codes of rows without decoding them; visit may be nil.
+func countCodes(ctx context.Context, r *tokenizer.Runtime, set dataset.Set, rows dataset.Selection, visit func(context.Context, tokenizer.Coded) error,
+) (*eval.Usage, error) {
+	usage, err := eval.NewUsage(r.Tokenizer().Quantizer.Layout().Vocab)
+	if err != nil {
+		return nil, err
+	}
+	return usage, r.EncodeRows(ctx, set, rows, tokenizer.Options{}, func(b tokenizer.Coded) error {
+		if err := usage.Add(b.Codes, len(usage.Vocab())); err != nil || visit == nil {
+			return err
+		}
+		return visit(ctx, b)
+	})
+}
+
+// judge counts held-out rows by their errors and keeps them.
+func (c *scorer) judge(b tokenizer.Coded) error {
+	x, y := b.Items.Values, b.Decoded.Values
+	for row := range b.Items.N {
+		sum := 0.0
+		for i, value := range x[row*c.dim : (row+1)*c.dim] {
+			gap := float64(value) - float64(y[row*c.dim+i])
+			sum += gap * gap
+		}
+		c.bins[errorBin(sum/c.spread)]++
+	}
+	c.keep(x, y)
 	return nil
 }
 
-// neighbours are the true nearest rows of the recall queries, the same for every
-// method of a split.
-func neighbours(s vqtrain.Source) ([][]int, error) {
-	dim, n := s.Set.Input(), databaseSize(s)
-	x := make([]float32, n*dim)
-	if err := gather(s, 0, n, x); err != nil {
-		return nil, err
+// keepTrained decodes training rows for recall, if held-out rows are too few.
+func (c *scorer) keepTrained(ctx context.Context, b tokenizer.Coded) error {
+	if len(c.originals) >= databaseRows*c.dim {
+		return nil
 	}
-	return Nearest(x, min(queryRows, s.Held.Len(), n), x, dim, Neighbours), nil
+	decoded, err := c.runtime.Decode(ctx, b.Codes, b.Items.N, len(b.Codes)/b.Items.N)
+	if err == nil {
+		c.keep(b.Items.Values, decoded.Values)
+	}
+	return err
+}
+
+// keep adds rows to the database of recall up to its size.
+func (c *scorer) keep(x, y []float32) {
+	n := min(len(x), databaseRows*c.dim-len(c.originals))
+	c.originals, c.decoded = append(c.originals, x[:n]...), append(c.decoded, y[:n]...)
+}
+
+// recall compares the neighbours of decoded vectors with the true ones, which all
+// methods of a split share.
+func (s *subject) recall(t trained, c *scorer) (float64, error) {
+	queries := min(queryRows, t.source.Held.Len(), len(c.originals)/c.dim)
+	s.search.Lock()
+	defer s.search.Unlock()
+	key := fmt.Sprint(t.cell.Config.Seed, t.cell.Config.Train.Split)
+	if s.truth == nil {
+		s.truth = map[string][][]int{}
+	}
+	if s.truth[key] == nil {
+		truth, err := nearest(c.originals, queries, c.originals, c.dim, neighbourCount)
+		if err != nil {
+			return 0, err
+		}
+		s.truth[key] = truth
+	}
+	found, err := nearest(c.originals, queries, c.decoded, c.dim, neighbourCount)
+	if err != nil {
+		return 0, err
+	}
+	return recall(s.truth[key], found), nil
 }
 
 // speed measures how many vectors a second are encoded and decoded.
@@ -184,21 +156,19 @@ func speed(ctx context.Context, r *tokenizer.Runtime, set dataset.Set) (encode, 
 	if err != nil {
 		return 0, 0, err
 	}
-	n, dim := x.N, set.Input()
 	var codes []uint32
-	encodes := func(n int) (err error) {
-		codes, err = r.Encode(ctx, dataset.VectorBatch(x.Values[:n*dim], n), tokenizer.Options{})
+	encode, err = fastest(len(rows), func(n int) (err error) {
+		codes, err = r.Encode(ctx, dataset.VectorBatch(x.Values[:n*set.Input()], n), tokenizer.Options{})
 		return err
-	}
-	decodes := func(n int) error {
+	})
+	if err == nil {
 		positions := r.Positions(tokenizer.Options{})
-		_, err := r.Decode(ctx, codes[:n*positions], n, positions)
-		return err
+		decode, err = fastest(len(rows), func(n int) error {
+			_, err := r.Decode(ctx, codes[:n*positions], n, positions)
+			return err
+		})
 	}
-	if encode, err = fastest(n, encodes); err != nil {
-		return 0, 0, fmt.Errorf("measuring the speed: %w", err)
-	}
-	if decode, err = fastest(n, decodes); err != nil {
+	if err != nil {
 		return 0, 0, fmt.Errorf("measuring the speed: %w", err)
 	}
 	return encode, decode, nil

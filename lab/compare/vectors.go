@@ -1,9 +1,6 @@
 package compare
 
 import (
-	"context"
-	"fmt"
-
 	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/train/vqtrain"
 )
@@ -47,48 +44,4 @@ var OfVectors = &Kind{
 	fairness: "Every method had the same rows, bits, network, batches and steps, and its own best practice; " +
 		"classical methods are fitted to the vectors themselves.",
 	healthy: "A healthy codebook uses every code, and none of them for most of the data. Rows of the whole file, first code of a vector.",
-}
-
-// scoreVectors encodes and decodes the rows of a cell.
-func scoreVectors(ctx context.Context, s *subject, t trained, r *Record) error {
-	truth, err := s.neighbours(t)
-	if err != nil {
-		return err
-	}
-	scorer := &scorer{runtime: t.runtime, source: t.source}
-	for _, v := range s.source.Variance {
-		scorer.spread += v
-	}
-	if err := scorer.score(ctx); err != nil {
-		return err
-	}
-	if err := scorer.scores(truth, r.Scores); err != nil {
-		return err
-	}
-	r.count(scorer.file)
-	r.Errors = scorer.bins
-	s.timing.Lock()
-	defer s.timing.Unlock()
-	r.Scores["encode_rate"], r.Scores["decode_rate"], err = speed(ctx, t.runtime, s.source.Set)
-	return err
-}
-
-// neighbours returns the true neighbours of a split's queries, which all methods
-// share.
-func (s *subject) neighbours(t trained) ([][]int, error) {
-	s.search.Lock()
-	defer s.search.Unlock()
-	key := fmt.Sprint(t.cell.Config.Seed, t.cell.Config.Train.Split)
-	if known, ok := s.truth[key]; ok {
-		return known, nil
-	}
-	found, err := neighbours(t.source)
-	if err != nil {
-		return nil, err
-	}
-	if s.truth == nil {
-		s.truth = map[string][][]int{}
-	}
-	s.truth[key] = found
-	return found, nil
 }

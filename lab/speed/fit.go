@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/dataset/vectors"
 	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/report"
@@ -74,7 +73,7 @@ func (b *bench) fit(ctx context.Context) ([]Row, error) {
 // fitError fits a method to all vectors and returns their mean squared error over
 // all elements, and the time it took.
 func fitError(ctx context.Context, source, method string) (mse float64, took time.Duration, err error) {
-	t, err := prepare(ctx, source, method, fitIterations, func() {}, "model.hidden=[]", "model.dim=0", "model.standardize=none")
+	t, err := prepareVectors(ctx, source, method, fitIterations, func() {}, "model.hidden=[]", "model.dim=0", "model.standardize=none")
 	if err != nil {
 		return 0, 0, err
 	}
@@ -90,7 +89,7 @@ func fitError(ctx context.Context, source, method string) (mse float64, took tim
 		return 0, 0, err
 	}
 	defer r.Close()
-	scores, _, err := r.Evaluate(ctx, t.source.Set, dataset.All(t.source.Set.Len()), tokenizer.Options{}, nil)
+	scores, _, err := r.Evaluate(ctx, t.data.Set, t.data.Train, tokenizer.Options{}, nil)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -3,7 +3,6 @@ package speed
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"time"
 
@@ -11,9 +10,6 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 
-	"github.com/gritvq/gritvq/config"
-	"github.com/gritvq/gritvq/dataset"
-	"github.com/gritvq/gritvq/dataset/images"
 	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/train/vqtrain"
 	"github.com/gritvq/gritvq/vq"
@@ -52,37 +48,20 @@ func Device(ctx context.Context, name, backendName string, steps int, set []stri
 		return nil, err
 	}
 	c.Model.Image.Precision = "bf16"
-	quiet(&c, steps)
 	c.Train.Average = 0
 	c.Quantizer.Start = vq.Start{From: "data"}
-	c.Quantizer.Resets.Every = 0
-	for _, s := range append(scenario[1:], set...) {
-		if err := config.Set(&c, s); err != nil {
-			return nil, err
-		}
-	}
-	size := c.Model.Image.Size
-	data := fmt.Sprintf("synthetic:scenes?images=%d&size=%d", max(256, c.Train.Batch), size)
-	pictures, err := images.Open(ctx, data, images.Options{Size: size})
-	if err != nil {
+	if err := bare(&c, steps, append(scenario[1:], set...)); err != nil {
 		return nil, err
 	}
-	defer pictures.Close()
-	dir, err := os.MkdirTemp("", "gritvq-bench")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
 	var stamps []time.Time
-	begun := time.Now()
-	source := vqtrain.Source{Set: pictures, HeldSet: pictures, Train: dataset.All(pictures.Len())}
-	trainer, err := vqtrain.New(backend, c, source, "scenes", dir, false,
-		vqtrain.Observer{Step: func(vqtrain.Record) { stamps = append(stamps, time.Now()) }})
+	data := fmt.Sprintf("synthetic:scenes?images=%d&size=%d", max(256, c.Train.Batch), c.Model.Image.Size)
+	t, err := prepare(ctx, backend, data, c, func() { stamps = append(stamps, time.Now()) })
 	if err != nil {
 		return nil, err
 	}
-	defer trainer.Close()
-	if _, err := trainer.Run(ctx); err != nil {
+	defer t.close()
+	begun := time.Now()
+	if _, err := t.Run(ctx); err != nil {
 		return nil, err
 	}
 	var times []float64

@@ -8,77 +8,76 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gomlx/compute"
 	"github.com/gritvq/gritvq/config"
-	"github.com/gritvq/gritvq/dataset"
-	"github.com/gritvq/gritvq/dataset/vectors"
 	"github.com/gritvq/gritvq/engine"
+	"github.com/gritvq/gritvq/task"
+	"github.com/gritvq/gritvq/task/tokenize"
 	"github.com/gritvq/gritvq/train/vqtrain"
 )
 
 // training is a run that is ready to start.
 type training struct {
 	*vqtrain.Trainer
-	source  vqtrain.Source
-	closers []func()
+	data *tokenize.Data
+	dir  string
 }
 
 func (t *training) close() {
-	for _, f := range slices.Backward(t.closers) {
-		f()
+	if t.Trainer != nil {
+		t.Trainer.Close()
 	}
+	if t.data != nil {
+		t.data.Close()
+	}
+	os.RemoveAll(t.dir)
 }
 
-// prepare makes a run of a method with some settings on vectors ready, without
-// evaluation, logging, resets or checkpoints in between; step is called after each
-// step.
-func prepare(ctx context.Context, source, method string, steps int, step func(), set ...string) (_ *training, err error) {
-	t := &training{}
-	defer func() {
-		if err != nil {
-			t.close()
+// bare leaves nothing but steps in a run: no evaluation, logging, resets or
+// checkpoints. Then it applies settings.
+func bare(c *vqtrain.Config, steps int, set []string) error {
+	c.Train.Steps, c.Train.Evaluate, c.Train.Log, c.Train.Checkpoint = steps, 0, 1<<30, 1<<30
+	c.Train.Split, c.Quantizer.Resets.Every = 1, 0
+	for _, s := range set {
+		if err := config.Set(c, s); err != nil {
+			return err
 		}
-	}()
+	}
+	return nil
+}
+
+// prepare makes a run ready; step is called after each step.
+func prepare(ctx context.Context, backend compute.Backend, data string, c vqtrain.Config, step func()) (*training, error) {
+	dir, err := os.MkdirTemp("", "gritvq-bench")
+	if err != nil {
+		return nil, err
+	}
+	t := &training{dir: dir}
+	if t.data, err = (tokenize.Input{Path: data, FixedPerceptual: true}).Open(ctx, &c, task.Silent{}); err == nil {
+		t.Trainer, err = vqtrain.New(backend, c, t.data.Source, t.data.Fingerprint, dir, false, vqtrain.Observer{Step: func(vqtrain.Record) { step() }})
+	}
+	if err != nil {
+		t.close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// prepareVectors makes a run of a method on vectors ready.
+func prepareVectors(ctx context.Context, data, method string, steps int, step func(), set ...string) (*training, error) {
 	c, err := vqtrain.Default(method)
 	if err != nil {
 		return nil, err
 	}
-	quiet(&c, steps)
-	c.Quantizer.Start.Warmup, c.Quantizer.Resets.Every = 0, 0
-	for _, s := range set {
-		if err := config.Set(&c, s); err != nil {
-			return nil, err
-		}
-	}
-	v, err := vectors.Open(ctx, source, vectors.Options{})
-	if err != nil {
-		return nil, err
-	}
-	t.closers = append(t.closers, func() { v.Close() })
-	stats, err := v.Scan(ctx, nil)
-	if err != nil {
+	c.Quantizer.Start.Warmup = 0
+	if err := bare(&c, steps, set); err != nil {
 		return nil, err
 	}
 	backend, err := engine.Open(engine.Embedded)
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "gritvq-bench")
-	if err != nil {
-		return nil, err
-	}
-	t.closers = append(t.closers, func() { os.RemoveAll(dir) })
-	t.source = vqtrain.Source{Set: v, HeldSet: v, Train: dataset.All(v.Len()), Mean: stats.Mean, Variance: stats.Variance}
-	t.Trainer, err = vqtrain.New(backend, c, t.source, stats.Fingerprint, dir, false, vqtrain.Observer{Step: func(vqtrain.Record) { step() }})
-	if err != nil {
-		return nil, err
-	}
-	t.closers = append(t.closers, func() { t.Trainer.Close() })
-	return t, nil
-}
-
-// quiet leaves nothing but steps in a run.
-func quiet(c *vqtrain.Config, steps int) {
-	c.Train.Steps, c.Train.Evaluate, c.Train.Log, c.Train.Checkpoint = steps, 0, 1<<30, 1<<30
+	return prepare(ctx, backend, data, c, step)
 }
 
 // inTurns trains several configurations side by side, one step of each after the
@@ -102,7 +101,7 @@ func inTurns(ctx context.Context, source string, steps int, configurations ...[]
 	begun := make([]time.Time, n)
 	list := make([]*training, n)
 	for i, c := range configurations {
-		t, err := prepare(ctx, source, c[0], steps, func() {
+		t, err := prepareVectors(ctx, source, c[0], steps, func() {
 			times[i] = append(times[i], time.Since(begun[i]).Seconds())
 			turn[(i+1)%n] <- struct{}{}
 			if len(times[i]) < steps {

@@ -46,11 +46,8 @@ func (t Test) Check() error {
 // testedMetrics are those of the paper's table.
 var testedMetrics = []eval.RankMetric{eval.Recall, eval.NDCG}
 
-// Settings of the bootstrap, as in gritvq recommend significance.
-const (
-	bootstrapResamples = 1000
-	bootstrapSeed      = 1
-)
+// bootstrapSeed is that of gritvq recommend significance.
+const bootstrapSeed = 1
 
 // sameScore is the tolerance for scores of the same ranks.
 const sameScore = 1e-9
@@ -143,11 +140,11 @@ func testUsers(dir string, c contest, other string, pairs []seedPair) ([]Test, e
 	}
 	var tests []Test
 	for _, metric := range testedMetrics {
-		t := Test{Table: c.letter, Data: c.data, Kind: c.kind, Other: other, Metric: metric, K: mainCutoff(c.kind), Seeds: seeds}
-		if err := t.compute(ours, theirs); err != nil {
+		r, err := eval.CompareSeeds(ours, theirs, metric, mainCutoff(c.kind), bootstrapSeed)
+		if err != nil {
 			return nil, fmt.Errorf("%s and GRIT-VQ on %s: %w", other, c.data, err)
 		}
-		tests = append(tests, t)
+		tests = append(tests, Test{c.letter, c.data, c.kind, other, r.Metric, r.K, seeds, r.Paired.N, r.A, r.B, r.Paired.P, r.Wilcoxon.P, r.Low, r.High})
 	}
 	return tests, nil
 }
@@ -170,51 +167,4 @@ func readRanks(dir string, r Run) (*eval.Ranking, error) {
 		return nil, fmt.Errorf("%s has recall@%d %.6f, the line of %s has %.6f: they are not of the same run", path, k, got, r.ID, want)
 	}
 	return ranking, nil
-}
-
-// compute tests the metric between rankings of several seeds, a user a pair.
-func (t *Test) compute(ours, theirs []*eval.Ranking) error {
-	users := map[string]int{}
-	for i := range ours[0].Len() {
-		users[ours[0].User(i)] = i
-	}
-	a, err := t.userMeans(users, ours)
-	if err != nil {
-		return err
-	}
-	b, err := t.userMeans(users, theirs)
-	if err != nil {
-		return err
-	}
-	paired, err := eval.Paired(a, b)
-	if err != nil {
-		return err
-	}
-	wilcoxon, err := eval.Wilcoxon(a, b)
-	if err != nil {
-		return err
-	}
-	t.Users, t.Paired, t.Wilcoxon = paired.N, paired.P, wilcoxon.P
-	t.Ours, _ = eval.MeanStd(a)
-	t.Theirs, _ = eval.MeanStd(b)
-	t.Low, t.High, err = eval.Bootstrap(a, b, bootstrapResamples, bootstrapSeed)
-	return err
-}
-
-// userMeans are the scores [user] averaged over rankings.
-func (t *Test) userMeans(users map[string]int, rankings []*eval.Ranking) ([]float64, error) {
-	sums := make([]float64, len(users))
-	for _, r := range rankings {
-		if r.Len() != len(users) {
-			return nil, fmt.Errorf("rankings of %d and of %d users cannot be paired", len(users), r.Len())
-		}
-		for i, value := range r.Values(t.Metric, t.K) {
-			j, known := users[r.User(i)]
-			if !known {
-				return nil, fmt.Errorf("user %q is in one ranking only", r.User(i))
-			}
-			sums[j] += value / float64(len(rankings))
-		}
-	}
-	return sums, nil
 }

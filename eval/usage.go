@@ -101,21 +101,28 @@ func (u *Usage) Histogram(level int) []uint64 { return slices.Clone(u.counts[lev
 
 // Level returns the statistics of one level. It panics on a level that does
 // not exist.
-func (u *Usage) Level(level int) UsageStats {
+func (u *Usage) Level(level int) UsageStats { return StatsOf(u.counts[level]) }
+
+// StatsOf returns the statistics of codes that were assigned so many times.
+func StatsOf[T int64 | uint64](counts []T) UsageStats {
+	var tokens T
+	for _, count := range counts {
+		tokens += count
+	}
 	used, nats := 0, 0.0
-	for _, count := range u.counts[level] {
+	for _, count := range counts {
 		if count > 0 {
 			used++
-			p := float64(count) / float64(u.rows)
+			p := float64(count) / float64(tokens)
 			nats -= p * math.Log(p)
 		}
 	}
-	vocab := float64(len(u.counts[level]))
+	vocab := float64(len(counts))
 	stats := UsageStats{
 		Utilization:   float64(used) / vocab,
 		DeadRate:      1 - float64(used)/vocab,
 		EntropyBits:   nats / math.Ln2,
-		TokensPerCode: float64(u.rows) / vocab,
+		TokensPerCode: float64(tokens) / vocab,
 	}
 	if used > 0 {
 		stats.Perplexity = math.Exp(nats)

@@ -95,18 +95,18 @@ func (o Optimizer) Validate() error {
 
 // Slot is state that an optimizer keeps for every parameter.
 type Slot struct {
-	Prefix string  // the state of parameter p has the path Prefix/p
+	Prefix string  // the state of parameter p has the path Prefix + p
 	Start  float32 // initial value
 }
 
-// Prefix is that of all optimizer state.
-const Prefix = "optimizer"
+// Prefix begins the paths of all optimizer state.
+const Prefix = "optimizer/"
 
 // The mean gradient (Adam) or velocity (SGD), and the squared gradient (Adam,
 // Adagrad).
 const (
-	firstMoment  = Prefix + "/first"
-	secondMoment = Prefix + "/second"
+	firstMoment  = Prefix + "first/"
+	secondMoment = Prefix + "second/"
 )
 
 // Slots lists the state of the update rule.
@@ -117,7 +117,7 @@ func (o Optimizer) Init(parameters weights.Set) weights.Set {
 	set := weights.Set{}
 	for _, slot := range o.Slots() {
 		for p, a := range parameters {
-			set[slot.Prefix+"/"+p] = weights.Full(slot.Start, a.Shape...)
+			set[slot.Prefix+p] = weights.Full(slot.Start, a.Shape...)
 		}
 	}
 	return set
@@ -158,12 +158,12 @@ func (o Optimizer) Update(v weights.Vars, path string, gradient *Node, p Pace) m
 	}
 	slots := r.slots(o)
 	for _, slot := range slots {
-		s.state = append(s.state, v.Get(slot.Prefix+"/"+path))
+		s.state = append(s.state, v.Get(slot.Prefix+path))
 	}
 	value, state := r.update(o, s)
 	next := map[string]*Node{path: value}
 	for i, slot := range slots {
-		next[slot.Prefix+"/"+path] = state[i]
+		next[slot.Prefix+path] = state[i]
 	}
 	return next
 }

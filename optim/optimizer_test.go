@@ -164,7 +164,7 @@ func TestRules(t *testing.T) {
 		t.Errorf("rules %s", got)
 	}
 	o := Optimizer{Name: "adagrad", Accumulator: 0.25}
-	if set := o.Init(weights.Set{"w": weights.New(2)}); len(set) != 1 || set[secondMoment+"/w"].Data[1] != 0.25 {
+	if set := o.Init(weights.Set{"w": weights.New(2)}); len(set) != 1 || set[secondMoment+"w"].Data[1] != 0.25 {
 		t.Errorf("state %v", set)
 	}
 }

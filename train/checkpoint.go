@@ -36,65 +36,68 @@ type state struct {
 // Save writes a checkpoint: every variable, the best weights so far and the
 // host's state. Batches depend on the step alone, so nothing else is needed to
 // continue.
-func (t *Trainer) Save() error {
+func (t *Trainer) Save() (err error) {
 	if err := t.journal.file.Sync(); err != nil {
 		return fmt.Errorf("saving the training log: %w", err)
 	}
 	s := t.state
 	s.LogBytes, s.Seconds = t.journal.size, t.seconds()
 	s.Best = max(s.Best, -math.MaxFloat64) // JSON has no infinity
-	if t.problem.State != nil {
-		var err error
-		if s.Problem, err = json.Marshal(t.problem.State); err != nil {
-			return fmt.Errorf("saving the checkpoint: %w", err)
-		}
+	if s.Problem, err = json.Marshal(t.problem.State); err != nil {
+		return fmt.Errorf("saving the checkpoint: %w", err)
 	}
-	set, err := t.bank.Read("")
-	if err != nil {
+	c := checkpoint.Content{State: s, Best: t.best}
+	if c.Variables, err = t.bank.Read(""); err != nil {
 		return err
 	}
-	maps.DeleteFunc(set, func(p string, _ *weights.Array) bool { return t.constant(p) })
-	return checkpoint.Save(t.options.Dir, t.config.Keep, checkpoint.Content{State: s, Variables: set, Best: t.best, Counts: t.counts()})
-}
-
-func (t *Trainer) counts() map[string][]int64 {
-	if t.problem.Counts == nil {
-		return nil
+	maps.DeleteFunc(c.Variables, func(p string, _ *weights.Array) bool { return t.problem.Constants[p] != nil })
+	if t.problem.Counts != nil {
+		c.Counts = t.problem.Counts()
 	}
-	return t.problem.Counts()
+	return checkpoint.Save(t.options.Dir, t.config.Keep, c)
 }
 
-// restore continues from the directory's newest checkpoint that can be read and
-// returns its variables, or nil if there is none.
-func (t *Trainer) restore() (weights.Set, error) {
+// restore continues from the directory's newest checkpoint that can be read, and
+// says whether there is one.
+func (t *Trainer) restore() (bool, error) {
 	var s state
 	c, path, damaged, err := checkpoint.Load(t.options.Dir, t.config.Keep, &s)
 	if err != nil || c == nil {
-		return nil, err
+		return false, err
 	}
 	switch {
 	case s.Identity != t.state.Identity:
-		return nil, fmt.Errorf("the checkpoint %s was made with other settings; "+
+		return false, fmt.Errorf("the checkpoint %s was made with other settings; "+
 			"repeat the command as it was, or start afresh in another directory", path)
 	case s.Data != t.state.Data:
-		return nil, fmt.Errorf("the checkpoint %s was made from other data; give the same data, or start afresh in another directory", path)
+		return false, fmt.Errorf("the checkpoint %s was made from other data; give the same data, or start afresh in another directory", path)
 	}
-	if t.problem.State != nil {
-		if err := json.Unmarshal(s.Problem, t.problem.State); err != nil {
-			return nil, fmt.Errorf("the checkpoint %s cannot be resumed: its state is damaged: %w", path, err)
-		}
-	}
-	for name, into := range t.counts() {
-		values := c.Counts[name]
-		if len(values) != len(into) {
-			return nil, fmt.Errorf("the checkpoint %s cannot be resumed: array %q has %d entries, the model needs %d",
-				path, name, len(values), len(into))
-		}
-		copy(into, values)
+	if err := t.restoreProblem(s, c.Counts); err != nil {
+		return false, fmt.Errorf("the checkpoint %s cannot be resumed: %w", path, err)
 	}
 	if damaged != nil {
 		t.Status(fmt.Sprintf("%v; continuing from the one before it", damaged))
 	}
 	t.state, t.best, t.before = s, c.Best, s.Seconds
-	return c.Variables, t.bank.Install(c.Variables)
+	t.list(c.Variables)
+	return true, t.bank.Install(c.Variables)
+}
+
+// restoreProblem hands the problem its part of a checkpoint.
+func (t *Trainer) restoreProblem(s state, counts map[string][]int64) error {
+	if t.problem.State != nil {
+		if err := json.Unmarshal(s.Problem, t.problem.State); err != nil {
+			return fmt.Errorf("its state is damaged: %w", err)
+		}
+	}
+	if t.problem.Counts == nil {
+		return nil
+	}
+	for name, into := range t.problem.Counts() {
+		if len(counts[name]) != len(into) {
+			return fmt.Errorf("array %q has %d entries, the model needs %d", name, len(counts[name]), len(into))
+		}
+		copy(into, counts[name])
+	}
+	return nil
 }

@@ -2,7 +2,6 @@ package train
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -80,12 +79,9 @@ func ReadLog[R any](path string) ([]R, error) {
 
 // IsLog says whether a file is the log of a run, which may have no records yet.
 func IsLog(path string) bool {
-	f, err := os.Open(path)
-	if err != nil {
-		return false
+	records, err := ReadLog[Record](path)
+	if len(records) == 0 {
+		return err == nil
 	}
-	defer f.Close()
-	var first Record
-	err = json.NewDecoder(f).Decode(&first)
-	return errors.Is(err, io.EOF) || err == nil && first.Step > 0
+	return records[0].Step > 0
 }

@@ -14,7 +14,7 @@ import (
 func TestBiasCorrectionKeepsItsDigits(t *testing.T) {
 	trainer := &Trainer{config: Config{Loop: Loop{Steps: 10}, Optimizer: optim.Optimizer{Beta1: 0.9, Beta2: 0.999, Rate: 1}}}
 	for updates, want := range map[int][2]float64{1: {0.1, 0.001}, 2: {0.19, 0.001999}, 100000: {1, 1}} {
-		values, err := tensors.CopyFlatData[float32](trainer.Pace(updates))
+		values, err := tensors.CopyFlatData[float32](trainer.Pace(updates, true))
 		if err != nil {
 			t.Fatal(err)
 		}

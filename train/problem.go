@@ -17,11 +17,10 @@ type Problem struct {
 	Init func() weights.Set
 	// Batch returns the inputs of a step; it depends on the step alone.
 	Batch func(step int64) ([]*tensors.Tensor, error)
-	// Loss builds the scalar to be made small. random is the engine's random
-	// state of the step, for dropout.
+	// Loss builds the scalar to be minimised. random is the engine's random state
+	// of the step, for dropout.
 	Loss func(v weights.Vars, inputs []*graph.Node, random *graph.Node) *graph.Node
-	// Evaluate scores variables; the first number is to become large. It may be
-	// nil.
+	// Evaluate scores variables; the higher the score, the better. May be nil.
 	Evaluate func(ctx context.Context, set weights.Set) (score float64, all map[string]float64, err error)
 	// Hooks are for problems that need more than a loss.
 	Hooks
@@ -47,14 +46,108 @@ type Options struct {
 	Watch  Observer
 }
 
-// Result is what a run came to.
+// Result is the outcome of a run.
 type Result struct {
-	Weights weights.Set // the best by evaluation, or the last
-	Seconds float64     // that it took, however often it was stopped
+	Weights weights.Set // of the best evaluation or the last step
+	Seconds float64     // over all sessions
 }
 
 // Observer watches a run. Any field may be nil.
 type Observer struct {
 	Step   func(r Record)    // after every step
-	Status func(text string) // what takes a while before the next step
+	Status func(text string) // says what takes a while before the next step
+}
+
+// Hooks are what a problem adds to the loop. All fields are optional.
+type Hooks struct {
+	// Build takes the place of Loss where a step reports or changes more.
+	Build func(v weights.Vars, in Inputs) Pass
+	// Parts is the number of parts in which a batch is taken, one after another;
+	// their gradients are averaged. Batch returns the inputs part after part.
+	Parts int
+	// Constants are variables that are neither trained nor saved nor exported.
+	Constants weights.Set
+	// Role says how a variable changes; nil is [DefaultRole].
+	Role func(path string) Role
+	// Internal says which variables are not exported because only training needs
+	// them.
+	Internal func(path string) bool
+	// Rate is the learning rate of a group as a multiple of the optimizer's.
+	Rate func(g weights.Group) float64
+	// Decay and Stride are those of [optim.Pace].
+	Decay  map[weights.Group]float64
+	Stride func(path string, dims []int) float64
+
+	// Before prepares the next step and names its kind, such as "training".
+	Before func(ctx context.Context) (kind string, err error)
+	// After does periodic work once a step is counted, before its evaluation. It
+	// may depend on the saved state alone, so that a resumed run repeats it.
+	After func(s *Step) error
+	// Describe returns the log's line for a step, in place of the record.
+	Describe func(r Record) any
+
+	// State points to the problem's part of a checkpoint, which is stored as JSON.
+	State any
+	// Counts returns arrays that are saved with a checkpoint and overwritten when a
+	// run resumes.
+	Counts func() map[string][]int64
+}
+
+// Role is how a variable changes.
+type Role int
+
+// The roles. All but Fixed have an average, if averages are kept.
+const (
+	Fixed    Role = iota // not at all, or by the problem alone
+	Trained              // by the optimizer, at every step
+	Deferred             // by the optimizer, in steps that the problem takes itself
+	Followed             // by the problem
+)
+
+// DefaultRole trains all variables but those of the group State.
+func DefaultRole(path string) Role {
+	if weights.GroupOf(path) == weights.State {
+		return Fixed
+	}
+	return Trained
+}
+
+// Inputs are the nodes that a step is built from.
+type Inputs struct {
+	Batch    []*graph.Node
+	Random   *graph.Node // the engine's random state of the step
+	Progress *graph.Node // share of the steps that were taken
+}
+
+// Pass is a batch's way through a model.
+type Pass struct {
+	Loss    *graph.Node
+	Scalars []*graph.Node // reported to After, averaged over the parts of a batch
+	Outputs []*graph.Node // reported to After
+	// Extra are nodes that are no parameters and whose gradients Finish needs; they
+	// count for clipping, in the group Codes.
+	Extra []*graph.Node
+	// Finish changes the new values of variables after the optimizer, before they
+	// are averaged.
+	Finish func(next map[string]*graph.Node, u Update)
+}
+
+// Update is the optimizer's step as Pass.Finish sees it.
+type Update struct {
+	Finite *graph.Node   // whether loss and gradient are finite
+	Step   *graph.Node   // whether, besides, this is the last part of a batch
+	Scale  *graph.Node   // by which clipping multiplies gradients
+	Extra  []*graph.Node // gradients of Pass.Extra
+}
+
+// Step is a step that was just taken.
+type Step struct {
+	*Record
+	Kept      bool               // false if it was skipped
+	Gradients map[string]float64 // norms by group, if not zero
+	Scalars   []float32          // of the pass
+	Outputs   []*tensors.Tensor  // of the pass, part after part
+	Inputs    []*tensors.Tensor  // of the batch, part after part
+	Logged    bool               // whether the log has a line for it
+	Evaluated bool               // whether an evaluation follows; After may decline it
 }

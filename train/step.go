@@ -1,45 +1,54 @@
 package train
 
 import (
+	"maps"
+
+	"github.com/gritvq/gritvq/optim"
 	"github.com/gritvq/gritvq/weights"
 
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// The layout of a step's first output: what is known with the last part of a
-// batch, then the norms of the groups' gradients, then the loss and the pass's
-// scalars, which are averaged over the parts.
+// The layout of a step's first output: numbers that are complete with the last
+// part of a batch, the norms of the groups' gradients among them; then the loss
+// and the pass's scalars, which are averaged over the parts.
 const (
 	outKept = iota
 	outNorm
 	outGroups
 )
 
-// step builds one optimizer step and returns the new values by path, the reported
-// scalars and the outputs of the pass.
+var outLoss = outGroups + len(weights.Groups)
+
+// step builds one optimizer step and returns the new values by path, and the
+// reported scalars followed by the outputs of the pass.
 //
 // A loss or gradient that is not finite skips the step: every parameter, moment
 // and average keeps its value.
 func (t *Trainer) step(v weights.Vars, scalars *Node, in Inputs) (next map[string]*Node, outputs []*Node) {
 	p := t.ReadPace(scalars)
 	in.Progress = p.Progress
-	pass := t.build(v, in)
+	var pass Pass
+	if t.problem.Build != nil {
+		pass = t.problem.Build(v, in)
+	} else {
+		pass.Loss = t.problem.Loss(v, in.Batch, in.Random)
+	}
 	loss := pass.Loss
 	zero := ScalarZero(loss.Graph(), loss.DType())
 	gradients := t.bank.Gradients(loss, v, t.parameters, pass.Extra...)
 	next = map[string]*Node{}
-	if t.parts() > 1 {
+	if parts := t.parts(); parts > 1 {
 		// The gradients of earlier parts are added; one that is not finite stays so
 		// until the step is skipped.
 		for i, path := range t.parameters {
-			collected := v.Get(partialPrefix + "/" + path)
-			gradients[i] = Add(collected, MulScalar(gradients[i], 1/float64(t.parts())))
-			next[partialPrefix+"/"+path] = Where(GreaterThan(p.apply, zero), ZerosLike(collected), gradients[i])
+			collected := v.Get(partialPrefix + path)
+			gradients[i] = Add(collected, MulScalar(gradients[i], 1/float64(parts)))
+			next[partialPrefix+path] = Where(GreaterThan(p.apply, zero), ZerosLike(collected), gradients[i])
 		}
 	}
 
-	squares := map[weights.Group]*Node{}
-	total := zero
+	total, squares := zero, map[weights.Group]*Node{}
 	for i, gradient := range gradients {
 		square := ReduceAllSum(Square(gradient))
 		total = Add(total, square)
@@ -52,7 +61,6 @@ func (t *Trainer) step(v weights.Vars, scalars *Node, in Inputs) (next map[strin
 		}
 		squares[group] = square
 	}
-	gradients, extra := gradients[:len(t.parameters)], gradients[len(t.parameters):]
 	norm := Sqrt(total)
 	finite := And(IsFinite(loss), IsFinite(norm))
 	kept := ConvertDType(finite, loss.DType())
@@ -62,7 +70,8 @@ func (t *Trainer) step(v weights.Vars, scalars *Node, in Inputs) (next map[strin
 	}
 	t.Optimize(v, next, t.parameters, gradients, finite, p)
 	if pass.Finish != nil {
-		pass.Finish(next, Update{Finite: finite, Step: And(finite, GreaterThan(p.apply, zero)), Scale: p.Scale, Extra: extra})
+		step := And(finite, GreaterThan(p.apply, zero))
+		pass.Finish(next, Update{Finite: finite, Step: step, Scale: p.Scale, Extra: gradients[len(t.parameters):]})
 	}
 	t.average(v, next, Mul(p.Keep, p.average))
 
@@ -81,35 +90,45 @@ func (t *Trainer) step(v weights.Vars, scalars *Node, in Inputs) (next map[strin
 	return next, append([]*Node{Concatenate(report, 0)}, pass.Outputs...)
 }
 
-// build runs a batch through the model.
-func (t *Trainer) build(v weights.Vars, in Inputs) Pass {
-	if t.problem.Build != nil {
-		return t.problem.Build(v, in)
-	}
-	return Pass{Loss: t.problem.Loss(v, in.Batch, in.Random)}
-}
-
 // Optimize adds to next the values of parameters, and of the optimizer's state,
-// after a step along gradients; where those are not finite all keep their values.
+// after a step along gradients; unless those are finite, all keep their values.
 func (t *Trainer) Optimize(v weights.Vars, next map[string]*Node, parameters []string, gradients []*Node, finite *Node, p Pace) {
 	for i, path := range parameters {
 		safe := Where(finite, gradients[i], ZerosLike(gradients[i]))
-		for updated, value := range t.config.Optimizer.Update(v, path, safe, p.Pace) {
-			next[updated] = value
-		}
+		maps.Copy(next, t.config.Optimizer.Update(v, path, safe, p.Pace))
 	}
 }
 
-// average moves the averages towards the variables by a share. Variables that did
-// not change in this step count as well: those that the problem changes between
-// steps.
+// average moves the averages towards the variables by a share, also towards those
+// that only change between steps.
 func (t *Trainer) average(v weights.Vars, next map[string]*Node, share *Node) {
 	for _, path := range t.averaged {
 		value, ok := next[path]
 		if !ok {
 			value = v.Get(path)
 		}
-		shadow := AveragePrefix + "/" + path
+		shadow := AveragePrefix + path
 		next[shadow] = Add(Mul(v.Get(shadow), OneMinus(share)), Mul(value, share))
 	}
+}
+
+// Pace is what changes from step to step; all nodes are scalars.
+type Pace struct {
+	optim.Pace
+	Progress *Node // share of the steps that were taken
+	clip     *Node // bound on the gradient's norm
+	average  *Node // share of new values in the weight average
+	apply    *Node // 0 while parts of a batch are collected
+}
+
+// ReadPace takes the scalar input of a step apart. The caller sets Keep and Scale.
+func (t *Trainer) ReadPace(x *Node) Pace {
+	at := func(i int) *Node { return Reshape(Slice(x, AxisRange(i, i+1))) }
+	p := Pace{Progress: at(paceProgress), clip: at(paceClip), average: at(paceAverage), apply: at(paceApply)}
+	p.Pace = optim.Pace{Correction1: at(paceCorrection1), Correction2: at(paceCorrection2), Rate: map[weights.Group]*Node{},
+		Decay: t.problem.Decay, Stride: t.problem.Stride}
+	for i, g := range weights.Groups {
+		p.Rate[g] = at(paceInputs + i)
+	}
+	return p
 }

@@ -17,10 +17,9 @@ import (
 )
 
 const (
-	// AveragePrefix is that of the averaged copies of variables.
-	AveragePrefix = "average"
-	partialPrefix = optim.Prefix + "/partial" // gradients collected over parts of a batch
-	packedPath    = "packed"                  // of variables that travel together
+	// AveragePrefix begins the paths of averaged copies of variables.
+	AveragePrefix = "average/"
+	partialPrefix = optim.Prefix + "partial/" // gradients collected over parts of a batch
 )
 
 // ErrInterrupted is returned when the context ended; the checkpoint holds the
@@ -66,21 +65,19 @@ func (t *Trainer) prepare() (err error) {
 	if t.options.Pack || weights.Compiles(t.backend) {
 		t.pack(first)
 	}
-	var restored weights.Set
+	restored := false
 	if t.options.Resume {
-		if restored, err = t.restore(); err != nil {
-			return err
-		}
+		restored, err = t.restore()
 	}
-	if restored != nil {
-		t.list(restored)
-	} else if err := t.install(first); err != nil {
-		return err
+	if err == nil && !restored {
+		err = t.install(first)
 	}
-	if err := t.bank.Install(t.problem.Constants); err != nil {
-		return err
+	if err == nil {
+		err = t.bank.Install(t.problem.Constants)
 	}
-	t.journal, err = openJournal(filepath.Join(t.options.Dir, LogFile), t.state.LogBytes)
+	if err == nil {
+		t.journal, err = openJournal(filepath.Join(t.options.Dir, LogFile), t.state.LogBytes)
+	}
 	return err
 }
 
@@ -126,32 +123,38 @@ func (t *Trainer) install(set weights.Set) error {
 			trained[p] = a
 		}
 		if role == Trained && t.parts() > 1 {
-			all[partialPrefix+"/"+p] = weights.New(a.Shape...)
+			all[partialPrefix+p] = weights.New(a.Shape...)
 		}
 		if role != Fixed && t.config.Average > 0 {
-			all[AveragePrefix+"/"+p] = a.Clone()
+			all[AveragePrefix+p] = a.Clone()
 		}
 	}
 	t.list(set)
 	return t.bank.Install(all.Merge("", t.config.Optimizer.Init(trained)))
 }
 
-// list sorts the model's variables into those that are trained and averaged.
+// list sorts the model's variables into those that are trained and averaged. The
+// compiled step is built anew for them when next needed.
 func (t *Trainer) list(set weights.Set) {
 	t.dropStep()
 	t.parameters, t.averaged = nil, nil
 	for _, p := range set.Paths() {
-		if strings.HasPrefix(p, optim.Prefix+"/") || strings.HasPrefix(p, AveragePrefix+"/") {
+		carrier, role := t.bank.Carrier(p), t.role(p)
+		if training(p) || role == Fixed {
 			continue
 		}
-		carrier, role := t.bank.Carrier(p), t.role(p)
 		if role == Trained && !slices.Contains(t.parameters, carrier) {
 			t.parameters = append(t.parameters, carrier)
 		}
-		if role != Fixed && t.config.Average > 0 && !slices.Contains(t.averaged, carrier) {
+		if t.config.Average > 0 && !slices.Contains(t.averaged, carrier) {
 			t.averaged = append(t.averaged, carrier)
 		}
 	}
+}
+
+// training says whether a path is one of optimizer state or averages.
+func training(p string) bool {
+	return strings.HasPrefix(p, optim.Prefix) || strings.HasPrefix(p, AveragePrefix)
 }
 
 // pack makes the trained variables travel together, and the constants.
@@ -166,8 +169,8 @@ func (t *Trainer) pack(first weights.Set) {
 	for _, slot := range t.config.Optimizer.Slots() {
 		families = append(families, slot.Prefix)
 	}
-	t.bank.Pack(packedPath, trained, families...)
-	t.bank.Pack("constant/"+packedPath, t.problem.Constants)
+	t.bank.Pack("packed", trained, families...)
+	t.bank.Pack("constant", t.problem.Constants)
 }
 
 func (t *Trainer) parts() int { return max(1, t.problem.Parts) }
@@ -179,52 +182,29 @@ func (t *Trainer) role(path string) Role {
 	return DefaultRole(path)
 }
 
-func (t *Trainer) constant(path string) bool {
-	_, ok := t.problem.Constants[path]
-	return ok
-}
-
 // seconds is the time spent so far, that of earlier sessions included.
 func (t *Trainer) seconds() float64 { return t.before + time.Since(t.begun).Seconds() }
 
-// Variables returns the model's variables as they are, without averages,
-// optimizer state and what else only training needs.
-func (t *Trainer) Variables() (weights.Set, error) {
-	set, _, err := t.variables()
-	return set, err
-}
-
-// Current returns the model's variables as they would be exported now: averaged
-// where averages are kept.
-func (t *Trainer) Current() (weights.Set, error) {
-	set, all, err := t.variables()
-	for p := range set {
-		if average, ok := all[AveragePrefix+"/"+p]; ok {
+// Variables returns the variables to export: without optimizer state and what
+// else only training needs. With averaged they are averages, if those are kept.
+func (t *Trainer) Variables(averaged bool) (weights.Set, error) {
+	all, err := t.bank.Read("")
+	if err != nil {
+		return nil, err
+	}
+	set := weights.Set{}
+	for p, a := range all {
+		if training(p) || t.problem.Constants[p] != nil || t.problem.Internal != nil && t.problem.Internal(p) {
+			continue
+		}
+		set[p] = a
+		if average := all[AveragePrefix+p]; averaged && average != nil {
 			set[p] = average
 		}
 	}
-	return set, err
+	return set, nil
 }
 
-// variables returns the model's own variables, and all.
-func (t *Trainer) variables() (own, all weights.Set, err error) {
-	if all, err = t.bank.Read(""); err != nil {
-		return nil, nil, err
-	}
-	own = weights.Set{}
-	for p, a := range all {
-		switch {
-		case strings.HasPrefix(p, optim.Prefix+"/") || strings.HasPrefix(p, AveragePrefix+"/") || t.constant(p):
-		case t.problem.Internal != nil && t.problem.Internal(p):
-		default:
-			own[p] = a
-		}
-	}
-	return own, all, nil
-}
-
-// dropStep releases the compiled step: it is built anew for the variables there
-// are when next needed.
 func (t *Trainer) dropStep() {
 	if t.exec != nil {
 		t.exec.Finalize()

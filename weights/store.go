@@ -48,13 +48,29 @@ func Read(store *model.Store, prefix string) (Set, error) {
 		if err != nil {
 			return nil, fmt.Errorf("reading variable %q: %w", p, err)
 		}
-		data, err := tensors.CopyFlatData[float32](value)
-		if err != nil {
+		if set[p], err = fromTensor(value); err != nil {
 			return nil, fmt.Errorf("reading variable %q: %w", p, err)
 		}
-		set[p] = &Array{Shape: append([]int{}, v.Shape().Dimensions...), Data: data}
 	}
 	return set, nil
+}
+
+// FromTensors copies tensors to the host and releases them.
+func FromTensors(values []*tensors.Tensor) ([]*Array, error) {
+	arrays := make([]*Array, len(values))
+	for i, value := range values {
+		defer value.FinalizeAll()
+		var err error
+		if arrays[i], err = fromTensor(value); err != nil {
+			return nil, err
+		}
+	}
+	return arrays, nil
+}
+
+func fromTensor(value *tensors.Tensor) (*Array, error) {
+	data, err := tensors.CopyFlatData[float32](value)
+	return &Array{Shape: append([]int{}, value.Shape().Dimensions...), Data: data}, err
 }
 
 // FromStore resolves paths to the store's variables in graph g. Every path

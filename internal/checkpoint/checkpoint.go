@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gritvq/gritvq/safetensors"
 	"github.com/gritvq/gritvq/weights"
@@ -20,7 +21,7 @@ import (
 // Newest is the name of the newest checkpoint inside a run's directory.
 const Newest = "checkpoint.safetensors"
 
-// name is that of a checkpoint with so many newer ones.
+// name returns the name of a checkpoint that has age newer ones.
 func name(age int) string {
 	if age == 0 {
 		return Newest
@@ -36,26 +37,28 @@ type Content struct {
 	Counts    map[string][]int64 // whole numbers by name; may be nil
 }
 
+// Sections of a file: prefixes of the names of its tensors.
 const (
-	variablesPrefix = "variables/"
-	bestPrefix      = "best/"
-	countsPrefix    = "window/"
+	variables = "variables"
+	best      = "best"
+	counts    = "counts"
 )
 
-// Save writes a checkpoint into dir and keeps so many in all, at least one.
+// Save writes a checkpoint into dir and keeps the given number of them, at least
+// one.
 func Save(dir string, keep int, c Content) error {
 	state, err := json.Marshal(c.State)
 	if err != nil {
 		return fmt.Errorf("saving the checkpoint: %w", err)
 	}
 	var list []safetensors.Tensor
-	for prefix, set := range map[string]weights.Set{variablesPrefix: c.Variables, bestPrefix: c.Best} {
-		for _, p := range set.Paths() {
-			list = append(list, safetensors.FromFloat32(prefix+p, set[p].Shape, set[p].Data))
+	for section, set := range map[string]weights.Set{variables: c.Variables, best: c.Best} {
+		for p, a := range set {
+			list = append(list, safetensors.FromFloat32(section+"/"+p, a.Shape, a.Data))
 		}
 	}
 	for n, values := range c.Counts {
-		list = append(list, safetensors.FromInt64(countsPrefix+n, []int{len(values)}, values))
+		list = append(list, safetensors.FromInt64(counts+"/"+n, []int{len(values)}, values))
 	}
 	slices.SortFunc(list, func(a, b safetensors.Tensor) int { return strings.Compare(a.Name, b.Name) })
 	if err := rotate(dir, keep); err != nil {
@@ -65,17 +68,15 @@ func Save(dir string, keep int, c Content) error {
 }
 
 // rotate makes room for a new checkpoint. The newest stays in its place as well
-// until it is replaced, so that there is one whatever happens.
+// until it is replaced, so that there is one at any time.
 func rotate(dir string, keep int) error {
+	move := os.Rename
 	for age := keep - 1; age > 0; age-- {
 		from, to := filepath.Join(dir, name(age-1)), filepath.Join(dir, name(age))
-		move := os.Rename
 		if age == 1 {
-			move = func(from, to string) error {
-				if err := os.Remove(to); err != nil && !errors.Is(err, os.ErrNotExist) {
-					return err
-				}
-				return os.Link(from, to)
+			move = os.Link
+			if err := os.Remove(to); err != nil && !errors.Is(err, os.ErrNotExist) {
+				return fmt.Errorf("keeping the checkpoint before: %w", err)
 			}
 		}
 		if err := move(from, to); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -85,9 +86,9 @@ func rotate(dir string, keep int) error {
 	return nil
 }
 
-// Load reads the newest checkpoint of dir that can be read; into is where its
-// state goes. It returns nil where there is none. path is that of the file, and
-// damaged says why newer ones were passed over.
+// Load reads the newest checkpoint of dir that can be read, its state into into.
+// It returns nil if there is none. path is that of the file, and damaged says why
+// newer ones were passed over.
 func Load(dir string, keep int, into any) (c *Content, path string, damaged, err error) {
 	for age := range max(1, keep) {
 		path = filepath.Join(dir, name(age))
@@ -113,29 +114,27 @@ func open(file *safetensors.File, into any) (*Content, error) {
 	if err := json.Unmarshal([]byte(file.Metadata["state"]), into); err != nil {
 		return nil, fmt.Errorf("its state is damaged: %w", err)
 	}
-	c := &Content{State: into, Variables: weights.Set{}, Counts: map[string][]int64{}}
+	c := &Content{State: into, Variables: weights.Set{}, Best: weights.Set{}, Counts: map[string][]int64{}}
 	for _, tensor := range file.Tensors {
-		if n, ok := strings.CutPrefix(tensor.Name, countsPrefix); ok {
-			values, err := tensor.Int64()
-			if err != nil {
-				return nil, err
-			}
-			c.Counts[n] = values
-			continue
+		var err error
+		section, n, _ := strings.Cut(tensor.Name, "/")
+		array := &weights.Array{Shape: tensor.Shape}
+		switch section {
+		case variables:
+			array.Data, err = tensor.Float32()
+			c.Variables[n] = array
+		case best:
+			array.Data, err = tensor.Float32()
+			c.Best[n] = array
+		case counts:
+			c.Counts[n], err = tensor.Int64()
 		}
-		values, err := tensor.Float32()
 		if err != nil {
 			return nil, err
 		}
-		array := &weights.Array{Shape: tensor.Shape, Data: values}
-		if n, ok := strings.CutPrefix(tensor.Name, variablesPrefix); ok {
-			c.Variables[n] = array
-		} else if n, ok := strings.CutPrefix(tensor.Name, bestPrefix); ok {
-			if c.Best == nil {
-				c.Best = weights.Set{}
-			}
-			c.Best[n] = array
-		}
+	}
+	if len(c.Best) == 0 {
+		c.Best = nil
 	}
 	return c, nil
 }
@@ -151,4 +150,28 @@ func Remove(dir string) error {
 			return fmt.Errorf("removing a checkpoint: %w", err)
 		}
 	}
+}
+
+// longest is the time after which a checkpoint is due in any case: a kill costs no
+// more.
+const longest = 3 * time.Minute
+
+// Rhythm says when a checkpoint is due: every few steps, and sooner if steps are
+// slow.
+type Rhythm struct {
+	steps   int
+	longest time.Duration
+	last    time.Time
+}
+
+// NewRhythm starts a run's rhythm now.
+func NewRhythm(steps int) *Rhythm { return &Rhythm{steps: steps, longest: longest, last: time.Now()} }
+
+// Due says whether to save after a step; if it returns true, the caller must save.
+func (r *Rhythm) Due(step int) bool {
+	if step%r.steps != 0 && time.Since(r.last) < r.longest {
+		return false
+	}
+	r.last = time.Now()
+	return true
 }

@@ -4,13 +4,11 @@ import (
 	"fmt"
 	"path"
 
+	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/ml/model"
 
 	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/vq"
-	"github.com/gritvq/gritvq/weights"
-
-	. "github.com/gomlx/gomlx/core/graph"
 )
 
 // accumulates says whether gradients are collected at the cached codebooks and
@@ -28,7 +26,7 @@ func (t *Trainer) listCached() error {
 	if !t.accumulates() {
 		return nil
 	}
-	set, err := t.loop.Bank().Read(vq.Prefix)
+	set, err := t.bank.Read(vq.Prefix)
 	for _, p := range set.Paths() {
 		p = vq.Prefix + "/" + p
 		if path.Base(p) == "cache" {
@@ -38,18 +36,6 @@ func (t *Trainer) listCached() error {
 		}
 	}
 	return err
-}
-
-// accumulated returns the cached codebooks whose gradient is collected between
-// refreshes.
-func (t *Trainer) accumulated(v weights.Vars) []*Node { return nodes(v, t.accumulators) }
-
-func nodes(v weights.Vars, paths []string) []*Node {
-	list := make([]*Node, len(paths))
-	for i, p := range paths {
-		list[i] = v.Get(p)
-	}
-	return list
 }
 
 // cacheDue says whether C' must be rebuilt before this step.
@@ -66,58 +52,18 @@ func (t *Trainer) refreshCache(advance bool) error {
 		exec = &t.advance
 	}
 	if *exec == nil {
-		*exec = model.MustNewExec(t.backend, t.bank.Store(), func(_ *model.Scope, scalars *Node) *Node {
+		*exec = model.MustNewExec(t.backend, t.bank.Store(), func(_ *model.Scope, scalars *graph.Node) *graph.Node {
 			v := t.bank.Vars(scalars.Graph())
 			t.bank.Assign(t.refreshStep(v, scalars, advance))
-			return Slice(scalars, AxisRange(0, 1))
+			return graph.Slice(scalars, graph.AxisRange(0, 1))
 		})
 	}
-	pace := t.loop.Pace(max(1, t.loop.Updates()/t.config.Quantizer.Cache.Period))
+	pace := t.loop.Pace(max(1, t.loop.Updates()/t.config.Quantizer.Cache.Period), true)
 	defer pace.FinalizeAll()
 	out, err := (*exec).Call(pace)
 	if err != nil {
 		return fmt.Errorf("refreshing the codebook: %w", err)
 	}
-	for _, o := range out {
-		o.FinalizeAll()
-	}
+	out[0].FinalizeAll()
 	return nil
-}
-
-// refreshStep rebuilds the cache. With advance it first sends the gradients of
-// C' that a whole period collected through the transform and takes one optimizer
-// step on the codebook's parameters.
-func (t *Trainer) refreshStep(v weights.Vars, scalars *Node, advance bool) map[string]*Node {
-	p := t.loop.ReadPace(scalars)
-	ctx := &vq.Context{Vars: v.In(vq.Prefix), Training: true, Progress: p.Progress}
-	next := map[string]*Node{}
-	if advance {
-		books := vq.Refresh(t.model.Quantizer, ctx) // before the step, with gradients
-		loss := ScalarZero(scalars.Graph(), scalars.DType())
-		for _, path := range t.accumulators {
-			collected := MulScalar(v.Get(path+"_gradient"), 1/float64(t.config.Quantizer.Cache.Period))
-			loss = Add(loss, ReduceAllSum(Mul(books[path], StopGradient(collected))))
-			next[path+"_gradient"] = ZerosLike(collected)
-		}
-		gradients := Gradient(loss, nodes(v, t.deferred)...)
-		total := ScalarZero(scalars.Graph(), scalars.DType())
-		for _, gradient := range gradients {
-			total = Add(total, ReduceAllSum(Square(gradient)))
-		}
-		finite := IsFinite(total)
-		p.Keep, p.Scale = ConvertDType(finite, scalars.DType()), OnesLike(total)
-		t.loop.Optimize(v, next, t.deferred, gradients, finite, p)
-		t.project(ctx, v, next, finite)
-		stepped := weights.NewVars(func(path string) *Node {
-			if n, ok := next[path]; ok {
-				return n
-			}
-			return v.Find(path)
-		})
-		ctx = &vq.Context{Vars: stepped.In(vq.Prefix), Training: true, Progress: p.Progress}
-	}
-	for path, value := range vq.Refresh(t.model.Quantizer, ctx) {
-		next[path] = StopGradient(value)
-	}
-	return next
 }

@@ -68,9 +68,8 @@ func TestBestWeightsAreExported(t *testing.T) {
 	if best == last {
 		t.Fatal("the last evaluation was the best: the case shows nothing")
 	}
-	scores, err := trainer.score(t.Context(), set, 0)
-	if err != nil || scores.RelativeError != best {
-		t.Errorf("the export scores %g (%v), the best evaluation %g, the last %g", scores.RelativeError, err, best, last)
+	if score, _, err := trainer.evaluate(t.Context(), set); err != nil || -score != best {
+		t.Errorf("the export scores %g (%v), the best evaluation %g, the last %g", -score, err, best, last)
 	}
 }
 

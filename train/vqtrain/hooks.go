@@ -55,9 +55,11 @@ func (t *Trainer) before(ctx context.Context) (string, error) {
 }
 
 // after does a tokenizer's periodic work. The order is fixed.
-func (t *Trainer) after(_ context.Context, s *train.Step) error {
+func (t *Trainer) after(s *train.Step) error {
 	t.record = Record{Phase: "warm-up", Epoch: t.sampler.Epoch(int64(s.Step - 1)), Gradients: s.Gradients}
-	t.record.fill(s.Scalars)
+	for i, field := range []*float64{&t.record.Reconstruction, &t.record.Auxiliary, &t.record.Gap, &t.record.K, &t.record.Perceptual} {
+		*field = train.Finite(float64(s.Scalars[i]))
+	}
 	if err := t.guard(s); err != nil {
 		return err
 	}
@@ -78,7 +80,7 @@ func (t *Trainer) after(_ context.Context, s *train.Step) error {
 		t.window.add(codes, t.activeLevels(s.Step-1))
 	}
 	if s.Logged {
-		t.measureUsage(&t.record) // before a reset starts the window anew
+		t.measureUsage() // before a reset starts the window anew
 	}
 	if s.Kept { // latents of a skipped step are no targets
 		if err := t.solveAverages(s.Step); err != nil {
@@ -102,7 +104,7 @@ func (t *Trainer) guard(s *train.Step) error {
 	if !s.Kept {
 		return nil
 	}
-	reconstruction, taken := float64(s.Scalars[scalarReconstruction]), t.loop.Updates()
+	reconstruction, taken := float64(s.Scalars[0]), t.loop.Updates()
 	if t.state.Smooth == 0 || taken <= 1 {
 		t.state.Smooth = reconstruction
 	}

@@ -62,9 +62,8 @@ func TestPicturesAreLearned(t *testing.T) {
 		if len(held) != 3 || !(held[2].MSE < 0.9*held[0].MSE) || held[2].PSNR < 12 || held[2].Scored != 12 {
 			t.Errorf("%s: %+v", method, held)
 		}
-		scores, err := trainer.score(t.Context(), set, 0)
-		if err != nil || scores.MSE != held[2].MSE {
-			t.Errorf("%s: the export scores %+v (%v), the last evaluation %+v", method, scores, err, held[2])
+		if _, _, err := trainer.evaluate(t.Context(), set); err != nil || trainer.record.Held.MSE != held[2].MSE {
+			t.Errorf("%s: the export scores %+v (%v), the last evaluation %+v", method, trainer.record.Held, err, held[2])
 		}
 	}
 }

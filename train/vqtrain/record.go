@@ -44,13 +44,6 @@ type LevelRecord struct {
 // HeldRecord is a score on held-out items.
 type HeldRecord = tokenizer.Summary
 
-// fill copies what the step reported beside its loss.
-func (r *Record) fill(scalars []float32) {
-	at := func(i int) float64 { return train.Finite(float64(scalars[i])) }
-	r.Reconstruction, r.Auxiliary, r.Perceptual = at(scalarReconstruction), at(scalarAuxiliary), at(scalarPerceptual)
-	r.Gap, r.K = at(scalarGap), at(scalarK)
-}
-
 // describe completes the record of a step with what the loop knows.
 func (t *Trainer) describe(r train.Record) any {
 	own := &t.record

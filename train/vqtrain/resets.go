@@ -6,14 +6,15 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
+	"github.com/gritvq/gritvq/optim"
 	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/transform"
 	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
 )
 
-// maybeReset scans for dead codes when a scan is due and moves them onto what
-// the current batch leaves for their level, or beside used codes.
+// maybeReset scans for dead codes when a scan is due and moves them onto residuals
+// of the current batch, or beside used codes.
 func (t *Trainer) maybeReset(s *train.Step) error {
 	c := t.config.Quantizer.Resets
 	if c.Every == 0 || s.Step%c.Every != 0 || float64(s.Step) > c.Until*float64(t.config.Train.Steps) {
@@ -66,8 +67,7 @@ func (t *Trainer) maybeReset(s *train.Step) error {
 	if err := t.replace(set, touched); err != nil {
 		return err
 	}
-	t.state.Resets += moved
-	t.record.Reset = moved
+	t.state.Resets, t.record.Reset = t.state.Resets+moved, moved
 	return nil
 }
 
@@ -84,7 +84,11 @@ func (t *Trainer) currentResiduals(x *tensors.Tensor) ([]*weights.Array, error) 
 			return t.model.Pass(&vq.Context{Vars: t.bank.Vars(in[0].Graph())}, in[0]).Quantized.Residuals
 		})
 	}
-	return readAll(t.residuals.Call(x))
+	values, err := t.residuals.Call(x)
+	if err != nil {
+		return nil, err
+	}
+	return weights.FromTensors(values)
 }
 
 // currentBooks returns the usable codes of every position.
@@ -94,23 +98,11 @@ func (t *Trainer) currentBooks() ([]*weights.Array, error) {
 			return t.model.Quantizer.Codebooks(&vq.Context{Vars: t.bank.Vars(g).In(vq.Prefix)})
 		})
 	}
-	return readAll(t.books.Call())
-}
-
-func readAll(values []*tensors.Tensor, err error) ([]*weights.Array, error) {
+	values, err := t.books.Call()
 	if err != nil {
 		return nil, err
 	}
-	arrays := make([]*weights.Array, len(values))
-	for i, v := range values {
-		data, err := tensors.CopyFlatData[float32](v)
-		if err != nil {
-			return nil, err
-		}
-		arrays[i] = &weights.Array{Shape: append([]int{}, v.Shape().Dimensions...), Data: data}
-		v.FinalizeAll()
-	}
-	return arrays, nil
+	return weights.FromTensors(values)
 }
 
 // replace writes quantizer variables changed on the host back, forgets the
@@ -118,20 +110,25 @@ func readAll(values []*tensors.Tensor, err error) ([]*weights.Array, error) {
 // averaged weights and the cache, so that a reset sticks.
 func (t *Trainer) replace(set weights.Set, touched []vq.Touched) error {
 	changed := weights.Set{}.Merge(vq.Prefix, set)
-	for _, slot := range t.config.Train.Optimizer.Slots() {
-		if err := t.overwriteRows(changed, slot.Prefix, touched, func(row []float32, _ vq.Touched) {
+	for _, slot := range append(t.config.Train.Optimizer.Slots(), optim.Slot{Prefix: train.AveragePrefix}) {
+		prefix := slot.Prefix + vq.Prefix
+		shadows, err := t.bank.Read(prefix)
+		if err != nil {
+			return err
+		}
+		for _, at := range touched {
+			shadow, ok := shadows[at.Path]
+			if !ok {
+				continue
+			}
+			changed[prefix+"/"+at.Path] = shadow
+			row := shadow.Row(at.Row)
 			for i := range row {
 				row[i] = slot.Start
 			}
-		}); err != nil {
-			return err
-		}
-	}
-	if t.config.Train.Average > 0 {
-		if err := t.overwriteRows(changed, train.AveragePrefix, touched, func(row []float32, at vq.Touched) {
-			copy(row, set[at.Path].Row(at.Row))
-		}); err != nil {
-			return err
+			if slot.Prefix == train.AveragePrefix {
+				copy(row, set[at.Path].Row(at.Row))
+			}
 		}
 	}
 	if err := t.bank.Install(changed); err != nil {
@@ -139,22 +136,6 @@ func (t *Trainer) replace(set weights.Set, touched []vq.Touched) error {
 	}
 	if t.config.Quantizer.Cache.Period > 1 {
 		return t.refreshCache(false)
-	}
-	return nil
-}
-
-// overwriteRows edits the touched rows of the variables below prefix that
-// shadow quantizer variables, and adds them to changed.
-func (t *Trainer) overwriteRows(changed weights.Set, prefix string, touched []vq.Touched, edit func(row []float32, at vq.Touched)) error {
-	shadows, err := t.bank.Read(prefix + "/quantizer")
-	if err != nil {
-		return err
-	}
-	for _, at := range touched {
-		if shadow, ok := shadows[at.Path]; ok {
-			edit(shadow.Row(at.Row), at)
-			changed[prefix+"/quantizer/"+at.Path] = shadow
-		}
 	}
 	return nil
 }

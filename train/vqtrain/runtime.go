@@ -2,7 +2,6 @@ package vqtrain
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/train"
@@ -11,7 +10,7 @@ import (
 
 // Runtime returns a runtime over the given variables, such as those that Run
 // returned. It is the one the run evaluated with, whose programs are compiled;
-// it is the caller's to close.
+// the caller closes it.
 func (t *Trainer) Runtime(set weights.Set) (*tokenizer.Runtime, error) {
 	if err := t.renew(set); err != nil {
 		return nil, err
@@ -21,56 +20,41 @@ func (t *Trainer) Runtime(set weights.Set) (*tokenizer.Runtime, error) {
 	return r, nil
 }
 
-// renew gives the run's runtime other variables.
-func (t *Trainer) renew(set weights.Set) error {
-	books, err := tokenizer.Usable(t.backend, t.model, set)
-	if err != nil {
-		return err
+// renew gives the run's runtime other variables. Before there are codes it only
+// encodes.
+func (t *Trainer) renew(set weights.Set) (err error) {
+	var books []*weights.Array
+	if t.state.Started {
+		if books, err = tokenizer.Usable(t.backend, t.model, set); err != nil {
+			return err
+		}
 	}
-	if t.runtime == nil {
+	switch {
+	case t.runtime != nil:
+		return t.runtime.Update(set, books)
+	case t.state.Started:
 		t.runtime, err = tokenizer.NewRuntime(t.backend, t.model, set, books)
-		return err
-	}
-	return t.runtime.Update(set, books)
-}
-
-// encoder is the run's runtime over the current network, for latents before
-// there are codes.
-func (t *Trainer) encoder() (*tokenizer.Runtime, error) {
-	set, err := t.loop.Variables()
-	if err != nil {
-		return nil, err
-	}
-	if t.runtime == nil {
+	default:
 		t.runtime, err = tokenizer.NewEncoder(t.backend, t.model, set)
-		return t.runtime, err
 	}
-	return t.runtime, t.runtime.Update(set, nil)
+	return err
 }
 
 // evaluate scores held-out rows: the smaller the error, the better.
 func (t *Trainer) evaluate(ctx context.Context, set weights.Set) (float64, map[string]float64, error) {
-	scores, err := t.score(ctx, set, t.config.Train.HeldRows)
-	if err != nil {
+	if err := t.renew(set); err != nil {
 		return 0, nil, err
 	}
-	scores.RelativeError, scores.MSE, scores.PSNR = train.Finite(scores.RelativeError), train.Finite(scores.MSE), train.Finite(scores.PSNR)
-	t.record.Held = &scores
-	return -scores.Criterion, nil, nil
-}
-
-// score evaluates variables on at most limit held-out rows (0: all).
-func (t *Trainer) score(ctx context.Context, set weights.Set, limit int) (HeldRecord, error) {
-	if err := t.renew(set); err != nil {
-		return HeldRecord{}, fmt.Errorf("step %d: %w", t.Step(), err)
-	}
 	held := t.source.Held
-	if limit > 0 && held.Len() > limit {
+	if limit := t.config.Train.HeldRows; limit > 0 && held.Len() > limit {
 		held = held.Head(limit)
 	}
 	result, _, err := t.runtime.Evaluate(ctx, t.source.HeldSet, held, tokenizer.Options{}, nil)
 	if err != nil {
-		return HeldRecord{}, err
+		return 0, nil, err
 	}
-	return result.Summary(), nil
+	scores := result.Summary()
+	scores.RelativeError, scores.MSE, scores.PSNR = train.Finite(scores.RelativeError), train.Finite(scores.MSE), train.Finite(scores.PSNR)
+	t.record.Held = &scores
+	return -scores.Criterion, nil, nil
 }

@@ -1,11 +1,8 @@
 package vqtrain
 
 import (
-	"context"
-
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/feature"
-	"github.com/gritvq/gritvq/tokenizer"
 )
 
 // Source is the data of a run.
@@ -26,13 +23,4 @@ func (s Source) Close() {
 	if s.HeldSet != s.Set {
 		s.HeldSet.Close()
 	}
-}
-
-// latents encodes items as they are evaluated.
-func (s Source) latents(ctx context.Context, r *tokenizer.Runtime, rows []int) ([]float32, error) {
-	items, _, err := s.Set.Read(rows)
-	if err != nil {
-		return nil, err
-	}
-	return r.Latents(ctx, items)
 }

@@ -2,41 +2,50 @@ package vqtrain
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/tokenizer"
+	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
 )
 
-// Latents drawn for placing the first codes when the configuration leaves it
-// open: this many a code, between these bounds.
-const (
-	startPerCode = 64
-	startLeast   = 16384
-	startMost    = 1 << 20
-	startBytes   = 128 << 20 // of latents; clustering holds a few copies
+// sampleSize is the number of latents drawn when the configuration leaves it
+// open: so many a code, between bounds.
+type sampleSize struct{ perCode, least, most, bytes int }
+
+// Clustering and fitting hold a few copies of the sample. More vectors than this
+// change the error of a fit by less than 0.1 %.
+var (
+	startSample = sampleSize{perCode: 64, least: 16384, most: 1 << 20, bytes: 128 << 20}
+	fitSample   = sampleSize{perCode: 1024, least: 65536, most: math.MaxInt, bytes: 256 << 20}
 )
 
 // start places the codes on latents of the network as it is now, and begins the
 // optimizer anew, so that all parameters count their steps from here.
 func (t *Trainer) start(ctx context.Context) error {
 	t.loop.Status("placing the codes")
-	latents, n, err := t.sampleLatents(ctx, t.startRows())
+	latents, err := t.sampleLatents(ctx, startSample)
 	if err != nil {
 		return fmt.Errorf("placing the first codes: %w", err)
 	}
-	q := t.model.Quantizer
-	set, err := q.Init(vq.Latents{Rows: latents, N: n, Dim: t.model.Dim()}, weights.Rand(t.config.Seed, "codes"))
+	set, err := t.model.Quantizer.Init(latents, weights.Rand(t.config.Seed, "codes"))
 	if err != nil {
 		return fmt.Errorf("placing the first codes: %w", err)
 	}
-	all, err := t.loop.Variables()
-	if err != nil {
-		return err
+	return t.begin(set)
+}
+
+// begin gives the quantizer its variables, and others of the model.
+func (t *Trainer) begin(quantizer weights.Set) error {
+	all, err := t.loop.Variables(false)
+	if err == nil {
+		err = t.loop.Restart(all.Merge(vq.Prefix, quantizer))
 	}
-	if err := t.loop.Restart(all.Merge(vq.Prefix, set)); err != nil {
+	if err != nil {
 		return err
 	}
 	t.state.Started = true
@@ -52,38 +61,86 @@ func (t *Trainer) warmup() int {
 	return int(t.config.Quantizer.Start.Warmup * float64(t.config.Train.Steps))
 }
 
-// startRows is the number of latents the first codes are placed on.
-func (t *Trainer) startRows() int {
-	q := t.config.Quantizer
-	if q.Start.Sample > 0 {
-		return q.Start.Sample
+// sampleLatents encodes a seeded sample of training examples, or all if there are
+// fewer.
+func (t *Trainer) sampleLatents(ctx context.Context, size sampleSize) (vq.Latents, error) {
+	q, tokens, sample := t.config.Quantizer, t.model.Tokens(), vq.Latents{Dim: t.model.Dim()}
+	n := q.Start.Sample
+	if n == 0 {
+		n = max(q.Codes, min(max(size.perCode*q.Codes, size.least), size.most, size.bytes/(4*sample.Dim)))
 	}
-	n := min(max(startPerCode*q.Codes, startLeast), startMost)
-	return max(q.Codes, min(n, startBytes/(4*t.model.Dim())))
-}
-
-// sampleLatents encodes a seeded sample of training examples with about n
-// latents, or all if there are fewer, and returns the latents and their number.
-func (t *Trainer) sampleLatents(ctx context.Context, n int) ([]float32, int, error) {
-	tokens := t.model.Tokens()
 	examples := min((n+tokens-1)/tokens, t.source.Train.Len())
 	order := dataset.NewPermutation(t.source.Train.Len(), t.config.Seed^0x9e3779b97f4a7c15)
-	encoder, err := t.encoder()
-	if err != nil {
-		return nil, 0, err
+	set, err := t.loop.Variables(false)
+	if err == nil {
+		err = t.renew(set)
 	}
-	latents := make([]float32, 0, examples*tokens*t.model.Dim())
+	if err != nil {
+		return sample, err
+	}
+	sample.Rows = make([]float32, 0, examples*tokens*sample.Dim)
 	rows := make([]int, 0, max(64, 4*tokenizer.BlockRows/tokens))
 	for start := 0; start < examples; start += cap(rows) {
 		rows = rows[:0]
 		for i := start; i < min(examples, start+cap(rows)); i++ {
 			rows = append(rows, t.source.Train.At(order.At(i)))
 		}
-		z, err := t.source.latents(ctx, encoder, rows)
+		items, _, err := t.source.Set.Read(rows)
 		if err != nil {
-			return nil, 0, err
+			return sample, err
 		}
-		latents = append(latents, z...)
+		latents, err := t.runtime.Latents(ctx, items)
+		if err != nil {
+			return sample, err
+		}
+		sample.Rows = append(sample.Rows, latents...)
 	}
-	return latents, len(latents) / t.model.Dim(), nil
+	sample.N = len(sample.Rows) / sample.Dim
+	return sample, nil
+}
+
+// fitClassical fits a quantizer that takes no training steps to a seeded sample
+// of the training rows. Train.Steps bounds the iterations of each k-means. There
+// is no state between: an interrupted fit starts over.
+func (t *Trainer) fitClassical(ctx context.Context) (weights.Set, error) {
+	latents, err := t.sampleLatents(ctx, fitSample)
+	if err != nil {
+		return nil, err
+	}
+	steps, last := t.config.Train.Steps, 0.0
+	var lost error // of the log
+	fitted, err := vq.FitClassical(ctx, t.config.Quantizer, latents, vq.FitOptions{
+		Seed: t.config.Seed, Iterations: steps,
+		Watch: func(done, total int, meanSquare float64) {
+			last = meanSquare
+			// The last step is told below, with its score.
+			if step := min(done*steps/total, steps-1); step > t.Step() {
+				t.record = Record{Phase: "fit", Reconstruction: meanSquare}
+				lost = errors.Join(lost, t.loop.Log(train.Record{Step: step, Loss: meanSquare}))
+			}
+		},
+	})
+	if err = errors.Join(err, lost); err != nil {
+		return nil, fmt.Errorf("fitting the codes: %w", err)
+	}
+	if fitted.Rotation != nil {
+		if err := t.bank.Install(weights.Set{"state/rotation": fitted.Rotation}); err != nil {
+			return nil, err
+		}
+	}
+	if err := t.begin(fitted.Variables); err != nil {
+		return nil, err
+	}
+	t.record = Record{Phase: "fit", Reconstruction: last}
+	if err := t.measure(&train.Step{Record: &train.Record{}}); err != nil {
+		return nil, err
+	}
+	set, err := t.loop.Variables(true)
+	if err == nil && t.source.Held.Len() > 0 {
+		_, _, err = t.evaluate(ctx, set)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return set, t.loop.Log(train.Record{Step: steps, Loss: last})
 }

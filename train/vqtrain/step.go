@@ -1,23 +1,17 @@
 package vqtrain
 
 import (
+	"fmt"
 	"maps"
 
+	"github.com/gritvq/gritvq/nn"
 	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
 
+	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
-)
-
-// Scalars that a step reports beside its loss.
-const (
-	scalarReconstruction = iota
-	scalarAuxiliary
-	scalarGap
-	scalarK
-	scalarPerceptual
 )
 
 // stride returns the share of the learning rate each parameter takes: mixers that
@@ -30,6 +24,8 @@ func (t *Trainer) stride(path string, dims []int) float64 {
 }
 
 // build runs one batch through the model, without the quantizer while it warms up.
+// It reports the reconstruction error, the quantizer's own losses, the gap, the
+// gradient factor k and the perceptual loss.
 func (t *Trainer) build(v weights.Vars, in train.Inputs) train.Pass {
 	x, active := in.Batch[0], in.Batch[1]
 	ctx := &vq.Context{Vars: v, Training: true, Progress: in.Progress}
@@ -65,7 +61,7 @@ func (t *Trainer) build(v weights.Vars, in train.Inputs) train.Pass {
 	built := train.Pass{
 		Loss:    loss,
 		Scalars: []*Node{reconstruction, auxiliary, stat("gap"), stat("k"), perceptual},
-		Extra:   t.accumulated(v),
+		Extra:   nodes(v, t.accumulators),
 		Finish: func(next map[string]*Node, u train.Update) {
 			inner := *ctx
 			inner.Vars = v.In(vq.Prefix)
@@ -105,4 +101,82 @@ func (t *Trainer) project(ctx *vq.Context, v weights.Vars, next map[string]*Node
 			next[path] = Where(finite, value, v.Get(path))
 		}
 	}
+}
+
+const perceptualPrefix = "state/perceptual" // of the perceptual network's weights
+
+// perceptualVariables are the frozen weights of the perceptual network, which
+// stand beside the model's; nil without a perceptual loss.
+func (t *Trainer) perceptualVariables() (weights.Set, error) {
+	if t.config.Train.Perceptual == 0 {
+		return nil, nil
+	}
+	if t.source.Perceptual == nil || !t.config.Model.Pictures() {
+		return nil, fmt.Errorf("train.perceptual: %g needs pictures and a perceptual network; set it to 0 to train without", t.config.Train.Perceptual)
+	}
+	return weights.Set{}.Merge(perceptualPrefix, t.source.Perceptual.Variables()), nil
+}
+
+// perceptual is the mean absolute difference of features between the pictures
+// and their reconstructions, or nil where none is asked for. The network runs in
+// the precision of the model's convolutions.
+func (t *Trainer) perceptual(v weights.Vars, pass tokenizer.Pass) *Node {
+	if t.config.Train.Perceptual == 0 {
+		return nil
+	}
+	fraction := func(x *Node) *Node { // from [-1, 1] to [0, 1]
+		x = MulScalar(AddScalar(x, 1), 0.5)
+		if t.config.Model.Image.Precision == "bf16" {
+			x = nn.InPrecision(x, dtypes.BFloat16)
+		}
+		return x
+	}
+	loss := t.source.Perceptual.PerceptualL1(v.In(perceptualPrefix), fraction(pass.Output), fraction(pass.Target))
+	return ConvertDType(loss, dtypes.Float32)
+}
+
+// refreshStep rebuilds the cache. With advance it first sends the gradients of
+// C' that a whole period collected through the transform and takes one optimizer
+// step on the codebook's parameters.
+func (t *Trainer) refreshStep(v weights.Vars, scalars *Node, advance bool) map[string]*Node {
+	p := t.loop.ReadPace(scalars)
+	ctx := &vq.Context{Vars: v.In(vq.Prefix), Training: true, Progress: p.Progress}
+	next := map[string]*Node{}
+	if advance {
+		books := vq.Refresh(t.model.Quantizer, ctx) // before the step, with gradients
+		loss := ScalarZero(scalars.Graph(), scalars.DType())
+		for _, path := range t.accumulators {
+			collected := MulScalar(v.Get(path+"_gradient"), 1/float64(t.config.Quantizer.Cache.Period))
+			loss = Add(loss, ReduceAllSum(Mul(books[path], StopGradient(collected))))
+			next[path+"_gradient"] = ZerosLike(collected)
+		}
+		gradients := Gradient(loss, nodes(v, t.deferred)...)
+		total := ScalarZero(scalars.Graph(), scalars.DType())
+		for _, gradient := range gradients {
+			total = Add(total, ReduceAllSum(Square(gradient)))
+		}
+		finite := IsFinite(total)
+		p.Keep, p.Scale = ConvertDType(finite, scalars.DType()), OnesLike(total)
+		t.loop.Optimize(v, next, t.deferred, gradients, finite, p)
+		t.project(ctx, v, next, finite)
+		stepped := weights.NewVars(func(path string) *Node {
+			if n, ok := next[path]; ok {
+				return n
+			}
+			return v.Find(path)
+		})
+		ctx = &vq.Context{Vars: stepped.In(vq.Prefix), Training: true, Progress: p.Progress}
+	}
+	for path, value := range vq.Refresh(t.model.Quantizer, ctx) {
+		next[path] = StopGradient(value)
+	}
+	return next
+}
+
+func nodes(v weights.Vars, paths []string) []*Node {
+	list := make([]*Node, len(paths))
+	for i, p := range paths {
+		list[i] = v.Get(p)
+	}
+	return list
 }

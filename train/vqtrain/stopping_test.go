@@ -50,14 +50,14 @@ func TestPatienceStopsAndBestExports(t *testing.T) {
 func TestEvaluationRespectsItsBound(t *testing.T) {
 	trainer := start(t, tiny(t, "ste"), open(t, tinySet), t.TempDir(), false, Observer{})
 	run(t, trainer)
-	set, err := trainer.loop.Current()
+	set, err := trainer.loop.Variables(true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for limit, want := range map[int]int{0: 60, 7: 7, 1000: 60} {
-		scores, err := trainer.score(t.Context(), set, limit)
-		if err != nil || scores.Scored != want {
-			t.Errorf("limit %d: %d rows scored (%v), want %d", limit, scores.Scored, err, want)
+		trainer.config.Train.HeldRows = limit
+		if _, _, err := trainer.evaluate(t.Context(), set); err != nil || trainer.record.Held.Scored != want {
+			t.Errorf("limit %d: %d rows scored (%v), want %d", limit, trainer.record.Held.Scored, err, want)
 		}
 	}
 }

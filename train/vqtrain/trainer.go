@@ -134,7 +134,11 @@ func (t *Trainer) Step() int { return t.loop.Step() }
 // after saving.
 func (t *Trainer) Run(ctx context.Context) (weights.Set, error) {
 	if vq.Classical(t.config.Quantizer.Method) {
-		return t.fitClassical(ctx)
+		set, err := t.fitClassical(ctx)
+		if err != nil && ctx.Err() != nil {
+			return nil, train.ErrInterrupted
+		}
+		return set, err
 	}
 	result, err := t.loop.Run(ctx)
 	if err != nil {

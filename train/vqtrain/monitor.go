@@ -5,7 +5,9 @@ import (
 	"math"
 
 	"github.com/gritvq/gritvq/eval"
+	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/vq"
+	"github.com/gritvq/gritvq/weights"
 )
 
 // window counts how often each code was chosen lately. It holds two buckets, a
@@ -94,40 +96,17 @@ func (w *window) forget(position int) {
 	w.filled[position], w.settled[position] = 0, 0
 }
 
-// usage summarises the window: utilization, perplexity and entropy by position.
-func (w *window) usage() usageStats {
-	var s usageStats
+// usage describes the window's codes by position.
+func (w *window) usage() []eval.UsageStats {
+	stats := make([]eval.UsageStats, len(w.layout.Vocab))
 	for position, k := range w.layout.Vocab {
 		counts := make([]int64, k)
 		for code := range counts {
 			counts[code] = w.count(position, code)
 		}
-		used, entropy := 0, 0.0
-		total := float64(w.tokens(position))
-		for _, n := range counts {
-			if n > 0 {
-				used++
-				p := float64(n) / total
-				entropy -= p * math.Log(p)
-			}
-		}
-		s.Utilization = append(s.Utilization, float64(used)/float64(k))
-		s.Perplexity = append(s.Perplexity, math.Exp(entropy))
-		s.Entropy = append(s.Entropy, entropy/math.Ln2)
+		stats[position] = eval.StatsOf(counts)
 	}
-	return s
-}
-
-// usageStats are per code position.
-type usageStats struct {
-	Utilization []float64
-	Perplexity  []float64
-	Entropy     []float64 // bits
-}
-
-func mean(x []float64) float64 {
-	m, _ := eval.MeanStd(x)
-	return m
+	return stats
 }
 
 // arrays are the window's counts by name.
@@ -137,4 +116,75 @@ func (w *window) arrays() map[string][]int64 {
 		all[fmt.Sprintf("current%d", i)], all[fmt.Sprintf("previous%d", i)] = w.current[i], w.previous[i]
 	}
 	return all
+}
+
+// measureUsage records how the codes of the window were used.
+func (t *Trainer) measureUsage() {
+	r, levels, bits := &t.record, &LevelRecord{}, []float64{}
+	for _, stats := range t.window.usage() {
+		levels.Utilization = append(levels.Utilization, stats.Utilization)
+		levels.Perplexity = append(levels.Perplexity, stats.Perplexity)
+		bits = append(bits, stats.EntropyBits)
+	}
+	r.Levels, r.Utilization, r.Perplexity, r.EntropyBits = levels, mean(levels.Utilization), mean(levels.Perplexity), mean(bits)
+	r.DeadRate = 1 - r.Utilization
+}
+
+func mean(x []float64) float64 {
+	m, _ := eval.MeanStd(x)
+	return m
+}
+
+// measure records the norms of usable codes and the singular values of feature
+// maps.
+func (t *Trainer) measure(s *train.Step) error {
+	books, err := t.currentBooks()
+	if err != nil {
+		return fmt.Errorf("measuring the codebooks: %w", err)
+	}
+	least, largest := math.Inf(1), 0.0
+	for _, book := range books {
+		for i := range book.Shape[0] {
+			sum := 0.0
+			for _, x := range book.Row(i) {
+				sum += float64(x) * float64(x)
+			}
+			least, largest = math.Min(least, math.Sqrt(sum)), math.Max(largest, math.Sqrt(sum))
+		}
+	}
+	t.record.RowNormMin, t.record.RowNormMax = train.Finite(least), train.Finite(largest)
+	return t.watchFeatures(s)
+}
+
+// featureLimit is the spectral norm beyond which W is scaled back even without a
+// configured bound: codes that far from their raw vectors are a runaway.
+const featureLimit = 50
+
+// watchFeatures measures every W and scales a runaway back.
+func (t *Trainer) watchFeatures(s *train.Step) error {
+	set, err := t.bank.Read(vq.Prefix)
+	if err != nil {
+		return err
+	}
+	largest, least, clipped := 0.0, math.Inf(1), weights.Set{}
+	for _, p := range set.Paths() {
+		w := set[p]
+		if weights.GroupOf(p) != weights.Feature || len(w.Shape) != 2 {
+			continue
+		}
+		norm, smallest := eval.SingularRange(w.Data, w.Shape[0])
+		largest, least = math.Max(largest, norm), math.Min(least, smallest)
+		if norm > featureLimit {
+			for i := range w.Data {
+				w.Data[i] *= float32(featureLimit / norm)
+			}
+			clipped[p] = w
+			s.Event = fmt.Sprintf("|W| of %s reached %.3g and was scaled back to %d", p, norm, featureLimit)
+		}
+	}
+	if math.IsInf(least, 1) {
+		least = 0
+	}
+	t.record.FeatureNorm, t.record.FeatureLeast = train.Finite(largest), train.Finite(least)
+	return t.bank.Install(weights.Set{}.Merge(vq.Prefix, clipped))
 }

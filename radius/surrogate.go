@@ -68,10 +68,7 @@ func (c Config) theta(in Inputs, d *Node) *Node {
 // The VJP is written by hand: it needs the difference and two reductions, and
 // never divides by r.
 func (c Config) Connect(in Inputs, latent, code *Node) *Node {
-	difference := StopGradient(Sub(code, latent))
-	squared := ReduceAndKeep(Square(difference), ReduceSum, -1) // δ² [N,1]
-	apart := GreaterThan(squared, ZerosLike(squared))
-	delta := Sqrt(Where(apart, squared, OnesLike(squared)))
+	difference, delta, apart := gaps(latent, code)
 	theta := c.theta(in, difference)
 	frozen := theta
 	if frozen != nil {
@@ -106,6 +103,14 @@ func (c Config) Connect(in Inputs, latent, code *Node) *Node {
 		result = Add(result, pseudo)
 	}
 	return result
+}
+
+// gaps returns D [N,d], δ [N,1] and where δ > 0; elsewhere δ is 1.
+func gaps(latent, code *Node) (difference, delta, apart *Node) {
+	difference = StopGradient(Sub(code, latent))
+	squared := ReduceAndKeep(Square(difference), ReduceSum, -1)
+	apart = GreaterThan(squared, ZerosLike(squared))
+	return difference, Sqrt(Where(apart, squared, OnesLike(squared))), apart
 }
 
 // factors returns along [N,d] and coefficient [N,1] with
@@ -182,10 +187,7 @@ func (c Config) Updates(in Inputs, latent, code *Node) map[string]*Node {
 // MeanK is the batch mean of the gradient factor, for monitoring: ⟨w,v⟩, which
 // is k for radial families.
 func (c Config) MeanK(in Inputs, latent, code *Node) *Node {
-	difference := StopGradient(Sub(code, latent))
-	squared := ReduceAndKeep(Square(difference), ReduceSum, -1)
-	apart := GreaterThan(squared, ZerosLike(squared))
-	delta := Sqrt(Where(apart, squared, OnesLike(squared)))
+	difference, delta, apart := gaps(latent, code)
 	theta := c.theta(in, difference)
 	if theta != nil {
 		theta = StopGradient(theta)

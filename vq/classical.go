@@ -176,10 +176,6 @@ func checkClassical(c Config, _ int) error {
 		return fmt.Errorf("quantizer.shared: %s fits a codebook a level; use method ste or grit", c.Method)
 	case c.Learn != "frozen":
 		return fmt.Errorf("quantizer.learn: %s is fitted once and does not learn by %s; use frozen", c.Method, c.Learn)
-	case c.Resets.Every > 0:
-		return fmt.Errorf("quantizer.resets.every: %s takes no training steps, set it to 0", c.Method)
-	case c.Cache.Period > 1:
-		return fmt.Errorf("quantizer.cache.period: %s takes no training steps, set it to 1", c.Method)
 	}
 	return nil
 }

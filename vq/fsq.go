@@ -67,16 +67,12 @@ func checkFSQ(c Config, _ int) error {
 // checkImplicit reports settings that speak of stored codes.
 func checkImplicit(c Config) error {
 	switch {
-	case c.Resets.Every > 0:
-		return fmt.Errorf("quantizer.resets.every: %s has no stored codes to move, set it to 0", c.Method)
 	case c.Start.From == "kmeans":
 		return fmt.Errorf("quantizer.start.from: %s has no stored codes to cluster, use data or random", c.Method)
 	case c.Learn != "gradient":
 		return fmt.Errorf("quantizer.learn: %s learns its projections by gradient only, not %s", c.Method, c.Learn)
 	case c.Shared && c.Levels > 1:
 		return fmt.Errorf("quantizer.shared: %s has no codebook to share between levels, set it to false", c.Method)
-	case c.Cache.Period > 1:
-		return fmt.Errorf("quantizer.cache.period: %s has no transformed codebook to reuse, set it to 1", c.Method)
 	case c.Loss.Codebook > 0 || c.Loss.Usage > 0:
 		return fmt.Errorf("quantizer.loss: %s has no stored codes to pull, set codebook and usage to 0", c.Method)
 	}

@@ -41,17 +41,6 @@ func checkGumbel(c Config, _ int) error {
 		return fmt.Errorf("quantizer.gumbel: need temperatures above 0 and a prior of at least 0, got start %g, end %g and prior %g",
 			c.Gumbel.Start, c.Gumbel.End, c.Gumbel.Prior)
 	}
-	return checkChosen(c)
-}
-
-// checkChosen reports settings that do not fit codes chosen by their score.
-func checkChosen(c Config) error {
-	switch {
-	case c.Learn == "ema":
-		return fmt.Errorf("quantizer.learn: %s trains its codes by their scores, use gradient or frozen", c.Method)
-	case c.Cache.Period > 1:
-		return fmt.Errorf("quantizer.cache.period: %s has no codebook to reuse between steps, set it to 1", c.Method)
-	}
 	return nil
 }
 

@@ -38,7 +38,7 @@ func checkIBQ(c Config, _ int) error {
 		return fmt.Errorf("quantizer.entropy: need a weight of at least 0 and a temperature above 0, got %g and %g",
 			c.Entropy.Weight, c.Entropy.Temperature)
 	}
-	return checkChosen(c)
+	return nil
 }
 
 // ibq is one code position: a codebook whose codes are chosen by inner product.

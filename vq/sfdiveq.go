@@ -1,7 +1,6 @@
 package vq
 
 import (
-	"fmt"
 	"math/rand/v2"
 
 	"github.com/gritvq/gritvq/weights"
@@ -26,17 +25,7 @@ var SpaceFillingDiVeQ = Method{
 	Summary:  "DiVeQ towards random points of the curve through the codes (SF-DiVeQ)",
 	Defaults: func(c *Config, _ *Rates) { c.Resets.Every = 0 },
 	Level:    func(c Config, dim int) Level { return curve{codebook{config: c, dim: dim}} },
-	Check:    checkCurve,
-}
-
-func checkCurve(c Config, dim int) error {
-	switch {
-	case c.Learn == "ema":
-		return fmt.Errorf("quantizer.learn: sf-diveq learns the curve by gradient; use gradient or frozen")
-	case c.Cache.Period > 1:
-		return fmt.Errorf("quantizer.cache.period: sf-diveq has no transform whose codes could be reused; use 1")
-	}
-	return checkNoise(c, dim)
+	Check:    checkNoise,
 }
 
 // curve is a codebook whose codes, in their order, are the corners of a curve.

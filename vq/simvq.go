@@ -39,14 +39,8 @@ func simvqDefaults(c *Config, r *Rates) {
 
 func checkSimVQ(c Config, _ int) error {
 	switch {
-	case c.Learn == "ema":
-		return fmt.Errorf("quantizer.learn: simvq keeps its raw codes frozen, use frozen (or gradient to train them too)")
 	case c.Start.From == "kmeans":
 		return fmt.Errorf("quantizer.start.from: simvq's raw codes are Gaussian, not clustered; use data or random")
-	case c.Resets.Every > 0:
-		return fmt.Errorf("quantizer.resets.every: simvq's raw codes are frozen, set it to 0")
-	case c.Cache.Period > 1:
-		return fmt.Errorf("quantizer.cache.period: simvq rebuilds its codebook every step, set it to 1")
 	case c.Loss.Usage > 0:
 		return fmt.Errorf("quantizer.loss.usage: simvq has no usage regulariser, set it to 0")
 	}

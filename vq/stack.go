@@ -2,6 +2,7 @@ package vq
 
 import (
 	"fmt"
+	"iter"
 
 	"github.com/gritvq/gritvq/transform"
 	"github.com/gritvq/gritvq/weights"
@@ -20,6 +21,17 @@ type stack struct {
 // at returns a code position's level and the path of its variables.
 func (s *stack) at(position int) (Level, string) {
 	return s.levels[position/s.layout.Levels], s.layout.Path(position)
+}
+
+// books runs over the codebooks, each with the path of its variables.
+func (s *stack) books() iter.Seq2[Level, string] {
+	return func(yield func(Level, string) bool) {
+		for _, positions := range s.layout.Books() {
+			if !yield(s.at(positions[0])) {
+				return
+			}
+		}
+	}
 }
 
 // Layout implements [Quantizer].
@@ -49,8 +61,7 @@ func (s *stack) Frozen(group weights.Group) bool {
 // Refresh implements [Refresher].
 func (s *stack) Refresh(ctx *Context) map[string]*Node {
 	values := map[string]*Node{}
-	for _, positions := range s.layout.Books() {
-		level, path := s.at(positions[0])
+	for level, path := range s.books() {
 		if r, ok := level.(Refresher); ok {
 			mergeUpdates(values, r.Refresh(ctx.in(path)))
 		}
@@ -60,8 +71,7 @@ func (s *stack) Refresh(ctx *Context) map[string]*Node {
 
 // Project implements [Projector].
 func (s *stack) Project(ctx *Context, values map[string]*Node) {
-	for _, positions := range s.layout.Books() {
-		level, path := s.at(positions[0])
+	for level, path := range s.books() {
 		if p, ok := level.(Projector); ok {
 			p.Project(ctx.in(path), values)
 		}
@@ -70,8 +80,7 @@ func (s *stack) Project(ctx *Context, values map[string]*Node) {
 
 // Rewire implements [Rewirer].
 func (s *stack) Rewire(set weights.Set) error {
-	for _, positions := range s.layout.Books() {
-		level, path := s.at(positions[0])
+	for level, path := range s.books() {
 		r, ok := level.(Rewirer)
 		if !ok {
 			continue

@@ -19,7 +19,7 @@ func (c Config) Validate(dim int) error {
 	for _, check := range []func() error{
 		func() error { return c.checkSize(dim) },
 		c.Start.Validate, c.Average.Validate, c.Loss.Validate, c.Cache.Validate, c.Resets.Validate, c.Radius.Validate,
-		func() error { return c.checkLearning(m) },
+		func() error { return c.checkLearning(m, dim) },
 		func() error { return c.checkDistance(m) },
 		func() error { return c.checkTransform(m, dim) },
 	} {
@@ -111,9 +111,24 @@ func (r Resets) Validate() error {
 // reads, and that running averages and cosine distances can therefore use.
 func (m Method) tabled() bool { return m.Level == nil && m.Classical == nil && m.New == nil }
 
+// movable says whether dead codes can be moved.
+func (m Method) movable(c Config, dim int) bool {
+	if m.Level == nil {
+		return m.Classical == nil
+	}
+	_, ok := m.Level(c, dim).(LevelPlacer)
+	return ok
+}
+
 // checkLearning checks how codes learn against their codebook and transform.
-func (c Config) checkLearning(m Method) error {
+func (c Config) checkLearning(m Method, dim int) error {
 	switch pull := c.Average.Pull > 0; {
+	case c.Cache.Period > 1 && !m.tabled():
+		return fmt.Errorf("cache.period: %s has no codebook to reuse between steps, set it to 1", c.Method)
+	case c.Learn == "ema" && !m.tabled():
+		return fmt.Errorf("learn: codes of %s do not learn by ema, use %s", c.Method, m.Config().Learn)
+	case c.Resets.Every > 0 && !m.movable(c, dim):
+		return fmt.Errorf("resets.every: codes of %s cannot be moved, set it to 0", c.Method)
 	case pull && !m.tabled():
 		return fmt.Errorf("average.pull: %s has no codes that follow the latents assigned to them; set it to 0", c.Method)
 	case pull && c.Learn != "gradient":

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -37,12 +36,7 @@ func Add(ctx context.Context, o AddOptions, watch task.Watcher) (*Summary, error
 	if err != nil {
 		return nil, err
 	}
-	staging, err := os.MkdirTemp("", "gritvq-ids-*")
-	if err != nil {
-		return nil, fmt.Errorf("cannot keep the new items for a moment: %w", err)
-	}
-	defer os.RemoveAll(staging)
-	added := &source{Source: o.Source, dir: staging}
+	added := &source{Source: o.Source}
 	if err := added.read(ctx, watch); err != nil {
 		return nil, err
 	}

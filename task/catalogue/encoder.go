@@ -82,15 +82,16 @@ func meaning(q vq.Config) string {
 func (t *tokenizerEncoder) origin() origin { return t.from }
 
 func (t *tokenizerEncoder) encode(ctx context.Context, s *source, _ int, rank bool) ([]uint32, Ranked, error) {
-	x, err := s.embeddings(ctx, t.Bundle.Manifest.Input)
-	if err != nil {
-		return nil, nil, err
+	if want := t.Bundle.Manifest.Input; s.dim != want {
+		return nil, nil, fmt.Errorf("%s has %d dimensions, the tokenizer was trained on %d; give vectors of the same kind",
+			s.vectors, s.dim, want)
 	}
-	codes, err := t.Runtime.Encode(ctx, dataset.VectorBatch(x, len(s.items)), tokenizer.Options{})
+	batch := dataset.VectorBatch(s.values, len(s.items))
+	codes, err := t.Runtime.Encode(ctx, batch, tokenizer.Options{})
 	if err != nil || !rank {
 		return codes, nil, err
 	}
-	latents, err := t.Runtime.Latents(ctx, dataset.VectorBatch(x, len(s.items)))
+	latents, err := t.Runtime.Latents(ctx, batch)
 	return codes, t.ranked(latents), err
 }
 

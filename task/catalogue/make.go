@@ -145,7 +145,7 @@ func (m *maker) sharedTokenizer(ctx context.Context) (itemEncoder, error) {
 		return nil, nil
 	}
 	joined := filepath.Join(m.Output, unionVectors)
-	if err := joinVectors(ctx, m.list, joined); err != nil {
+	if err := joinVectors(m.list, joined); err != nil {
 		return nil, err
 	}
 	defer os.Remove(joined)

@@ -37,7 +37,7 @@ func embeddings(t *testing.T, path string, rows, dim int) {
 	for i := range values {
 		values[i] = float32(math.Sin(float64(i*i%97)) + 3*float64(i/dim%5))
 	}
-	if err := writeVectors(path, values, dim); err != nil {
+	if err := writeVectors(path, dim, values); err != nil {
 		t.Fatal(err)
 	}
 }

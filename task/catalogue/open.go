@@ -64,7 +64,7 @@ func (c *Catalogue) Title(key string) string {
 
 // Label returns the title of a row, or its name if it has none.
 func (c *Catalogue) Label(row int) string {
-	return cmp.Or(c.Items.Items[row].Title, "item "+c.Key(row))
+	return cmp.Or(c.Title(c.Key(row)), "item "+c.Key(row))
 }
 
 // itemLine is a line of the items file.

@@ -61,7 +61,7 @@ func (c *Catalogue) Show(prefix []uint32, limit int) (*Listing, error) {
 		below = below[n:]
 	}
 	for _, row := range rows[:min(limit, len(rows))] {
-		l.List = append(l.List, ListedItem{c.Key(row), c.ID(row), c.Items.Items[row].Title})
+		l.List = append(l.List, ListedItem{c.Key(row), c.ID(row), c.Title(c.Key(row))})
 	}
 	return l, nil
 }

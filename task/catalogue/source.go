@@ -14,7 +14,6 @@ import (
 	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task"
-	"github.com/gritvq/gritvq/task/tokenize"
 )
 
 // Source names the files of a catalogue.
@@ -33,11 +32,12 @@ type Source struct {
 // source is a catalogue that is being read.
 type source struct {
 	Source
-	dir      string // of its table
+	dir      string // of its table; "" if its embeddings need no file
 	items    []interactions.Item
 	vectors  string    // file of embeddings; "" if there are titles only
-	values   []float32 // [items, dim] embeddings, once read
-	numbered bool      // items are named by row numbers
+	values   []float32 // [items, dim] its content
+	dim      int
+	numbered bool // items are named by row numbers
 }
 
 // read finds the items and, unless titles are to be embedded, their embeddings.
@@ -53,8 +53,8 @@ func (s *source) read(ctx context.Context, watch task.Watcher) error {
 		if err != nil {
 			return err
 		}
-		s.items, s.vectors = shop.Catalogue.Items, filepath.Join(s.dir, shopVectors)
-		return writeVectors(s.vectors, shop.Vectors, shop.Dim)
+		s.items = shop.Catalogue.Items
+		return s.keepVectors(shopVectors, shop.Vectors, shop.Dim)
 	}
 	v, err := vectors.Open(ctx, s.Input, vectors.Options{})
 	if errors.Is(err, vectors.ErrFormat) {
@@ -67,7 +67,10 @@ func (s *source) read(ctx context.Context, watch task.Watcher) error {
 	if err := checkFinite(ctx, v); err != nil {
 		return err
 	}
-	s.vectors = s.Input
+	s.vectors, s.dim, s.values = s.Input, v.Dim(), make([]float32, v.Len()*v.Dim())
+	if err := v.Rows(0, v.Len(), s.values); err != nil {
+		return err
+	}
 	if s.Items == "" {
 		return s.nameRows(ctx, v.Len(), watch)
 	}
@@ -142,24 +145,83 @@ func (s *source) column(field func(interactions.Item) string) []string {
 	return list
 }
 
-// embeddings returns the embeddings [items, dim].
-func (s *source) embeddings(ctx context.Context, dim int) ([]float32, error) {
-	if s.values != nil {
-		return s.values, nil
+// keepVectors stores embeddings [items, dim] that came without a file.
+func (s *source) keepVectors(name string, values []float32, dim int) error {
+	s.vectors, s.values, s.dim = filepath.Join(s.dir, name), values, dim
+	if s.dir == "" {
+		return nil
 	}
-	v, err := vectors.Open(ctx, s.vectors, vectors.Options{})
-	if err != nil {
-		return nil, err
-	}
-	defer v.Close()
-	if err := tokenize.CheckDimension(v, dim); err != nil {
-		return nil, err
-	}
-	s.values, err = allRows(v)
-	return s.values, err
+	return writeVectors(s.vectors, dim, values)
 }
 
-func allRows(v *vectors.Vectors) ([]float32, error) {
-	values := make([]float32, v.Len()*v.Dim())
-	return values, v.Rows(0, v.Len(), values)
+// writeVectors writes blocks of rows [n, dim].
+func writeVectors(path string, dim int, blocks ...[]float32) error {
+	rows := 0
+	for _, block := range blocks {
+		rows += len(block) / dim
+	}
+	w, err := vectors.Create(path, dim, rows)
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	for _, block := range blocks {
+		if err := w.WriteRows(block); err != nil {
+			return err
+		}
+	}
+	return w.Commit()
+}
+
+// joinVectors writes the embeddings of all sources, one after the other.
+func joinVectors(list []*source, path string) error {
+	var blocks [][]float32
+	for _, s := range list {
+		if s.dim != list[0].dim {
+			return fmt.Errorf("%s has %d dimensions, %s has %d; a union needs embeddings of one kind",
+				s.vectors, s.dim, list[0].vectors, list[0].dim)
+		}
+		blocks = append(blocks, s.values)
+	}
+	return writeVectors(path, list[0].dim, blocks...)
+}
+
+// textDim is the dimension of embedded titles.
+const textDim = 256
+
+// embedTitles embeds the titles of sources without embeddings, all in one space.
+// The encoder is stored with each, to embed items that are added later.
+func embedTitles(list []*source, watch task.Watcher) error {
+	var texts []string
+	for _, s := range list {
+		if s.vectors == "" {
+			texts = append(texts, s.texts()...)
+		}
+	}
+	if texts == nil {
+		return nil
+	}
+	watch.Remark("embedding %s by the words of their titles; a sentence encoder's embeddings give better IDs",
+		report.Counted(len(texts), "item"))
+	encoder, err := FitText(texts, textDim)
+	if err != nil {
+		return err
+	}
+	for _, s := range list {
+		if s.vectors != "" {
+			continue
+		}
+		if err := encoder.Save(filepath.Join(s.dir, textEncoderFile)); err != nil {
+			return err
+		}
+		if err := s.embed(encoder); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// embed embeds the titles.
+func (s *source) embed(encoder *TextEncoder) error {
+	return s.keepVectors(titleVectors, encoder.Encode(s.texts()), encoder.Dim())
 }

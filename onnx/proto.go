@@ -42,21 +42,16 @@ type attribute struct {
 func decodeModel(content []byte) (*fileGraph, error) {
 	var g *fileGraph
 	opset := int64(-1)
-	err := fields(content, func(f field) error {
-		switch f.number {
-		case 7:
-			return f.message(func(m []byte) (err error) {
-				if g != nil {
-					return errors.New("two graphs")
-				}
-				g, err = decodeGraph(m)
-				return err
-			})
-		case 8:
-			return f.message(func(m []byte) error { return decodeOpset(m, &opset) })
-		}
-		return nil
-	})
+	err := schema{
+		7: nested(func(m []byte) (err error) {
+			if g != nil {
+				return errors.New("two graphs")
+			}
+			g, err = decodeGraph(m)
+			return err
+		}),
+		8: nested(func(m []byte) error { return decodeOpset(m, &opset) }),
+	}.read(content)
 	if err != nil {
 		return nil, err
 	}
@@ -71,66 +66,51 @@ func decodeModel(content []byte) (*fileGraph, error) {
 }
 
 // decodeOpset reads the version of ONNX's own operators.
-func decodeOpset(message []byte, into *int64) error {
+func decodeOpset(message []byte, to *int64) error {
 	var domain string
 	var version int64
-	err := fields(message, func(f field) error {
-		switch f.number {
-		case 1:
-			return f.text(&domain)
-		case 2:
-			return f.integer(&version)
-		}
-		return nil
-	})
+	err := schema{1: into(field.text, &domain), 2: into(field.integer, &version)}.read(message)
 	if domain == "" || domain == "ai.onnx" {
-		*into = version
+		*to = version
 	}
 	return err
 }
 
+// each appends every message of a field to a list.
+func each[T any](list *[]T, decode func(message []byte) (T, error)) func(f field) error {
+	return nested(func(m []byte) error {
+		one, err := decode(m)
+		*list = append(*list, one)
+		return err
+	})
+}
+
 func decodeGraph(message []byte) (*fileGraph, error) {
 	g := &fileGraph{constants: map[string]*tensor{}}
-	var inputs []input
-	err := fields(message, func(f field) error {
-		switch f.number {
-		case 1:
-			return f.message(func(m []byte) error {
-				n, err := decodeNode(m)
-				g.nodes = append(g.nodes, n)
-				return err
-			})
-		case 5:
-			return f.message(func(m []byte) error {
-				t, err := decodeTensor(m)
-				if err == nil {
-					g.constants[t.name] = t
-				}
-				return err
-			})
-		case 11:
-			return f.message(func(m []byte) error {
-				in, err := decodeValueInfo(m)
-				inputs = append(inputs, in)
-				return err
-			})
-		case 12:
-			return f.message(func(m []byte) error {
-				out, err := decodeValueInfo(m)
-				g.outputs = append(g.outputs, out.name)
-				return err
-			})
-		case 15:
+	var inputs, outputs []input
+	var constants []*tensor
+	err := schema{
+		1: each(&g.nodes, decodeNode), 5: each(&constants, decodeTensor),
+		11: each(&inputs, decodeValueInfo), 12: each(&outputs, decodeValueInfo),
+		15: func(field) error {
 			return errors.New("sparse weights are not supported: export the network with dense ones")
-		}
-		return nil
-	})
+		},
+	}.read(message)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range constants {
+		g.constants[t.name] = t
+	}
 	for _, in := range inputs {
 		if _, constant := g.constants[in.name]; !constant {
 			g.inputs = append(g.inputs, in)
 		}
 	}
-	return g, err
+	for _, out := range outputs {
+		g.outputs = append(g.outputs, out.name)
+	}
+	return g, nil
 }
 
 // decodeValueInfo reads the name and shape of an input or output.
@@ -138,63 +118,28 @@ func decodeValueInfo(message []byte) (input, error) {
 	var in input
 	dimension := func(m []byte) error {
 		size := int64(-1)
-		err := fields(m, func(f field) error {
-			if f.number == 1 {
-				return f.integer(&size)
-			}
-			return nil
-		})
+		err := schema{1: into(field.integer, &size)}.read(m)
 		in.shape = append(in.shape, size)
 		return err
 	}
-	// within descends into the nested message of one field.
-	within := func(number int, visit func(m []byte) error) func(m []byte) error {
-		return func(m []byte) error {
-			return fields(m, func(f field) error {
-				if f.number == number {
-					return f.message(visit)
-				}
-				return nil
-			})
-		}
-	}
-	err := fields(message, func(f field) error {
-		switch f.number {
-		case 1:
-			return f.text(&in.name)
-		case 2: // TypeProto.tensor_type.shape.dim
-			return f.message(within(1, within(2, within(1, dimension))))
-		}
-		return nil
-	})
+	shape := schema{2: nested(schema{1: nested(dimension)}.read)}
+	err := schema{1: into(field.text, &in.name), 2: nested(schema{1: nested(shape.read)}.read)}.read(message) // TypeProto.tensor_type.shape.dim
 	return in, err
 }
 
 func decodeNode(message []byte) (*node, error) {
 	n := &node{attributes: map[string]*attribute{}}
-	err := fields(message, func(f field) error {
-		switch f.number {
-		case 1:
-			return f.texts(&n.inputs)
-		case 2:
-			return f.texts(&n.outputs)
-		case 3:
-			return f.text(&n.name)
-		case 4:
-			return f.text(&n.op)
-		case 5:
-			return f.message(func(m []byte) error {
-				a, err := decodeAttribute(m)
-				n.attributes[a.name] = a
-				return err
-			})
-		case 7:
-			return f.text(&n.domain)
-		}
-		return nil
-	})
+	var attributes []*attribute
+	err := schema{
+		1: into(field.texts, &n.inputs), 2: into(field.texts, &n.outputs),
+		3: into(field.text, &n.name), 4: into(field.text, &n.op), 7: into(field.text, &n.domain),
+		5: each(&attributes, decodeAttribute),
+	}.read(message)
 	if err != nil {
 		return n, fmt.Errorf("%s: %w", n, err)
+	}
+	for _, a := range attributes {
+		n.attributes[a.name] = a
 	}
 	return n, nil
 }
@@ -204,32 +149,17 @@ func (n *node) String() string { return fmt.Sprintf("node %q (%s)", n.name, n.op
 
 func decodeAttribute(message []byte) (*attribute, error) {
 	a := &attribute{}
-	err := fields(message, func(f field) error {
-		switch f.number {
-		case 1:
-			return f.text(&a.name)
-		case 2:
-			var one []float32
-			err := f.floats(&one)
-			if len(one) == 1 {
-				a.float = one[0]
-			}
-			return err
-		case 3:
-			return f.integer(&a.int)
-		case 4:
-			return f.text(&a.text)
-		case 5:
-			return f.message(func(m []byte) (err error) {
-				a.tensor, err = decodeTensor(m)
-				return err
-			})
-		case 7:
-			return f.floats(&a.floats)
-		case 8:
-			return f.integers(&a.ints)
-		}
-		return nil
-	})
+	var float []float32
+	var tensors []*tensor
+	err := schema{
+		1: into(field.text, &a.name), 2: into(field.floats, &float), 3: into(field.integer, &a.int), 4: into(field.text, &a.text),
+		5: each(&tensors, decodeTensor), 7: into(field.floats, &a.floats), 8: into(field.integers, &a.ints),
+	}.read(message)
+	if len(float) == 1 {
+		a.float = float[0]
+	}
+	if len(tensors) > 0 {
+		a.tensor = tensors[len(tensors)-1]
+	}
 	return a, err
 }

@@ -43,29 +43,11 @@ func decodeTensor(message []byte) (*tensor, error) {
 	var kind, location int64
 	var raw []byte
 	var small []int64 // int32_data: also halves, by their bits
-	err := fields(message, func(f field) error {
-		switch f.number {
-		case 1:
-			return f.integers(&dims)
-		case 2:
-			return f.integer(&kind)
-		case 4:
-			return f.floats(&t.float)
-		case 5:
-			return f.integers(&small)
-		case 7:
-			return f.integers(&t.ints)
-		case 8:
-			return f.text(&t.name)
-		case 9:
-			return f.message(func(m []byte) error { raw = m; return nil })
-		case 10:
-			return f.doubles(&t.float)
-		case 14:
-			return f.integer(&location)
-		}
-		return nil
-	})
+	err := schema{
+		1: into(field.integers, &dims), 2: into(field.integer, &kind), 8: into(field.text, &t.name), 14: into(field.integer, &location),
+		4: into(field.floats, &t.float), 5: into(field.integers, &small), 7: into(field.integers, &t.ints), 10: into(field.doubles, &t.float),
+		9: nested(func(m []byte) error { raw = m; return nil }),
+	}.read(message)
 	if err != nil {
 		return nil, fmt.Errorf("a tensor cannot be read: %w", err)
 	}

@@ -23,9 +23,28 @@ type field struct {
 	bytes  []byte
 }
 
-// fields calls visit for each field of a message. It fails on anything that is
-// not a protocol buffer, and where visit does.
-func fields(message []byte, visit func(f field) error) error {
+// schema says how the fields of a message are read, by number; others are
+// passed over.
+type schema map[int]func(f field) error
+
+// into reads a field into a variable.
+func into[T any](read func(f field, into *T) error, to *T) func(f field) error {
+	return func(f field) error { return read(f, to) }
+}
+
+// nested reads a field that is a message.
+func nested(decode func(message []byte) error) func(f field) error {
+	return func(f field) error {
+		if f.wire != wireBytes {
+			return fmt.Errorf("field %d should be a message", f.number)
+		}
+		return decode(f.bytes)
+	}
+}
+
+// read reads the fields of a message. It fails on anything that is not a protocol
+// buffer, and where a field's reader does.
+func (s schema) read(message []byte) error {
 	for len(message) > 0 {
 		key, n := binary.Uvarint(message)
 		if n <= 0 {
@@ -65,8 +84,10 @@ func fields(message []byte, visit func(f field) error) error {
 			return fmt.Errorf("field %d has wire type %d, which ONNX does not use", f.number, f.wire)
 		}
 		message = message[size:]
-		if err := visit(f); err != nil {
-			return err
+		if visit := s[f.number]; visit != nil {
+			if err := visit(f); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -145,12 +166,4 @@ func (f field) doubles(into *[]float32) error {
 		return fmt.Errorf("field %d should be 64-bit floats", f.number)
 	}
 	return nil
-}
-
-// message reads a nested message with decode.
-func (f field) message(decode func(message []byte) error) error {
-	if f.wire != wireBytes {
-		return fmt.Errorf("field %d should be a message", f.number)
-	}
-	return decode(f.bytes)
 }

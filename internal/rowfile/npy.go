@@ -2,11 +2,13 @@ package rowfile
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"math/bits"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -72,17 +74,27 @@ func npyHeadError(path string, err error) error {
 	return fmt.Errorf("reading %s: %w", path, err)
 }
 
+// Python spells the header's dictionary otherwise than JSON: quotes, tuples,
+// constants, a comma after the last element, and long integers in Python 2.
+var (
+	pythonWords   = strings.NewReplacer("'", `"`, "(", "[", ")", "]", "True", "true", "False", "false", "None", "null")
+	pythonExtras  = regexp.MustCompile(`,\s*([\]}])`)
+	pythonLongInt = regexp.MustCompile(`(\d)L\b`)
+)
+
 // fill takes the three keys from the header's Python dictionary.
 func (h *NPYHeader) fill(text string) error {
-	value, err := parsePythonLiteral(text)
-	if err != nil {
-		return err
+	text = pythonExtras.ReplaceAllString(pythonWords.Replace(text), "$1")
+	text = pythonLongInt.ReplaceAllString(text, "$1")
+	var dict struct {
+		Descr   any     `json:"descr"`
+		Fortran *bool   `json:"fortran_order"`
+		Shape   []int64 `json:"shape"`
 	}
-	dict, ok := value.(map[string]any)
-	if !ok {
-		return errors.New("not a dictionary")
+	if json.Unmarshal([]byte(text), &dict) != nil {
+		return errors.New("not a dictionary such as {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)}")
 	}
-	switch descr := dict["descr"].(type) {
+	switch descr := dict.Descr.(type) {
 	case string:
 		h.Descr = descr
 		if descr == "" {
@@ -92,17 +104,16 @@ func (h *NPYHeader) fill(text string) error {
 	default:
 		return errors.New("no 'descr'")
 	}
-	if h.Fortran, ok = dict["fortran_order"].(bool); !ok {
+	switch {
+	case dict.Fortran == nil:
 		return errors.New("no 'fortran_order'")
-	}
-	shape, ok := dict["shape"].([]any)
-	if !ok {
+	case dict.Shape == nil:
 		return errors.New("no 'shape'")
 	}
-	for _, extent := range shape {
-		n, ok := extent.(int64)
-		if !ok || n < 0 || n > math.MaxInt {
-			return fmt.Errorf("impossible 'shape' %v", shape)
+	h.Fortran = *dict.Fortran
+	for _, n := range dict.Shape {
+		if n < 0 || n > math.MaxInt {
+			return fmt.Errorf("impossible 'shape' %v", dict.Shape)
 		}
 		h.Shape = append(h.Shape, int(n))
 	}

@@ -24,7 +24,7 @@ func (f *frame) layBands() bandLabels {
 	labels := bandLabels{}
 	most := 1
 	for _, b := range f.bands {
-		lines, ok := wrapLabel(b.label, width)
+		lines, ok := wrapLabel(b, width)
 		if !ok {
 			labels.slanted = true
 		}
@@ -37,7 +37,7 @@ func (f *frame) layBands() bandLabels {
 	}
 	deepest := 0.0
 	for i, b := range f.bands {
-		text := fitText(b.label, longestSlanted, tickFont)
+		text := fitText(b, longestSlanted, tickFont)
 		labels.lines[i] = []string{text}
 		length := textLength(text, tickFont)
 		deepest = math.Max(deepest, length*slantSin)

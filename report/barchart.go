@@ -1,9 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
-	"slices"
 )
 
 // mostBars is the number of bars from which neighbours share one.
@@ -18,8 +18,6 @@ type BarChart struct {
 	XLabel  string
 	YLabel  string
 	Values  []float64 // [n]
-	Sorted  bool      // draw from the largest to the smallest
-	LogY    bool
 }
 
 func (c BarChart) heading() (string, string) { return c.Title, c.Caption }
@@ -59,27 +57,12 @@ func bin(values []float64) []bar {
 }
 
 func (c BarChart) draw(size chartSize) (*drawing, error) {
-	values := c.Values
-	if c.Sorted {
-		values = slices.Clone(values)
-		slices.SortFunc(values, func(a, b float64) int {
-			switch {
-			case a > b || !math.IsNaN(a) && math.IsNaN(b):
-				return -1
-			case a < b || math.IsNaN(a) && !math.IsNaN(b):
-				return 1
-			}
-			return 0
-		})
-	}
-	bars := bin(values)
-	y := newDomain(c.LogY)
-	if !c.LogY {
-		y.include(0)
-	}
+	bars := bin(c.Values)
+	y := newDomain(false)
+	y.include(0)
 	shown := 0
 	for _, b := range bars {
-		if drawable(b.mean, c.LogY) {
+		if drawable(b.mean, false) {
 			shown++
 		}
 		y.include(b.mean)
@@ -88,16 +71,12 @@ func (c BarChart) draw(size chartSize) (*drawing, error) {
 		y.include(1)
 	}
 	y.settle()
-	if c.LogY {
-		y.lo /= 2 // so that the smallest bar has a height
-		y.pad(0.02)
-	}
 	// A bar stands around its position.
-	x := domain{lo: -0.5, hi: float64(max(1, len(values))) - 0.5, whole: true}
+	x := domain{lo: -0.5, hi: float64(max(1, len(c.Values))) - 0.5, whole: true}
 	f := newFrame(layout{size: size, x: x, y: y, xLabel: c.XLabel, yLabel: c.YLabel})
 	f.open("g", "class", "s0")
 	for _, b := range bars {
-		f.drawBar(b, c)
+		f.drawBar(b)
 	}
 	f.close("g")
 	if shown == 0 {
@@ -108,14 +87,11 @@ func (c BarChart) draw(size chartSize) (*drawing, error) {
 	return d, nil
 }
 
-func (f *frame) drawBar(b bar, c BarChart) {
-	if !drawable(b.mean, c.LogY) || b.mean == 0 {
+func (f *frame) drawBar(b bar) {
+	if !drawable(b.mean, false) || b.mean == 0 {
 		return
 	}
-	base := f.bottom
-	if !c.LogY {
-		base = f.y.pos(0)
-	}
+	base := f.y.pos(0)
 	left, right, end := f.x.pos(float64(b.from)-0.5), f.x.pos(float64(b.to)-0.5), f.y.pos(b.mean)
 	gap := 0.0
 	if right-left > 3 {
@@ -149,16 +125,13 @@ func (c BarChart) notes(bars []bar) []string {
 	if n := c.zeros(); n > 0 {
 		notes = append(notes, fmt.Sprintf("%s of %s values are zero.", Count(n), Count(len(c.Values))))
 	}
-	notFinite, negative := 0, 0
+	notFinite := 0
 	for _, v := range c.Values {
-		switch {
-		case c.LogY && v < 0:
-			negative++
-		case !drawable(v, false):
+		if !drawable(v, false) {
 			notFinite++
 		}
 	}
-	return append(notes, leftOut(notFinite, negative)...)
+	return append(notes, leftOut(notFinite, 0)...)
 }
 
 func (c BarChart) describe() string {
@@ -171,10 +144,6 @@ func (c BarChart) describe() string {
 	if low > high {
 		return "Bar chart without values."
 	}
-	order := ""
-	if c.Sorted {
-		order = ", sorted from the largest"
-	}
-	return fmt.Sprintf("Bar chart of %s, %s values of %s%s: lowest %s, highest %s, %s zero.", orElse(c.YLabel, "values"),
-		Count(len(c.Values)), orElse(c.XLabel, "positions"), order, Number(low, 4), Number(high, 4), Count(c.zeros()))
+	return fmt.Sprintf("Bar chart of %s, %s values of %s: lowest %s, highest %s, %s zero.", cmp.Or(c.YLabel, "values"),
+		Count(len(c.Values)), cmp.Or(c.XLabel, "positions"), Number(low, 4), Number(high, 4), Count(c.zeros()))
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Chart is a part that draws: LineChart, BarChart, GroupedBars or Scatter.
+// Chart is a part that draws: LineChart, BarChart, PointChart or Scatter.
 type Chart interface {
 	Part
 	heading() (title, caption string)

@@ -81,9 +81,9 @@ func TestLinesFromZero(t *testing.T) {
 }
 
 func TestBarsAreProportionalToTheirValues(t *testing.T) {
-	values := []float64{3, 1, 0, 6}
+	values := []float64{6, 3, 0, 1}
 	var heights []float64
-	for _, e := range drawn(t, BarChart{Values: values, Sorted: true}) {
+	for _, e := range drawn(t, BarChart{Values: values}) {
 		if e.name == "rect" {
 			heights = append(heights, number(t, e, "height"))
 		}
@@ -99,22 +99,25 @@ func TestBarsAreProportionalToTheirValues(t *testing.T) {
 }
 
 func TestErrorBarsReachMeanPlusAndMinusSpread(t *testing.T) {
-	chart := GroupedBars{Groups: []string{"a"}, Series: []BarSeries{{Values: []float64{4}, Errors: []float64{1}}}}
-	var height, low, high, bottom float64
+	chart := PointChart{Groups: []string{"a", "b"}, Values: []float64{4, 8}, Errors: []float64{1, 0}}
+	var middles []float64
+	var low, high float64
 	for _, e := range drawn(t, chart) {
 		switch {
-		case e.name == "rect":
-			height = number(t, e, "height")
-			bottom = number(t, e, "y") + height
+		case e.name == "circle":
+			middles = append(middles, number(t, e, "cy"))
 		case e.attributes["class"] == "whisker":
 			parts := strings.FieldsFunc(e.attributes["d"], func(r rune) bool { return strings.ContainsRune("MVH ", r) })
 			low, _ = strconv.ParseFloat(parts[1], 64)
 			high, _ = strconv.ParseFloat(parts[2], 64)
 		}
 	}
-	unit := height / 4
-	if math.Abs((bottom-low)/unit-3) > 0.01 || math.Abs((bottom-high)/unit-5) > 0.01 {
-		t.Errorf("error bar from %.3f to %.3f, want 3 to 5", (bottom-low)/unit, (bottom-high)/unit)
+	if len(middles) != 2 {
+		t.Fatalf("%d markers", len(middles))
+	}
+	unit := (middles[0] - middles[1]) / 4
+	if math.Abs((low-middles[0])/unit-1) > 0.01 || math.Abs((middles[0]-high)/unit-1) > 0.01 {
+		t.Errorf("error bar from %.3f to %.3f around %.3f, want 1 each way (%.3f)", low, high, middles[0], unit)
 	}
 }
 
@@ -161,7 +164,7 @@ func TestRankSeries(t *testing.T) {
 }
 
 func TestLongGroupNamesStayInsideTheDrawing(t *testing.T) {
-	chart := GroupedBars{Series: []BarSeries{{Values: make([]float64, 12)}}}
+	chart := PointChart{Values: make([]float64, 12)}
 	for range 12 {
 		chart.Groups = append(chart.Groups, "a-name-without-any-space-to-break-it-at")
 	}

@@ -22,11 +22,8 @@ type frame struct {
 	size                     chartSize
 	left, right, top, bottom float64 // edges of the plotting area
 	x, y                     axis
-	bands                    []band // categories along x instead of ticks
+	bands                    []string // categories along x instead of ticks
 }
-
-// band is a labelled stretch of a categorical x axis.
-type band struct{ label string }
 
 // legendItem explains one colour; symbol draws its sample centred on (x, y).
 type legendItem struct {
@@ -40,7 +37,7 @@ type layout struct {
 	x, y           domain
 	xLabel, yLabel string
 	legend         []legendItem
-	bands          []band
+	bands          []string
 }
 
 // newFrame computes the margins, then draws legend, grid, ticks and labels.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,9 +32,6 @@ type Series struct {
 	Y    []float64 // [n]; a value that is not finite leaves a gap
 	Low  []float64 // [n], optional with High: the lower edge of a band
 	High []float64 // [n]
-	// Faint draws the line thin and pale, for raw values behind their
-	// smoothed course.
-	Faint bool
 }
 
 // Add appends a point.
@@ -50,15 +48,7 @@ type Mark struct {
 // with LogX and LogY; codes never used do not show on a logarithmic axis.
 func RankSeries(name string, counts []float64) Series {
 	y := slices.Clone(counts)
-	slices.SortFunc(y, func(a, b float64) int {
-		switch {
-		case a > b:
-			return -1
-		case a < b:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(y, func(a, b float64) int { return cmp.Compare(b, a) })
 	x := make([]float64, len(y))
 	sum := 0.0
 	for i, v := range y {
@@ -169,7 +159,7 @@ func (c LineChart) legend() []legendItem {
 		if len(c.Series) == 1 && s.Name == "" {
 			break
 		}
-		items = append(items, legendItem{s.Name, s.class(i), func(m *markup, x, y float64) {
+		items = append(items, legendItem{s.Name, lineClass(i), func(m *markup, x, y float64) {
 			m.empty("line", "class", "line", "x1", px(x-10), "x2", px(x+10), "y1", px(y), "y2", px(y))
 			if len(s.Y) <= mostMarked {
 				drawMarker(m, i, x, y, 3)
@@ -181,7 +171,7 @@ func (c LineChart) legend() []legendItem {
 
 func (c LineChart) describe() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Line chart of %s against %s.", orElse(c.YLabel, "values"), orElse(c.XLabel, "position"))
+	fmt.Fprintf(&b, "Line chart of %s against %s.", cmp.Or(c.YLabel, "values"), cmp.Or(c.XLabel, "position"))
 	for i, s := range c.Series {
 		low, high, first, last := -1, -1, -1, -1
 		for j, v := range s.Y {
@@ -199,7 +189,7 @@ func (c LineChart) describe() string {
 				high = j
 			}
 		}
-		name := orElse(s.Name, fmt.Sprintf("series %d", i+1))
+		name := cmp.Or(s.Name, fmt.Sprintf("series %d", i+1))
 		if first < 0 {
 			fmt.Fprintf(&b, " %s: no values.", name)
 			continue
@@ -209,11 +199,4 @@ func (c LineChart) describe() string {
 			Number(s.Y[low], 4), Number(s.x(low), 6), Number(s.Y[high], 4), Number(s.x(high), 6))
 	}
 	return b.String()
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }

@@ -1,8 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -16,13 +18,6 @@ func seriesClass(i int) string { return fmt.Sprintf("s%d", i%len(lightColours.se
 func lineClass(i int) string {
 	round := i / len(lightColours.series) % 3
 	return seriesClass(i) + []string{"", " dashed", " dotted"}[round]
-}
-
-func (s Series) class(i int) string {
-	if s.Faint {
-		return lineClass(i) + " faint"
-	}
-	return lineClass(i)
 }
 
 // drawLine draws one series: the thinned line, and a marker on each point
@@ -53,8 +48,8 @@ func (f *frame) drawLine(number int, s Series) {
 		start = false
 		path.WriteString(px(f.x.pos(s.x(i))) + " " + px(f.y.pos(s.Y[i])))
 	}
-	f.open("g", "class", s.class(number))
-	f.empty("path", "class", "line", "data-name", orElse(s.Name, "value"), "d", path.String())
+	f.open("g", "class", lineClass(number))
+	f.empty("path", "class", "line", "data-name", cmp.Or(s.Name, "value"), "d", path.String())
 	if len(picked) <= mostMarked {
 		alone = picked
 	}
@@ -96,10 +91,8 @@ func (f *frame) drawBand(number int, s Series) {
 	f.open("g", "class", seriesClass(number))
 	flush := func() {
 		if len(upper) > 1 {
-			for i := len(lower) - 1; i >= 0; i-- {
-				upper = append(upper, lower[i])
-			}
-			f.empty("path", "class", "band", "d", "M"+strings.Join(upper, " ")+"Z")
+			slices.Reverse(lower)
+			f.empty("path", "class", "band", "d", "M"+strings.Join(append(upper, lower...), " ")+"Z")
 		}
 		upper, lower = nil, nil
 	}

@@ -31,7 +31,7 @@ type Fact struct {
 	Note  string // optional, small under the value
 }
 
-// Part is a piece of a section: a Chart (LineChart, BarChart, GroupedBars,
+// Part is a piece of a section: a Chart (LineChart, BarChart, PointChart,
 // Scatter), a Table, a Paragraph or a Code block.
 type Part interface {
 	render(m *markup, ids *idSource) error

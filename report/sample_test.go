@@ -44,20 +44,9 @@ func samplePage() *Page {
 			Series: []Series{RankSeries("GRIT", counts), RankSeries("plain VQ", sampleCounts(random, 1024, 620))}},
 		sampleProjection(random))
 	page.Section("Comparison", "", sampleTable(),
-		GroupedBars{Title: "Reconstruction error by data set", Caption: "Lower is better. Lines show one standard deviation over 3 seeds.",
-			YLabel: "mean squared error",
-			Groups: []string{"text embeddings", "image patches", "audio frames"},
-			Series: []BarSeries{
-				{Name: "GRIT", Values: []float64{0.0121, 0.0312, 0.0225}, Errors: []float64{0.0004, 0.0011, 0.0009}},
-				{Name: "plain VQ", Values: []float64{0.0187, 0.0455, 0.0301}, Errors: []float64{0.0012, 0.0032, 0.0018}},
-				{Name: "rotation trick", Values: []float64{0.0144, 0.0361, math.NaN()}, Errors: []float64{0.0006, 0.0014, math.NaN()}},
-			}},
-		GroupedBars{Title: "Image quality", Caption: "Higher is better. The axis does not start at zero.", YLabel: "PSNR (dB)", Points: true,
+		PointChart{Title: "Image quality", Caption: "Higher is better. The axis does not start at zero.", YLabel: "PSNR (dB)",
 			Groups: []string{"K = 256", "K = 1,024", "K = 4,096", "K = 16,384"},
-			Series: []BarSeries{
-				{Name: "GRIT", Values: []float64{24.9, 26.4, 27.6, 28.4}, Errors: []float64{0.1, 0.12, 0.1, 0.15}},
-				{Name: "plain VQ", Values: []float64{24.1, 25.2, 25.6, 25.5}, Errors: []float64{0.15, 0.2, 0.3, 0.4}},
-			}})
+			Values: []float64{24.9, 26.4, 27.6, math.NaN()}, Errors: []float64{0.1, 0.12, 0.1, math.NaN()}})
 	page.Section("Reproduce", "", Paragraph("The run is determined by its configuration and seed; both are stored beside the checkpoint."),
 		Code{Caption: "The command that made this page",
 			Text: "gritvq train --config configs/demo.yaml --set train.steps=20000 --seed 1\ngritvq report runs/demo"})
@@ -81,7 +70,7 @@ func sampleLoss(random *rand.Rand) LineChart {
 		held.X, held.Y = append(held.X, float64(i)), append(held.Y, v)
 		held.Low, held.High = append(held.Low, v*0.9), append(held.High, v*1.1)
 	}
-	raw := Series{Name: "training", X: x, Y: train, Faint: true}
+	raw := Series{Name: "training", X: x, Y: train}
 	return LineChart{Title: "Loss", Caption: "Validation should follow training; the band is one standard deviation over 3 seeds.",
 		XLabel: "step", YLabel: "mean squared error", LogY: true,
 		Series: []Series{raw, held}, Marks: []Mark{{1000, "warm-up ends"}, {12000, "learning rate / 10"}}}
@@ -138,7 +127,7 @@ func sampleTable() Table {
 		Columns: []Column{{Name: "method"}, {Name: "error", Note: "mean squared error on held-out data, lower is better"},
 			{Name: "codes in use"}, {Name: "perplexity"}, {Name: "time"}, {Name: "remark"}}}
 	t.Rows = [][]Cell{
-		{{Text: "GRIT", Strong: true}, {Text: PlusMinus(0.01213, 0.00041), Strong: true, Tip: "seeds 1, 2 and 3"}, {Text: "98.2%", Strong: true},
+		{{Text: "GRIT", Strong: true}, {Text: PlusMinus(0.01213, 0.00041), Strong: true}, {Text: "98.2%", Strong: true},
 			{Text: "811", Strong: true}, {Text: "12m 41s"}, {Text: "radius family: exponential"}},
 		Cells("rotation trick", PlusMinus(0.01441, 0.0006), "84.9%", "604", "13m 02s", ""),
 		{{Text: "plain VQ", Muted: true}, {Text: PlusMinus(0.0187, 0.0012), Muted: true}, {Text: "39.6%", Muted: true},
@@ -166,18 +155,14 @@ func sampleCharts() map[string]Chart {
 		"near": LineChart{Series: []Series{{Y: []float64{1e6, 1e6 + 1e-4, 1e6 + 2e-4}}}},
 		"not finite": LineChart{Series: []Series{{X: []float64{0, nan, 2, inf}, Y: []float64{nan, 1, -inf, 2}, Low: []float64{nan, 0, 0, 0},
 			High: []float64{1, 1, inf, nan}}}, Marks: []Mark{{nan, "x"}, {inf, "y"}}},
-		"many series": LineChart{Series: slices.Repeat([]Series{{Name: "a rather long series name <b>", Y: []float64{1, 2}}}, 30)},
-		"bars":        BarChart{Values: []float64{1, 2, nan, -3, inf}},
-		"bars zero":   BarChart{Values: make([]float64, 12)},
-		"bars empty":  BarChart{},
-		"bars log":    BarChart{Values: []float64{0, 1, 1e-9, 1e9, -1}, LogY: true, Sorted: true},
-		"bars 65536":  BarChart{Values: sampleCounts(random, 65536, 30000), Sorted: true},
-		"groups": GroupedBars{Groups: []string{"a", "b & c"},
-			Series: []BarSeries{{Name: "s", Values: []float64{-1, nan}, Errors: []float64{2, inf}}}},
-		"groups log": GroupedBars{LogY: true, Groups: []string{"a", "b", "c"},
-			Series: []BarSeries{{Values: []float64{1, 0, 1000}, Errors: []float64{5, 0, 1}}}},
-		"groups many": GroupedBars{Groups: slices.Repeat([]string{"an unreasonably long name of a group"}, 40),
-			Series: []BarSeries{{Values: make([]float64, 40)}}},
+		"many series":  LineChart{Series: slices.Repeat([]Series{{Name: "a rather long series name <b>", Y: []float64{1, 2}}}, 30)},
+		"bars":         BarChart{Values: []float64{1, 2, nan, -3, inf}},
+		"bars zero":    BarChart{Values: make([]float64, 12)},
+		"bars empty":   BarChart{},
+		"bars 65536":   BarChart{Values: sampleCounts(random, 65536, 30000)},
+		"groups":       PointChart{Groups: []string{"a", "b & c"}, Values: []float64{-1, nan}, Errors: []float64{2, inf}},
+		"groups none":  PointChart{Groups: []string{"a", "b"}, Values: []float64{inf, nan}},
+		"groups many":  PointChart{Groups: slices.Repeat([]string{"an unreasonably long name of a group"}, 40), Values: make([]float64, 40)},
 		"scatter none": Scatter{Layers: []Layer{{}}},
 		"scatter one":  Scatter{EqualUnits: true, Layers: []Layer{{X: []float64{1, nan}, Y: []float64{1, 2}, Labels: []string{"<p>", ""}}}},
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -80,11 +81,11 @@ func (c Scatter) draw(size chartSize) (*drawing, error) {
 			y.include(l.Y[i])
 		}
 		points += len(indices)
-		words = append(words, fmt.Sprintf("%s: %s points.", orElse(l.Name, fmt.Sprintf("layer %d", n+1)), Count(len(indices))))
+		words = append(words, fmt.Sprintf("%s: %s points.", cmp.Or(l.Name, fmt.Sprintf("layer %d", n+1)), Count(len(indices))))
 		picked[n] = thinPoints(indices, scatterPoints, l.X, l.Y)
 		if len(picked[n]) < len(indices) {
 			notes = append(notes, fmt.Sprintf("%s of %s points of %s are drawn.",
-				Count(len(picked[n])), Count(len(indices)), orElse(l.Name, "a layer")))
+				Count(len(picked[n])), Count(len(indices)), cmp.Or(l.Name, "a layer")))
 		}
 	}
 	x.settle()
@@ -110,7 +111,7 @@ func (c Scatter) draw(size chartSize) (*drawing, error) {
 	return &drawing{
 		size: f.size, body: f.String(), notes: append(notes, leftOut(notFinite, 0)...),
 		description: fmt.Sprintf("Scatter plot of %s against %s. %s",
-			orElse(c.YLabel, "y"), orElse(c.XLabel, "x"), strings.Join(words, " "))}, nil
+			cmp.Or(c.YLabel, "y"), cmp.Or(c.XLabel, "x"), strings.Join(words, " "))}, nil
 }
 
 // equalUnits widens the narrower domain of f until a unit is as long on both.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -26,7 +27,6 @@ type Cell struct {
 	Text   string
 	Strong bool   // stands out, such as the best of its column
 	Muted  bool   // steps back, such as a baseline
-	Tip    string // shown under the pointer in HTML
 	Link   string // address that the text leads to in HTML, relative to the page; or empty
 }
 
@@ -38,7 +38,6 @@ const (
 	Auto Align = iota // right when every cell is a number, else left
 	Left
 	Right
-	Center
 )
 
 // Cells returns a row of plain cells.
@@ -128,14 +127,18 @@ func (t Table) render(m *markup, _ *idSource) error {
 	if t.Title != "" {
 		m.element("h3", t.Title)
 	}
-	m.open("div", "class", "scroll", "tabindex", "0", "role", "group", "aria-label", orElse(t.Title, "table"))
+	m.open("div", "class", "scroll", "tabindex", "0", "role", "group", "aria-label", cmp.Or(t.Title, "table"))
 	m.open("table")
 	m.open("thead")
 	m.open("tr")
 	classes := make([]string, len(t.Columns))
 	for i, c := range t.Columns {
 		classes[i] = t.alignment(i).class()
-		m.element("th", c.Name, tipped([]string{"scope", "col", "class", classes[i]}, c.Note)...)
+		attributes := []string{"scope", "col", "class", classes[i]}
+		if c.Note != "" {
+			attributes = append(attributes, "title", c.Note)
+		}
+		m.element("th", c.Name, attributes...)
 	}
 	m.close("tr")
 	m.close("thead")
@@ -177,19 +180,12 @@ func (c Cell) render(m *markup) {
 		name = "strong"
 	}
 	if c.Link == "" {
-		m.element(name, c.Text, tipped(nil, c.Tip)...)
+		m.element(name, c.Text)
 		return
 	}
-	m.open(name, tipped(nil, c.Tip)...)
+	m.open(name)
 	m.element("a", c.Text, "href", c.Link)
 	m.close(name)
-}
-
-func tipped(attributes []string, tip string) []string {
-	if tip == "" {
-		return attributes
-	}
-	return append(attributes, "title", tip)
 }
 
 func (t Table) notes() []string {
@@ -203,11 +199,8 @@ func (t Table) notes() []string {
 }
 
 func (a Align) class() string {
-	switch a {
-	case Right:
+	if a == Right {
 		return "right"
-	case Center:
-		return "center"
 	}
 	return "left"
 }

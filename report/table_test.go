@@ -12,7 +12,7 @@ import (
 func unicodeTable() Table {
 	return Table{
 		Title: "Scores", Caption: "Best in bold.",
-		Columns: []Column{{Name: "data"}, {Name: "PSNR", Note: "in dB, higher is better"}, {Name: "share"}, {Name: "kind", Align: Center}},
+		Columns: []Column{{Name: "data"}, {Name: "PSNR", Note: "in dB, higher is better"}, {Name: "share"}, {Name: "kind"}},
 		Rows: [][]Cell{
 			{{Text: "画像 set"}, {Text: "28.43 ± 0.12", Strong: true}, {Text: "98.2%"}, {Text: "a|b"}},
 			{{Text: "cafe\u0301"}, {Text: "9.1 ± 0.3"}, {Text: "n/a"}, {Text: "long kind"}},
@@ -23,9 +23,9 @@ func unicodeTable() Table {
 
 func TestTableText(t *testing.T) {
 	const want = "Scores\n" +
-		"data                   PSNR   share    kind\n" +
+		"data                   PSNR   share  kind\n" +
 		"─────────────  ────────────  ──────  ─────────\n" +
-		"画像 set       28.43 ± 0.12   98.2%     a|b\n" +
+		"画像 set       28.43 ± 0.12   98.2%  a|b\n" +
 		"cafe\u0301              9.1 ± 0.3     n/a  long kind\n" +
 		"e [31mvil row             -  >99.9%\n" +
 		"Best in bold.\n" +
@@ -45,7 +45,7 @@ func TestTableText(t *testing.T) {
 
 func TestTableMarkdown(t *testing.T) {
 	const want = "**Scores**\n\n" +
-		"| data | PSNR | share | kind |\n|---|--:|--:|:-:|\n" +
+		"| data | PSNR | share | kind |\n|---|--:|--:|---|\n" +
 		"| 画像 set | **28.43 ± 0.12** | 98.2% | a\\|b |\n" +
 		"| cafe\u0301 | 9.1 ± 0.3 | n/a | long kind |\n" +
 		"| e \\[31mvil row | - | &gt;99.9% |  |\n" +

@@ -77,7 +77,7 @@ func (t Table) Markdown(w io.Writer) error {
 	}
 	b.WriteString("\n|")
 	for _, align := range t.alignments() {
-		b.WriteString(map[Align]string{Left: "---", Right: "--:", Center: ":-:"}[align] + "|")
+		b.WriteString(map[Align]string{Left: "---", Right: "--:"}[align] + "|")
 	}
 	b.WriteString("\n")
 	for r := range t.Rows {
@@ -142,15 +142,11 @@ func (t Table) alignments() []Align {
 
 // pad fills text with spaces to width columns.
 func pad(text string, width int, align Align) string {
-	free := max(0, width-textwidth.Of(text))
-	before := 0
-	switch align {
-	case Right:
-		before = free
-	case Center:
-		before = free / 2
+	free := strings.Repeat(" ", max(0, width-textwidth.Of(text)))
+	if align == Right {
+		return free + text
 	}
-	return strings.Repeat(" ", before) + text + strings.Repeat(" ", free-before)
+	return text + free
 }
 
 // markdownText keeps s on one line and its characters from meaning anything.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 )
@@ -113,15 +114,7 @@ func thinPoints(indices []int, limit int, x, y []float64) []int {
 	}
 	keep := map[int]bool{}
 	for _, values := range [][]float64{x, y} {
-		byValue := func(a, b int) int {
-			switch {
-			case values[a] < values[b]:
-				return -1
-			case values[a] > values[b]:
-				return 1
-			}
-			return 0
-		}
+		byValue := func(a, b int) int { return cmp.Compare(values[a], values[b]) }
 		keep[slices.MinFunc(indices, byValue)] = true
 		keep[slices.MaxFunc(indices, byValue)] = true
 	}

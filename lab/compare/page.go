@@ -128,12 +128,11 @@ func (r *Results) scoreCharts() []report.Part {
 			title = ", " + at.String() + " codes"
 		}
 		for _, p := range r.Kind.Charts {
-			chart := report.GroupedBars{Title: p.Title + title, Caption: p.Caption, YLabel: p.Label, Points: true, Series: []report.BarSeries{{}}}
+			chart := report.PointChart{Title: p.Title + title, Caption: p.Caption, YLabel: p.Label}
 			for _, s := range r.Methods {
 				if score := s.Score(p.Measure); score.N > 0 && s.Point == at {
-					bars := &chart.Series[0]
 					chart.Groups = append(chart.Groups, s.Method)
-					bars.Values, bars.Errors = append(bars.Values, score.Mean), append(bars.Errors, spread(score))
+					chart.Values, chart.Errors = append(chart.Values, score.Mean), append(chart.Errors, spread(score))
 				}
 			}
 			if len(chart.Groups) > 0 {

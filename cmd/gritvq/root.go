@@ -40,12 +40,7 @@ its rivals, on the CPU without any other software, or on GPUs through XLA.`,
 		DisableFlagsInUseLine: true,
 		Version:               version.String(),
 		Args:                  cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return cmd.Help()
-			}
-			return cli.UnknownCommand(cmd, args[0])
-		},
+		RunE:                  cli.Help,
 	}
 	root.SetOut(s.Out)
 	root.SetVersionTemplate(version.Line() + "\n")

@@ -1,12 +1,12 @@
 package recommend
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
 	"unicode"
 
-	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/task"
 	"github.com/gritvq/gritvq/task/recommend/network"
@@ -61,11 +61,7 @@ func Ask(ctx context.Context, o AskOptions, w task.Watcher) (*Answers, error) {
 	if err != nil {
 		return nil, err
 	}
-	backend, err := engine.Choose(o.Backend)
-	if err != nil {
-		return nil, err
-	}
-	ranker, err := r.Model.Ranker(ctx, backend, r.Weights, r.Catalogue.Table, network.Options{
+	ranker, err := r.ranker(ctx, o.Backend, network.Options{
 		Depth: max(o.Beam, o.Count), ExcludeSeen: !o.Seen, Questions: 1, Index: o.Search, Effort: o.Effort})
 	if err != nil {
 		return nil, err
@@ -110,11 +106,7 @@ func (o AskOptions) question(r *Recommender) (Question, error) {
 		for _, part := range parts {
 			row, ok := r.Catalogue.Row(part)
 			if !ok {
-				dir := o.Dir
-				if o.IDs != "" {
-					dir = o.IDs
-				}
-				return q, fmt.Errorf("item %q is not in the catalogue of %s", name, dir)
+				return q, fmt.Errorf("item %q is not in the catalogue of %s", name, cmp.Or(o.IDs, o.Dir))
 			}
 			q.History = append(q.History, int32(row))
 		}

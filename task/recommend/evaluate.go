@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/internal/output"
 	"github.com/gritvq/gritvq/internal/usage"
@@ -155,11 +154,7 @@ const timedAnswers = 100
 
 // score ranks the questions for testing and measures times.
 func (o EvalOptions) score(ctx context.Context, r *Recommender, d *Dataset, w task.Watcher) (*Evaluation, error) {
-	backend, err := engine.Choose(o.Backend)
-	if err != nil {
-		return nil, err
-	}
-	ranker, err := r.Model.Ranker(ctx, backend, r.Weights, r.Catalogue.Table, network.Options{Depth: o.Depth, Index: o.Search, Effort: o.Effort})
+	ranker, err := r.ranker(ctx, o.Backend, network.Options{Depth: o.Depth, Index: o.Search, Effort: o.Effort})
 	if err != nil {
 		return nil, err
 	}
@@ -197,33 +192,4 @@ func (o EvalOptions) score(ctx context.Context, r *Recommender, d *Dataset, w ta
 		e.Cold = cold.Means()
 	}
 	return e, nil
-}
-
-// timeAnswers times n answers of a ranker, one by one after one that warms up. It
-// returns the median time of an answer and of the part spent in an index.
-func timeAnswers(n int, ranker any, answer func(i int) error) (whole, lookup time.Duration, err error) {
-	lookups := func() time.Duration { return 0 }
-	if indexed, ok := ranker.(interface{ LookupTime() time.Duration }); ok {
-		lookups = indexed.LookupTime
-	}
-	var answers, inIndex []time.Duration
-	for i := range n {
-		begun, before := time.Now(), lookups()
-		if err := answer(i); err != nil {
-			return 0, 0, err
-		}
-		if i > 0 || n == 1 {
-			answers, inIndex = append(answers, time.Since(begun)), append(inIndex, lookups()-before)
-		}
-	}
-	return median(answers), median(inIndex), nil
-}
-
-// median is the upper one of an even number of times, 0 of none.
-func median(times []time.Duration) time.Duration {
-	if len(times) == 0 {
-		return 0
-	}
-	slices.Sort(times)
-	return times[len(times)/2]
 }

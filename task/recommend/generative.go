@@ -79,7 +79,7 @@ func (g generative) String() string {
 }
 
 func (g generative) Batches(d *Dataset) (func(examples []Example, room int) ([]*tensors.Tensor, error), error) {
-	items, err := seqrec.NewItems(d.Table.IDs(), d.Table.Vocab())
+	items, err := network.NewItems(d.Table.IDs(), d.Table.Vocab())
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (g generative) Batches(d *Dataset) (func(examples []Example, room int) ([]*
 
 func (g generative) Ranker(_ context.Context, backend compute.Backend, set weights.Set, table *catalogue.Table, o network.Options) (
 	Ranker, error) {
-	items, err := seqrec.NewItems(table.IDs(), table.Vocab())
+	items, err := network.NewItems(table.IDs(), table.Vocab())
 	if err != nil {
 		return nil, err
 	}

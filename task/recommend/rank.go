@@ -2,9 +2,13 @@ package recommend
 
 import (
 	"context"
+	"slices"
+	"time"
 
+	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/task"
+	"github.com/gritvq/gritvq/task/recommend/network"
 )
 
 // rankBlock is the number of questions between two reports of progress.
@@ -64,4 +68,42 @@ func ranksIn(list []Scored, relevant []int32) []int {
 		ranks[hits[i]] = rank
 	}
 	return ranks
+}
+
+// ranker starts an engine and prepares the model's answers.
+func (r *Recommender) ranker(ctx context.Context, backend string, o network.Options) (Ranker, error) {
+	started, err := engine.Choose(backend)
+	if err != nil {
+		return nil, err
+	}
+	return r.Model.Ranker(ctx, started, r.Weights, r.Catalogue.Table, o)
+}
+
+// timeAnswers times n answers of a ranker, one by one after one that warms up. It
+// returns the median time of an answer and of the part spent in an index.
+func timeAnswers(n int, ranker any, answer func(i int) error) (whole, lookup time.Duration, err error) {
+	lookups := func() time.Duration { return 0 }
+	if indexed, ok := ranker.(interface{ LookupTime() time.Duration }); ok {
+		lookups = indexed.LookupTime
+	}
+	var answers, inIndex []time.Duration
+	for i := range n {
+		begun, before := time.Now(), lookups()
+		if err := answer(i); err != nil {
+			return 0, 0, err
+		}
+		if i > 0 || n == 1 {
+			answers, inIndex = append(answers, time.Since(begun)), append(inIndex, lookups()-before)
+		}
+	}
+	return median(answers), median(inIndex), nil
+}
+
+// median is the upper one of an even number of times, 0 of none.
+func median(times []time.Duration) time.Duration {
+	if len(times) == 0 {
+		return 0
+	}
+	slices.Sort(times)
+	return times[len(times)/2]
 }

@@ -31,11 +31,6 @@ func (s Settings) Config() (Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	before := c.Training()
-	if before != nil {
-		copied := *before
-		before = &copied
-	}
 	if s.File != "" {
 		if err := config.Decode(document, c); err != nil {
 			return nil, usage.Errorf("%s: %w", s.File, err)
@@ -46,8 +41,8 @@ func (s Settings) Config() (Config, error) {
 			return nil, usage.Errorf("--set %s: %w", assignment, err)
 		}
 	}
-	if before != nil {
-		s.fitToSteps(c.Training(), *before)
+	if t := c.Training(); t != nil {
+		s.fitToSteps(t, c.Kind().Default().Training())
 	}
 	if err := c.Validate(); err != nil {
 		return nil, usage.Error{Err: err}
@@ -85,12 +80,12 @@ func (s Settings) preset(document []byte) (Config, error) {
 }
 
 // fitToSteps shortens the periods that a short run leaves no room for, where they
-// are as before and no assignment names them.
-func (s Settings) fitToSteps(t *train.Config, before train.Config) {
-	if t.Evaluate == before.Evaluate && !config.Assigns(s.Set, "train.evaluate") {
+// are the preset's and no assignment names them.
+func (s Settings) fitToSteps(t, preset *train.Config) {
+	if t.Evaluate == preset.Evaluate && !config.Assigns(s.Set, "train.evaluate") {
 		t.Evaluate = max(1, min(t.Evaluate, t.Steps/4))
 	}
-	if t.Schedule.Warmup == before.Schedule.Warmup && !config.Assigns(s.Set, "train.schedule.warmup") {
+	if t.Schedule.Warmup == preset.Schedule.Warmup && !config.Assigns(s.Set, "train.schedule.warmup") {
 		t.Schedule.Warmup = min(t.Schedule.Warmup, max(1, t.Steps/10))
 	}
 }

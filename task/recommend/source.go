@@ -78,15 +78,10 @@ func (s Searches) Paths() []string { return s.Names }
 func (s Searches) String() string {
 	var names []string
 	for _, name := range s.Names {
-		if !isDerived(name) {
-			name = filepath.Base(name)
-		}
-		names = append(names, name)
+		names = append(names, filepath.Base(name))
 	}
 	return strings.Join(names, " ")
 }
-
-func isDerived(name string) bool { return name == derived || strings.HasPrefix(name, derived+"?") }
 
 // Open reads the searches.
 func (s Searches) Open(ctx context.Context, c *catalogue.Catalogue, w task.Watcher) (*Dataset, error) {
@@ -110,7 +105,7 @@ func (s Searches) Open(ctx context.Context, c *catalogue.Catalogue, w task.Watch
 // read reads the files, which bring a catalogue of their own, or makes searches up
 // from the given one.
 func (s Searches) read(ctx context.Context, items *interactions.Catalogue) (*interactions.Queries, error) {
-	if len(s.Names) != 1 || !isDerived(s.Names[0]) {
+	if name, _, _ := strings.Cut(strings.Join(s.Names, " "), "?"); name != derived {
 		return interactions.ReadESCI(ctx, s.Names, s.ESCI)
 	}
 	options, err := parseDerived(s.Names[0])

@@ -8,12 +8,89 @@ import (
 	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/core/tensors"
 
+	"github.com/gritvq/gritvq/optim"
 	"github.com/gritvq/gritvq/task/catalogue"
 	"github.com/gritvq/gritvq/task/recommend/network"
 	"github.com/gritvq/gritvq/task/recommend/twotower"
 	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/weights"
 )
+
+var dualKind = &Kind{Name: "dual", Purpose: Recommending, Score: "inner_product", Depth: 100, Index: true,
+	Default: func() Config { c := DefaultDual(); return &c }}
+
+// Dual configures a model that compares vectors of histories and items.
+type Dual struct {
+	Model           twotower.Config `yaml:"model" doc:"The two networks."`
+	Train           train.Config    `yaml:"train" doc:"The training run."`
+	ValidationUsers int             `yaml:"validation_users" doc:"Users scored at an evaluation during training (0: all)."`
+}
+
+// DefaultDual is the paper's network and schedule, but for its 100,000 steps.
+func DefaultDual() Dual { return Dual{Model: twotower.Default(), Train: towersTraining()} }
+
+// towersTraining is how both kinds of two towers are trained.
+func towersTraining() train.Config {
+	return train.Config{
+		Seed: 1,
+		Loop: train.Loop{
+			Steps: 20000, Batch: 512, ClipNorm: 1, Evaluate: 1000, Patience: 5, Log: 100, Checkpoint: 500,
+			Best: true, Keep: 2, Schedule: optim.Schedule{Kind: "cosine", Warmup: 2000},
+		},
+		Optimizer: optim.Optimizer{Name: "adamw", Rate: 1e-3, WeightDecay: 1e-4, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8},
+	}
+}
+
+// Kind is the kind of model.
+func (c *Dual) Kind() *Kind { return dualKind }
+
+// Training returns the settings of the training run.
+func (c *Dual) Training() *train.Config { return &c.Train }
+
+// Validation says how the model is scored.
+func (c *Dual) Validation() Validation { return Validation{20, c.ValidationUsers, 20} }
+
+// Validate reports the first setting that cannot work.
+func (c *Dual) Validate() error {
+	if c.ValidationUsers < 0 {
+		return fmt.Errorf("validation_users must not be negative")
+	}
+	return validTowers(c.Model, c.Train)
+}
+
+// New composes the model.
+func (c *Dual) New(vocab []int) (Model, error) { return newTowers(c.Model, twotower.Histories, vocab) }
+
+var searchKind = &Kind{Name: "search", Purpose: Searching, Score: "inner_product", Depth: 100, Index: true,
+	Default: func() Config { c := DefaultSearch(); return &c }}
+
+// Search configures a model that compares vectors of texts and items.
+type Search struct {
+	Model twotower.Config `yaml:"model" doc:"The two networks."`
+	Train train.Config    `yaml:"train" doc:"The training run."`
+}
+
+// DefaultSearch is the paper's network and schedule, but for its 100,000 steps.
+func DefaultSearch() Search {
+	c := Search{Model: twotower.Default(), Train: towersTraining()}
+	c.Model.Length = 16
+	return c
+}
+
+// Kind is the kind of model.
+func (c *Search) Kind() *Kind { return searchKind }
+
+// Training returns the settings of the training run.
+func (c *Search) Training() *train.Config { return &c.Train }
+
+// Validation says how the model is scored.
+func (c *Search) Validation() Validation { return Validation{Depth: 10, Final: 100} }
+
+// Validate reports the first setting that cannot work.
+func (c *Search) Validate() error { return validTowers(c.Model, c.Train) }
+
+// New composes the model.
+func (c *Search) New(vocab []int) (Model, error) { return newTowers(c.Model, twotower.Words, vocab) }
 
 // towers makes a [Learner] of twotower's model.
 type towers struct{ *twotower.Model }
@@ -55,24 +132,22 @@ func (t towers) Rooms() []int {
 }
 
 func (t towers) Batches(d *Dataset) (func(examples []Example, room int) ([]*tensors.Tensor, error), error) {
-	items, err := t.Items(d.Table.IDs(), d.Table.Vocab())
+	items, err := network.NewItems(d.Table.IDs(), d.Table.Vocab())
 	if err != nil {
 		return nil, err
 	}
 	return func(examples []Example, _ int) ([]*tensors.Tensor, error) {
-		own := make([]twotower.Example, len(examples))
+		logShares := make([]float32, len(examples))
 		for i, e := range examples {
-			share := float64(d.targets[e.Target]) / float64(d.Examples())
-			own[i] = twotower.Example{
-				Query: t.Read(e.Question), Target: e.Target, Answers: e.Relevant, LogShare: float32(math.Log(share))}
+			logShares[i] = float32(math.Log(float64(d.targets[e.Target]) / float64(d.Examples())))
 		}
-		return t.Batch(items, own)
+		return t.Batch(items, examples, logShares)
 	}, nil
 }
 
 func (t towers) Ranker(ctx context.Context, backend compute.Backend, set weights.Set, table *catalogue.Table, o network.Options) (
 	Ranker, error) {
-	items, err := t.Items(table.IDs(), table.Vocab())
+	items, err := network.NewItems(table.IDs(), table.Vocab())
 	if err != nil {
 		return nil, err
 	}

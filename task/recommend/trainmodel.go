@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/gritvq/gritvq/artifact"
 	"github.com/gritvq/gritvq/engine"
+	"github.com/gritvq/gritvq/internal/output"
 	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/internal/version"
 	"github.com/gritvq/gritvq/report"
@@ -64,12 +67,19 @@ func TrainModel(ctx context.Context, o TrainOptions, w task.Watcher) (*Recommend
 		w.Remark("note: the default network and budget are made for a GPU and take hours here; %s --help has sizes for a few cores",
 			kind.Purpose.stored.Command)
 	}
-	watch := newProgress(w, o.Config)
+	steps := 0
+	if t := o.Config.Training(); t != nil {
+		steps = t.Steps
+	}
+	run := task.WatchTraining(w, steps)
 	trained, err := Train(ctx, backend, d, o.Config, train.Options{
-		Dir: o.Dir, Resume: o.Resume && !o.Force, Watch: watch.observer(), Data: d.identity()})
-	watch.Done()
+		Dir: o.Dir, Resume: o.Resume && !o.Force, Watch: observe(run, w, steps), Data: d.identity()})
+	run.Done()
+	if errors.Is(err, train.ErrInterrupted) {
+		err = run.Stopped(err)
+	}
 	if err != nil {
-		return nil, watch.stopped(err)
+		return nil, err
 	}
 	defer trained.Ranker.Close()
 	validation, err := Rank(ctx, trained.Ranker, d, ValidationPart, o.Config.Validation().Final, 0, w)
@@ -78,51 +88,74 @@ func TrainModel(ctx context.Context, o TrainOptions, w task.Watcher) (*Recommend
 	}
 	r := &Recommender{Config: o.Config, Model: m, Weights: trained.Weights, Catalogue: items, Manifest: Manifest{
 		Head: artifact.Provenance(version.CreatedBy(), o.Command), Data: o.Source.String(), DataHash: d.Fingerprint(),
-		Users: d.Users, Queries: d.Queries, Steps: watch.steps, Seconds: trained.Seconds, Validation: validation.Means()}}
+		Users: d.Users, Queries: d.Queries, Steps: steps, Seconds: trained.Seconds, Validation: validation.Means()}}
 	if err := r.Save(o.Dir); err != nil {
 		return nil, err
 	}
 	return r, train.RemoveCheckpoints(o.Dir)
 }
 
-// progress shows a training run.
-type progress struct {
-	*task.Training
-	watch  task.Watcher
-	steps  int
-	begun  bool
-	scores string
-}
+// modelFiles are the files of a directory that holds a model.
+var modelFiles = []string{artifact.ManifestFile, ModelFile, ConfigFile, train.LogFile, catalogue.ItemsFile}
 
-func newProgress(w task.Watcher, c Config) *progress {
-	steps := 0
-	if t := c.Training(); t != nil {
-		steps = t.Steps
+// checkDir refuses an output directory that holds an input or something that
+// nobody asked to replace.
+func (o TrainOptions) checkDir() error {
+	title, own := o.Source.Purpose().Title(), filepath.Join(o.Dir, IDsDir)
+	if output.Same(o.Dir, o.IDs) || output.Same(own, o.IDs) {
+		return usage.Errorf("-o %s would replace the IDs in %s; choose another directory", o.Dir, o.IDs)
 	}
-	return &progress{Training: task.WatchTraining(w, steps), watch: w, steps: steps}
-}
-
-func (p *progress) observer() train.Observer { return train.Observer{Step: p.step, Status: p.Status} }
-
-func (p *progress) step(r train.Record) {
-	if !p.begun && r.Step > 1 {
-		p.watch.Remark("continuing after step %d of %d", r.Step-1, p.steps)
-	}
-	p.begun = true
-	if r.Scores != nil {
-		p.scores = fmt.Sprintf("  validation recall@10 %s NDCG@10 %s",
-			report.Number(r.Scores["recall@10"], 4), report.Number(r.Scores["ndcg@10"], 4))
-	}
-	p.Step(r.Step, "loss "+report.Number(r.Loss, 4)+p.scores, r.Event)
-	if r.Scores != nil {
-		p.Log(p.scores)
-	}
-}
-
-// stopped explains the error of an interrupted run.
-func (p *progress) stopped(err error) error {
-	if !errors.Is(err, train.ErrInterrupted) {
+	if err := output.RefuseInput(output.Inside(o.Dir, modelFiles...), o.Source.Paths()...); err != nil {
 		return err
 	}
-	return p.Stopped(err)
+	holds, _, missing := artifact.Identify(o.Dir)
+	made := holds != nil && (holds == Recommending.stored || holds == Searching.stored)
+	checkpoint := output.Present(filepath.Join(o.Dir, train.CheckpointFile))
+	begun := checkpoint || train.IsLog(filepath.Join(o.Dir, train.LogFile)) // perhaps killed before its first checkpoint
+	switch {
+	case !made && !begun && output.Present(own):
+		return fmt.Errorf("%s is there already and no %s's; choose another directory", own, title)
+	case !made && !errors.Is(missing, os.ErrNotExist):
+		return fmt.Errorf("%s holds something else than a %s; choose another directory", o.Dir, title)
+	case o.Force:
+		return nil
+	case made:
+		return fmt.Errorf("%s holds a finished %s; choose another directory, or --force to replace it", o.Dir, title)
+	case checkpoint && !o.Resume:
+		return fmt.Errorf("%s holds an unfinished run; --resume continues it, --force starts over", o.Dir)
+	case begun:
+		return nil
+	}
+	return output.RefuseForeign(o.Dir, title, modelFiles...)
+}
+
+// claimDir makes the output directory and, with Force, removes the model or run
+// that is there.
+func (o TrainOptions) claimDir() error {
+	if err := output.MakeDir(o.Dir); err != nil || !o.Force {
+		return err
+	}
+	if err := os.Remove(filepath.Join(o.Dir, artifact.ManifestFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return train.RemoveCheckpoints(o.Dir)
+}
+
+// observe shows a training run.
+func observe(run *task.Training, w task.Watcher, steps int) train.Observer {
+	begun, scores := false, ""
+	return train.Observer{Status: run.Status, Step: func(r train.Record) {
+		if !begun && r.Step > 1 {
+			w.Remark("continuing after step %d of %d", r.Step-1, steps)
+		}
+		begun = true
+		if r.Scores != nil {
+			scores = fmt.Sprintf("  validation recall@10 %s NDCG@10 %s",
+				report.Number(r.Scores["recall@10"], 4), report.Number(r.Scores["ndcg@10"], 4))
+		}
+		run.Step(r.Step, "loss "+report.Number(r.Loss, 4)+scores, r.Event)
+		if r.Scores != nil {
+			run.Log(scores)
+		}
+	}}
 }

@@ -1,6 +1,7 @@
 package recommend
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -104,21 +105,47 @@ func TestWorkflows(t *testing.T) {
 	}
 }
 
-// A run says where it stopped and where it goes on.
+// A resumed run says where it goes on, and an interrupted one where it stopped.
 func TestInterruptedRunTellsItsSteps(t *testing.T) {
-	c, w := tiny()["dual"], &remarks{}
-	c.Training().Steps = 100
-	p := newProgress(w, c)
-	p.step(train.Record{Step: 41, Loss: 2})
-	if got := w.text.String(); got != "continuing after step 40 of 100\n" {
-		t.Errorf("the log of a resumed run is %q", got)
+	const shop = "synthetic:shop?users=40&items=60"
+	c := tiny()["dual"]
+	c.Training().Steps, c.Training().Checkpoint = 20, 5
+	o := TrainOptions{Config: c, IDs: shopIDs(t, shop), Source: Log{Path: shop}, Dir: filepath.Join(t.TempDir(), "model"), Backend: "go"}
+	ctx, stop := context.WithCancel(t.Context())
+	_, err := TrainModel(ctx, o, &stopper{after: 7, stop: stop})
+	const want = "interrupted at step 7 of 20; repeat the command with --resume to continue"
+	if !errors.Is(err, train.ErrInterrupted) || err.Error() != want {
+		t.Fatalf("an interrupted run ends with %v", err)
 	}
-	const want = "interrupted at step 41 of 100; repeat the command with --resume to continue"
-	if got := p.stopped(train.ErrInterrupted); got.Error() != want || !errors.Is(got, train.ErrInterrupted) {
-		t.Errorf("an interrupted run ends with %v", got)
+	if _, err := TrainModel(t.Context(), o, task.Silent{}); err == nil || !strings.Contains(err.Error(), "unfinished run") {
+		t.Errorf("an unfinished run was started over: %v", err)
 	}
-	if other := errors.New("disk full"); p.stopped(other) != other {
-		t.Error("another error is explained as an interruption")
+	o.Resume = true
+	w := &remarks{}
+	if _, err := TrainModel(t.Context(), o, w); err != nil || !strings.Contains(w.text.String(), "continuing after step 7 of 20\n") {
+		t.Errorf("the log of a resumed run is %q, %v", w.text.String(), err)
+	}
+}
+
+// stopper interrupts a run after a step.
+type stopper struct {
+	task.Silent
+	after int64
+	stop  func()
+}
+
+func (s *stopper) Line(total int, units string) task.Line {
+	return stoppingLine{s.Silent.Line(total, units), s}
+}
+
+type stoppingLine struct {
+	task.Line
+	s *stopper
+}
+
+func (l stoppingLine) Update(done int64, _ string) {
+	if done == l.s.after {
+		l.s.stop()
 	}
 }
 

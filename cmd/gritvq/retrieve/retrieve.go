@@ -27,7 +27,7 @@ or searches that are made up from the catalogue's titles and categories.`,
   gritvq retrieve eval search derived
   gritvq retrieve ask search "coconut oil" -k 10`,
 		Args: cobra.ArbitraryArgs,
-		RunE: models.Help,
+		RunE: cli.Help,
 	}
 	cmd.AddCommand(newTrain(s), newEval(s), newAsk(s))
 	return cmd

@@ -1,9 +1,6 @@
 package network
 
 import (
-	"fmt"
-	"math"
-
 	"github.com/gomlx/compute/dtypes"
 
 	"github.com/gritvq/gritvq/nn"
@@ -40,38 +37,4 @@ func (b Blocks) Transformer(length int) nn.Transformer {
 		t.DType = dtypes.BFloat16
 	}
 	return t
-}
-
-// Vocabulary numbers the codes of IDs as tokens, one position after the other.
-type Vocabulary struct {
-	Codes  []int // of each position
-	First  []int // token of each position's code 0
-	Tokens int   // including those before the first position
-}
-
-// NewVocabulary numbers codes from token first on.
-func NewVocabulary(codes []int, first int) (Vocabulary, error) {
-	v := Vocabulary{Tokens: first}
-	if len(codes) == 0 {
-		return v, fmt.Errorf("a network needs IDs of at least one position")
-	}
-	for t, n := range codes {
-		if n < 1 {
-			return v, fmt.Errorf("position %d of an ID has %d codes; it needs at least one", t, n)
-		}
-		v.Codes, v.First = append(v.Codes, n), append(v.First, v.Tokens)
-		v.Tokens += n
-	}
-	if v.Tokens > math.MaxInt32 {
-		return v, fmt.Errorf("a vocabulary of %d tokens is too large; use fewer than %d", v.Tokens, math.MaxInt32)
-	}
-	return v, nil
-}
-
-// CheckLength refuses IDs of another number of positions.
-func (v Vocabulary) CheckLength(positions int) error {
-	if positions != len(v.Codes) {
-		return fmt.Errorf("the items have IDs of %d codes, the model of %d; use the model that was made for them", positions, len(v.Codes))
-	}
-	return nil
 }

@@ -21,7 +21,7 @@ const BatchInputs = 4
 // lengths [Rows], targets [Rows, Length] (all int32), and 1 for rows in use, 0
 // for those that fill up the batch (float32). Of a history the last items are
 // taken, as many as the shape has room for.
-func (m *Model) Batch(items *Items, examples []network.Example, shape Shape) ([]*tensors.Tensor, error) {
+func (m *Model) Batch(items *network.Items, examples []network.Example, shape Shape) ([]*tensors.Tensor, error) {
 	questions := make([]network.Question, len(examples))
 	for i, e := range examples {
 		questions[i] = e.Question
@@ -33,8 +33,8 @@ func (m *Model) Batch(items *Items, examples []network.Example, shape Shape) ([]
 	length := len(m.vocab.Codes)
 	targets, inUse := make([]int32, shape.Rows*length), make([]float32, shape.Rows)
 	for i, e := range examples {
-		if e.Target < 0 || int(e.Target) >= items.Len() {
-			return nil, fmt.Errorf("example %d has target %d, the catalogue has %d items", i, e.Target, items.Len())
+		if err := items.Check(e.Target); err != nil {
+			return nil, fmt.Errorf("the target of example %d: %w", i, err)
 		}
 		for t, code := range items.ID(e.Target) {
 			targets[i*length+t] = int32(code)
@@ -49,8 +49,8 @@ func (m *Model) Batch(items *Items, examples []network.Example, shape Shape) ([]
 func (m *Model) Rooms() []int { return network.Rooms(m.Config.History) }
 
 // inputs makes the tokens [Rows, places] and lengths [Rows] of questions.
-func (m *Model) inputs(items *Items, questions []network.Question, shape Shape) ([]*tensors.Tensor, error) {
-	if err := m.checkItems(items); err != nil {
+func (m *Model) inputs(items *network.Items, questions []network.Question, shape Shape) ([]*tensors.Tensor, error) {
+	if err := m.vocab.Check(items); err != nil {
 		return nil, err
 	}
 	if len(questions) > shape.Rows {
@@ -63,14 +63,14 @@ func (m *Model) inputs(items *Items, questions []network.Question, shape Shape) 
 	tokens, lengths := make([]int32, shape.Rows*places), make([]int32, shape.Rows)
 	for i, q := range questions {
 		for _, item := range q.History {
-			if item < 0 || int(item) >= items.Len() {
-				return nil, fmt.Errorf("the history of user %q has item %d, the catalogue has %d items", q.Name, item, items.Len())
+			if err := items.Check(item); err != nil {
+				return nil, fmt.Errorf("the history of user %q: %w", q.Name, err)
 			}
 		}
 		row := append(tokens[i*places:i*places], m.userToken(q.Name))
 		for _, item := range q.History[max(0, len(q.History)-shape.History):] {
 			for t, code := range items.ID(item) {
-				row = append(row, int32(m.vocab.First[t])+int32(code))
+				row = append(row, m.vocab.Token(t, code))
 			}
 		}
 		lengths[i] = int32(len(row))

@@ -21,7 +21,7 @@ import (
 // It is safe for concurrent use.
 type BeamSearch struct {
 	model    *Model
-	items    *Items
+	items    *network.Items
 	options  network.Options
 	embedded bool // the engine compiles nothing
 	bank     *weights.Bank
@@ -33,8 +33,8 @@ type BeamSearch struct {
 // the number of prefixes kept from position to position, and the most IDs that can
 // be found; 0 is 20. Questions is 32 where it is 0, and 512 for engines with
 // hundreds of cores.
-func NewBeamSearch(backend compute.Backend, m *Model, set weights.Set, items *Items, o network.Options) (*BeamSearch, error) {
-	if err := m.checkItems(items); err != nil {
+func NewBeamSearch(backend compute.Backend, m *Model, set weights.Set, items *network.Items, o network.Options) (*BeamSearch, error) {
+	if err := m.vocab.Check(items); err != nil {
 		return nil, err
 	}
 	if err := m.Init(0).Check(set); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-func newBeamSearch(tb testing.TB, m *Model, set weights.Set, items *Items, o network.Options) *BeamSearch {
+func newBeamSearch(tb testing.TB, m *Model, set weights.Set, items *network.Items, o network.Options) *BeamSearch {
 	tb.Helper()
 	s, err := NewBeamSearch(gradtest.Engine(tb), m, set, items, o)
 	if err != nil {
@@ -234,9 +234,9 @@ func TestBeamSearchErrors(t *testing.T) {
 	missing := m.Init(1)
 	delete(missing, "encoder/norm/scale")
 	for message, run := range map[string]func() error{
-		"6 items were asked for": func() error { _, err := s.Top(t.Context(), nil, 6); return err },
-		"0 items were asked for": func() error { _, err := s.Top(t.Context(), nil, 0); return err },
-		"has item 99":            func() error { _, err := s.Top(t.Context(), []network.Question{{History: long}}, 1); return err },
+		"6 items were asked for":          func() error { _, err := s.Top(t.Context(), nil, 6); return err },
+		"0 items were asked for":          func() error { _, err := s.Top(t.Context(), nil, 0); return err },
+		"item 99 is not in the catalogue": func() error { _, err := s.Top(t.Context(), []network.Question{{History: long}}, 1); return err },
 		"variables are not finite": func() error {
 			_, err := newBeamSearch(t, m, broken, items, network.Options{}).Top(t.Context(), someQuestions(1, 40), 1)
 			return err

@@ -16,7 +16,7 @@ import (
 
 // paperScale is the paper's network over 12,000 items of four codes of 256, and
 // users with the given number of items in their history.
-func paperScale(tb testing.TB, users, history int) (*Model, *Items, []network.Example) {
+func paperScale(tb testing.TB, users, history int) (*Model, *network.Items, []network.Example) {
 	tb.Helper()
 	rng := weights.Rand(1, "paper")
 	vocab := []int{256, 256, 256, 256}
@@ -24,7 +24,7 @@ func paperScale(tb testing.TB, users, history int) (*Model, *Items, []network.Ex
 	for i := range codes {
 		codes[i] = uint32(rng.IntN(256))
 	}
-	items, err := NewItems(codes, vocab)
+	items, err := network.NewItems(codes, vocab)
 	if err != nil {
 		tb.Fatal(err)
 	}

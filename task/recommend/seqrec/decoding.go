@@ -85,7 +85,7 @@ func (d *decoding) step(beams *index.Beams) error {
 	width := d.past[0].Shape().Dim(0) / beams.Users // of the beams before
 	tokens, parents := make([]int32, rows), make([]int32, rows)
 	for i := range rows {
-		tokens[i] = int32(m.vocab.First[d.done-1]) + int32(beams.Codes[i])
+		tokens[i] = m.vocab.Token(d.done-1, beams.Codes[i])
 		parents[i] = int32(i/beams.Width*width) + int32(beams.Parents[i])
 	}
 	own := []*tensors.Tensor{tensors.FromFlatDataAndDimensions(tokens, rows), tensors.FromFlatDataAndDimensions(parents, rows)}

@@ -14,7 +14,7 @@ import (
 // share them, and an untrained model that is asked what follows two of them.
 func ExampleBeamSearch() {
 	vocab := []int{8, 8, 2}
-	items, err := seqrec.NewItems([]uint32{
+	items, err := network.NewItems([]uint32{
 		3, 1, 0,
 		3, 1, 1,
 		5, 7, 0,
@@ -50,7 +50,7 @@ func ExampleBeamSearch() {
 
 // A batch has a fixed shape: rows and places that are not needed are filled up.
 func ExampleModel_Batch() {
-	items, err := seqrec.NewItems([]uint32{3, 1, 5, 7}, []int{8, 8})
+	items, err := network.NewItems([]uint32{3, 1, 5, 7}, []int{8, 8})
 	if err != nil {
 		log.Fatal(err)
 	}

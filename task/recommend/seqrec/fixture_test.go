@@ -43,7 +43,7 @@ func newModel(tb testing.TB, c Config) *Model {
 }
 
 // catalogue draws n items with distinct IDs.
-func catalogue(tb testing.TB, n int) *Items {
+func catalogue(tb testing.TB, n int) *network.Items {
 	tb.Helper()
 	rng := weights.Rand(1, "catalogue")
 	var codes []uint32
@@ -61,9 +61,9 @@ func catalogue(tb testing.TB, n int) *Items {
 	return newItems(tb, codes, tinyVocab)
 }
 
-func newItems(tb testing.TB, codes []uint32, vocab []int) *Items {
+func newItems(tb testing.TB, codes []uint32, vocab []int) *network.Items {
 	tb.Helper()
-	items, err := NewItems(codes, vocab)
+	items, err := network.NewItems(codes, vocab)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func evaluate(tb testing.TB, set weights.Set, inputs []*tensors.Tensor, build fu
 	return values
 }
 
-func newBatch(tb testing.TB, m *Model, items *Items, examples []network.Example, shape Shape) []*tensors.Tensor {
+func newBatch(tb testing.TB, m *Model, items *network.Items, examples []network.Example, shape Shape) []*tensors.Tensor {
 	tb.Helper()
 	inputs, err := m.Batch(items, examples, shape)
 	if err != nil {
@@ -136,7 +136,7 @@ func newBatch(tb testing.TB, m *Model, items *Items, examples []network.Example,
 
 // scoreAll returns the log-probability of every item for a question, each from a
 // full pass that is told the item's codes.
-func scoreAll(tb testing.TB, m *Model, set weights.Set, items *Items, q network.Question) []float32 {
+func scoreAll(tb testing.TB, m *Model, set weights.Set, items *network.Items, q network.Question) []float32 {
 	tb.Helper()
 	examples := make([]network.Example, items.Len())
 	for i := range examples {

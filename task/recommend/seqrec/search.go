@@ -26,7 +26,7 @@ func (s *BeamSearch) search(ctx context.Context, questions []network.Question, s
 			return nil, fmt.Errorf("the model predicts no numbers for user %q: its variables are not finite, train it again", q.Name)
 		}
 	}
-	beams, width := s.items.trie.Start(shape.Rows), min(s.options.Depth, s.items.Len()) // more would stay empty
+	beams, width := s.items.Trie.Start(shape.Rows), min(s.options.Depth, s.items.Len()) // more would stay empty
 	for t, codes := range s.model.vocab.Codes {
 		if t > 0 {
 			if err := ctx.Err(); err != nil {
@@ -37,7 +37,7 @@ func (s *BeamSearch) search(ctx context.Context, questions []network.Question, s
 			}
 		}
 		seen.hide(beams, decoding.logp, codes)
-		beams = s.items.trie.Walk(beams, decoding.logp, codes, width, 0)
+		beams = s.items.Trie.Walk(beams, decoding.logp, codes, width, 0)
 	}
 	return s.collect(questions, beams, k), nil
 }
@@ -57,7 +57,7 @@ func (s *BeamSearch) collect(questions []network.Question, beams *index.Beams, k
 			if beams.Nodes[b] == index.NoNode {
 				break
 			}
-			for _, item := range s.items.trie.Items(beams.Nodes[b]) {
+			for _, item := range s.items.Trie.Items(beams.Nodes[b]) {
 				if !seen[item] && len(found) < k {
 					found = append(found, network.Scored{Item: int32(item), Score: beams.Totals[b]})
 				}
@@ -66,4 +66,47 @@ func (s *BeamSearch) collect(questions []network.Question, beams *index.Beams, k
 		results[user] = found
 	}
 	return results
+}
+
+// seenPrefixes are, for each user, the prefixes under which there is nothing new.
+type seenPrefixes []map[uint32][]uint32 // by user and parent node, the codes that lead to them
+
+// seenPrefixes finds the prefixes that a search must not enter.
+func (s *BeamSearch) seenPrefixes(questions []network.Question) seenPrefixes {
+	if !s.options.ExcludeSeen {
+		return nil
+	}
+	trie := s.items.Trie
+	all := make(seenPrefixes, len(questions))
+	for user, q := range questions {
+		seen, below := map[int32]bool{}, map[uint32]int{} // seen items below a node
+		all[user] = map[uint32][]uint32{}
+		for _, item := range q.History {
+			if seen[item] {
+				continue
+			}
+			seen[item] = true
+			node := trie.Root()
+			for _, code := range s.items.ID(item) {
+				parent := node
+				node = trie.Child(node, code)
+				below[node]++
+				if below[node] == len(trie.Items(node)) {
+					all[user][parent] = append(all[user][parent], code)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// hide makes the codes that lead to nothing new impossible.
+func (p seenPrefixes) hide(beams *index.Beams, logp []float32, codes int) {
+	for user, byParent := range p {
+		for b := user * beams.Width; b < (user+1)*beams.Width; b++ {
+			for _, code := range byParent[beams.Nodes[b]] {
+				logp[b*codes+int(code)] = float32(math.Inf(-1))
+			}
+		}
+	}
 }

@@ -15,7 +15,7 @@ import (
 
 // paperScale is the paper's towers over 12,000 items of four codes of 256, and
 // examples with the given number of items in their history.
-func paperScale(tb testing.TB, n, history int) (*Model, *Items, []Example) {
+func paperScale(tb testing.TB, n, history int) (*Model, *network.Items, []network.Example) {
 	tb.Helper()
 	rng := weights.Rand(1, "paper")
 	vocab := []int{256, 256, 256, 256}
@@ -27,34 +27,34 @@ func paperScale(tb testing.TB, n, history int) (*Model, *Items, []Example) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	items, err := m.Items(codes, vocab)
+	items, err := network.NewItems(codes, vocab)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	examples := make([]Example, n)
+	examples := make([]network.Example, n)
 	for i := range examples {
-		examples[i] = Example{Query: someQuery(rng, history, items.Len()), Target: int32(rng.IntN(items.Len()))}
+		examples[i] = network.Example{Question: someQuestion(rng, history, items.Len()), Target: int32(rng.IntN(items.Len()))}
 	}
 	return m, items, examples
 }
 
 // Answers to 64 users one by one and together, a hundred items each.
-func BenchmarkNearest(b *testing.B) {
+func BenchmarkTop(b *testing.B) {
 	for _, kind := range Indexes {
 		m, items, examples := paperScale(b, 64, 20)
 		s := newRetriever(b, m, m.Init(1), items, network.Options{Index: kind})
-		queries := make([]Query, len(examples))
+		questions := make([]network.Question, len(examples))
 		for i, e := range examples {
-			queries[i] = e.Query
+			questions[i] = e.Question
 		}
 		for name, size := range map[string]int{"one": 1, "block": 64} {
 			b.Run(kind+"/"+name, func(b *testing.B) {
 				for b.Loop() {
-					if _, err := s.nearest(b.Context(), queries[:size], 100); err != nil {
+					if _, err := s.Top(b.Context(), questions[:size], 100); err != nil {
 						b.Fatal(err)
 					}
 				}
-				b.ReportMetric(float64(b.N*size)/b.Elapsed().Seconds(), "queries/s")
+				b.ReportMetric(float64(b.N*size)/b.Elapsed().Seconds(), "questions/s")
 			})
 		}
 	}

@@ -21,7 +21,7 @@ func ExampleRetriever() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	items, err := m.Items([]uint32{3, 1, 3, 1, 5, 7}, vocab)
+	items, err := network.NewItems([]uint32{3, 1, 3, 1, 5, 7}, vocab)
 	if err != nil {
 		log.Fatal(err)
 	}

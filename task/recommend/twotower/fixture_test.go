@@ -1,6 +1,7 @@
 package twotower
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -46,40 +47,58 @@ func newModel(tb testing.TB, c Config, reads Reads) *Model {
 }
 
 // catalogue is n of the 60 IDs there are, in an arbitrary order.
-func catalogue(tb testing.TB, m *Model, n int) *Items {
+func catalogue(tb testing.TB, n int) *network.Items {
 	tb.Helper()
 	var codes []uint32
 	for _, i := range weights.Rand(1, "catalogue").Perm(60)[:n] {
 		codes = append(codes, uint32(i/15), uint32(i/5%3), uint32(i%5))
 	}
-	items, err := m.Items(codes, tinyVocab)
+	items, err := network.NewItems(codes, tinyVocab)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return items
 }
 
-// someQueries have lengths from empty to longer than the model reads.
-func someQueries(n, below int) []Query {
-	rng := weights.Rand(1, "queries")
-	queries := make([]Query, n)
-	for i := range queries {
-		queries[i] = someQuery(rng, i%9, below)
-	}
-	return queries
-}
-
-func someQuery(rng *rand.Rand, n, below int) Query {
-	q := Query{}
-	for range n {
-		q = append(q, int32(rng.IntN(below)))
+// asked is a question that both kinds of towers read: items, or as many words.
+func asked(numbers ...int32) network.Question {
+	q := network.Question{History: numbers}
+	for _, n := range numbers {
+		q.Text += fmt.Sprintf("w%d ", n)
 	}
 	return q
 }
 
-func newBatch(tb testing.TB, m *Model, items *Items, examples []Example) []*tensors.Tensor {
+// example is a question with its answer.
+func example(target int32, numbers ...int32) network.Example {
+	return network.Example{Question: asked(numbers...), Target: target}
+}
+
+// someQuestions have lengths from empty to longer than the model reads.
+func someQuestions(n, below int) []network.Question {
+	rng := weights.Rand(1, "queries")
+	questions := make([]network.Question, n)
+	for i := range questions {
+		questions[i] = someQuestion(rng, i%9, below)
+	}
+	return questions
+}
+
+func someQuestion(rng *rand.Rand, n, below int) network.Question {
+	numbers := make([]int32, n)
+	for i := range numbers {
+		numbers[i] = int32(rng.IntN(below))
+	}
+	return asked(numbers...)
+}
+
+// newBatch takes shares of 1 where none are given.
+func newBatch(tb testing.TB, m *Model, items *network.Items, examples []network.Example, logShares ...float32) []*tensors.Tensor {
 	tb.Helper()
-	inputs, err := m.Batch(items, examples)
+	if logShares == nil {
+		logShares = make([]float32, len(examples))
+	}
+	inputs, err := m.Batch(items, examples, logShares)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -112,7 +131,7 @@ func evaluate(tb testing.TB, set weights.Set, inputs []*tensors.Tensor, build fu
 	return values
 }
 
-func newRetriever(tb testing.TB, m *Model, set weights.Set, items *Items, o network.Options) *Retriever {
+func newRetriever(tb testing.TB, m *Model, set weights.Set, items *network.Items, o network.Options) *Retriever {
 	tb.Helper()
 	s, err := NewRetriever(tb.Context(), gradtest.Engine(tb), m, set, items, o)
 	if err != nil {

@@ -63,18 +63,18 @@ func (m *Model) temperature(v weights.Vars, like *Node) *Node {
 	return ConvertDType(MaxScalar(learned, lowestTemperature), like.DType())
 }
 
-// queryVectors maps what queryInputs makes to vectors [B, Width].
+// queryVectors maps what inputs makes to vectors [B, Width].
 func (m *Model) queryVectors(v weights.Vars, tokens, lengths *Node, random *nn.Random) *Node {
 	batch, width := tokens.Shape().Dim(1), m.Config.Width
 	start := BroadcastToDims(Reshape(v.Get("query/start"), 1, 1, width), batch, 1, width)
-	x := Concatenate([]*Node{start, m.read(v, tokens)}, 1) // [B, 1+places, Width]
+	x := Concatenate([]*Node{start, m.lookUp(v, tokens)}, 1) // [B, 1+places, Width]
 	lengths = AddScalar(lengths, 1)
 	h := m.query.Build(v.In("query/tower"), x, lengths, random)
 	return m.project(v, "query", m.pool(h, lengths))
 }
 
-// read makes the vectors [B, places, Width] of items or words.
-func (m *Model) read(v weights.Vars, tokens *Node) *Node {
+// lookUp makes the vectors [B, places, Width] of items or words.
+func (m *Model) lookUp(v weights.Vars, tokens *Node) *Node {
 	dims := tokens.Shape().Dimensions
 	at := func(t int) *Node { return Reshape(Slice(tokens, AxisRange(t, t+1)), dims[1]*dims[2]) }
 	var sum *Node

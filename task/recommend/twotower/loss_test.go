@@ -8,6 +8,7 @@ import (
 
 	"github.com/gritvq/gritvq/internal/gradtest"
 	"github.com/gritvq/gritvq/nn"
+	"github.com/gritvq/gritvq/task/recommend/network"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -85,7 +86,8 @@ func TestInBatchLoss(t *testing.T) {
 func TestInBatchLossOfHugeScores(t *testing.T) {
 	in := gradtest.Inputs{"queries": {Shape: []int{2, 1}, Data: []float64{1e4, -1e4}}, "items": {Shape: []int{2, 1}, Data: []float64{3, 1}}}
 	build := func(nodes map[string]*graph.Node) *graph.Node {
-		return inBatchLoss(nodes["queries"], nodes["items"], nil, graph.OnesLike(graph.Dot(nodes["queries"], nodes["items"]).General([]int{1}, nil, []int{1}, nil)))
+		scores := graph.Dot(nodes["queries"], nodes["items"]).General([]int{1}, nil, []int{1}, nil)
+		return inBatchLoss(nodes["queries"], nodes["items"], nil, graph.OnesLike(scores))
 	}
 	got := gradtest.Eval[float32](t, in, func(nodes map[string]*graph.Node) []*graph.Node { return []*graph.Node{build(nodes)} })[0][0]
 	if got != 0 { // each query's own item is ahead by 20,000
@@ -104,12 +106,10 @@ func TestInBatchLossOfHugeScores(t *testing.T) {
 func TestLossJoinsTheTowers(t *testing.T) {
 	for name, kind := range variants() {
 		m := newModel(t, kind.config, kind.reads)
-		items := catalogue(t, m, 20)
-		examples := []Example{
-			{Query: Query{1, 2, 3}, Target: 4, LogShare: -3}, {Query: nil, Target: 9, LogShare: -1}, {Query: Query{19, 0}, Target: 4, LogShare: -3},
-		}
+		items := catalogue(t, 20)
+		examples := []network.Example{example(4, 1, 2, 3), example(9), example(4, 19, 0)}
 		set := m.Init(1)
-		got := evaluate(t, set, newBatch(t, m, items, examples), func(v weights.Vars, in []*graph.Node) []*graph.Node {
+		got := evaluate(t, set, newBatch(t, m, items, examples, -3, -1, -3), func(v weights.Vars, in []*graph.Node) []*graph.Node {
 			return []*graph.Node{m.Loss(v, in, nil), m.queryVectors(v, in[0], in[1], nil), m.itemVectors(v, in[2], nil)}
 		})
 		wide := func(x []float32, by float64) []float64 {
@@ -154,10 +154,8 @@ func plainLength(x []float64) float64 {
 func TestModelGradients(t *testing.T) {
 	for name, kind := range variants() {
 		m := newModel(t, kind.config, kind.reads)
-		items := catalogue(t, m, 20)
-		inputs := newBatch(t, m, items, []Example{
-			{Query: Query{1, 2}, Target: 4, LogShare: -2}, {Query: Query{8, 9, 10}, Target: 9, LogShare: -1}, {Query: Query{7}, Target: 2, LogShare: -4},
-		})
+		items := catalogue(t, 20)
+		inputs := newBatch(t, m, items, []network.Example{example(4, 1, 2), example(9, 8, 9, 10), example(2, 7)}, -2, -1, -4)
 		in, rng := gradtest.Inputs{}, weights.Rand(1, name)
 		set := m.Init(1)
 		for _, p := range set.Paths() {
@@ -189,7 +187,8 @@ func TestModelGradients(t *testing.T) {
 						return nodes[path]
 					}))
 				}
-				out = append(out, graph.ReduceAllSum(graph.Mul(gradient, nodes["direction/"+p])), graph.DivScalar(graph.Sub(moved(step), moved(-step)), 2*step))
+				out = append(out, graph.ReduceAllSum(graph.Mul(gradient, nodes["direction/"+p])),
+					graph.DivScalar(graph.Sub(moved(step), moved(-step)), 2*step))
 			}
 			return out
 		})
@@ -206,7 +205,7 @@ func TestLossDropsOutInTrainingOnly(t *testing.T) {
 	c := tiny()
 	c.Dropout = 0.3
 	m := newModel(t, c, Histories)
-	inputs := newBatch(t, m, catalogue(t, m, 20), []Example{{Query: Query{1, 2}, Target: 4}, {Query: Query{3}, Target: 5}})
+	inputs := newBatch(t, m, catalogue(t, 20), []network.Example{example(4, 1, 2), example(5, 3)})
 	got := evaluate(t, m.Init(1), inputs, func(v weights.Vars, in []*graph.Node) []*graph.Node {
 		seeded := func(seed int64) *nn.Random { return nn.NewRandom(graph.RNGStateFromSeedForGraph(in[0].Graph(), seed)) }
 		return []*graph.Node{m.Loss(v, in, nil), m.Loss(v, in, seeded(1)), m.Loss(v, in, seeded(1)), m.Loss(v, in, seeded(2))}

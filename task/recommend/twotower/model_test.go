@@ -84,17 +84,13 @@ func TestBatch(t *testing.T) {
 	c := tiny()
 	c.Length = 8
 	m := newModel(t, c, Histories)
-	items, err := m.Items([]uint32{0, 0, 0, 3, 2, 4, 1, 1, 1, 3, 2, 4}, tinyVocab) // the last has the ID of the second
+	items, err := network.NewItems([]uint32{0, 0, 0, 3, 2, 4, 1, 1, 1, 3, 2, 4}, tinyVocab) // the last has the ID of the second
 	if err != nil {
 		t.Fatal(err)
 	}
-	examples := []Example{
-		{Query: Query{0, 2, 1}, Target: 1, LogShare: -1},
-		{Query: Query{2}, Target: 0, Answers: []int32{0, 2}, LogShare: -2},
-		{Query: Query{}, Target: 3, LogShare: -3},
-		{Query: Query{1}, Target: 2, LogShare: -4},
-	}
-	inputs := newBatch(t, m, items, examples)
+	examples := []network.Example{example(1, 0, 2, 1), example(0, 2), example(3), example(2, 1)}
+	examples[1].Relevant = []int32{0, 2}
+	inputs := newBatch(t, m, items, examples, -1, -2, -3, -4)
 	// Codes of the three positions are tokens from 0, 4 and 7 on; there is room
 	// for four items.
 	want := []int32{
@@ -124,27 +120,33 @@ func TestBatch(t *testing.T) {
 		t.Errorf("rivals %v", got)
 	}
 	words := newModel(t, c, Words)
-	inputs = newBatch(t, words, items, []Example{{Query: Query{7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, Target: 0}})
-	if got := flat[int32](t, inputs[0]); !slices.Equal(got, []int32{7, 8, 9, 10, 11, 12, 13, 14}) {
-		t.Errorf("words %v", got)
+	long := example(0, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)
+	inputs = newBatch(t, words, items, []network.Example{long})
+	if got, want := flat[int32](t, inputs[0]), words.Words(long.Text)[:8]; !slices.Equal(got, want) {
+		t.Errorf("words %v, want %v", got, want)
 	}
 }
 
 func TestBatchErrors(t *testing.T) {
 	m := newModel(t, tiny(), Histories)
-	items := catalogue(t, m, 20)
+	items := catalogue(t, 20)
+	batch := func(items *network.Items, examples ...network.Example) error {
+		_, err := m.Batch(items, examples, make([]float32, len(examples)))
+		return err
+	}
+	short, err := network.NewItems([]uint32{0, 0}, []int{4, 3})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for what, run := range map[string]func() error{
-		"no examples":       func() error { _, err := m.Batch(items, nil); return err },
-		"an unknown target": func() error { _, err := m.Batch(items, []Example{{Target: 20}}); return err },
-		"a negative target": func() error { _, err := m.Batch(items, []Example{{Target: -1}}); return err },
-		"an unknown item":   func() error { _, err := m.Batch(items, []Example{{Query: Query{20}}}); return err },
-		"shorter IDs":       func() error { _, err := m.Items([]uint32{0, 0}, []int{4, 3}); return err },
-		"half an item":      func() error { _, err := m.Items([]uint32{0, 0}, tinyVocab); return err },
-		"no items":          func() error { _, err := m.Items(nil, tinyVocab); return err },
-		"a code too many":   func() error { _, err := m.Items([]uint32{0, 3, 0}, tinyVocab); return err },
+		"no examples":       func() error { return batch(items) },
+		"an unknown target": func() error { return batch(items, example(20)) },
+		"a negative target": func() error { return batch(items, example(-1)) },
+		"an unknown item":   func() error { return batch(items, example(0, 20)) },
+		"shorter IDs":       func() error { return batch(short, example(0)) },
 		"an unknown index":  func() error { _, err := newIndex(t.Context(), "tree", []float32{1}, 1, 1); return err },
 		"a negative request": func() error {
-			_, err := newRetriever(t, m, m.Init(1), items, network.Options{}).nearest(t.Context(), nil, 0)
+			_, err := newRetriever(t, m, m.Init(1), items, network.Options{}).Top(t.Context(), nil, 0)
 			return err
 		},
 	} {

@@ -30,7 +30,7 @@ const itemBlock = 512
 // is safe for concurrent use.
 type Retriever struct {
 	model   *Model
-	items   *Items
+	items   *network.Items
 	options network.Options
 	store   *model.Store
 	encode  *model.Exec // queries
@@ -41,7 +41,10 @@ type Retriever struct {
 
 // NewRetriever makes the vectors of all items and their index. Questions is 64
 // where it is 0; lists may have any length.
-func NewRetriever(ctx context.Context, backend compute.Backend, m *Model, set weights.Set, items *Items, o network.Options) (*Retriever, error) {
+func NewRetriever(ctx context.Context, backend compute.Backend, m *Model, set weights.Set, items *network.Items, o network.Options) (*Retriever, error) {
+	if err := m.vocab.Check(items); err != nil {
+		return nil, err
+	}
 	if o.Effort < 0 || o.Questions < 0 {
 		return nil, fmt.Errorf("an effort of %d for %d questions at a time: neither can be negative", o.Effort, o.Questions)
 	}
@@ -107,15 +110,17 @@ func newIndex(ctx context.Context, kind string, rows []float32, n, d int) (index
 
 // itemVectors makes the vectors [n, Width] of all items.
 func (s *Retriever) itemVectors(ctx context.Context) ([]float32, error) {
-	n, length, width := s.items.Len(), s.items.length, s.model.Config.Width
+	n, length, width := s.items.Len(), len(s.model.vocab.Codes), s.model.Config.Width
 	block := min(itemBlock, n)
 	var rows []float32
 	for start := 0; start < n; start += block {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		tokens := make([]int32, block*length) // the last block is filled up
-		count := copy(tokens, s.items.tokens[start*length:]) / length
+		tokens, count := make([]int32, block*length), min(block, n-start) // the last block is filled up
+		for i := range count * length {
+			tokens[i] = s.model.vocab.Token(i%length, s.items.ID(int32(start + i/length))[i%length])
+		}
 		values, err := call(s.embed, tensors.FromFlatDataAndDimensions(tokens, block, length))
 		if err != nil {
 			return nil, fmt.Errorf("encoding items: %w", err)
@@ -140,37 +145,33 @@ func (s *Retriever) Close() {
 	s.store.Finalize()
 }
 
-// Index holds the vectors of the items, by number.
-func (s *Retriever) Index() index.RowIndex { return s.index }
-
-// Vectors returns the vectors [n, Width] of queries. The other queries of a block
-// change a vector by rounding alone.
-func (s *Retriever) Vectors(ctx context.Context, queries []Query) ([]float32, error) {
+// vectors returns the vectors [n, Width] of questions. The other questions of a
+// block change a vector by rounding alone.
+func (s *Retriever) vectors(ctx context.Context, questions []network.Question) ([]float32, error) {
 	width := s.model.Config.Width
-	vectors := make([]float32, len(queries)*width)
-	rooms := make([]int, len(queries))
-	for i, q := range queries {
-		rooms[i] = s.model.room(len(q))
+	vectors, rooms := make([]float32, len(questions)*width), make([]int, len(questions))
+	for i, q := range questions {
+		rooms[i] = s.model.room(len(s.model.read(q)))
 	}
 	for _, block := range network.Group(rooms, s.options.Questions) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		own := make([]Query, len(block))
+		own := make([]network.Question, len(block))
 		for i, at := range block {
-			own[i] = queries[at]
+			own[i] = questions[at]
 		}
 		rows := s.options.Questions
 		if len(own) == 1 {
 			rows = 1
 		}
-		inputs, err := s.model.queryInputs(s.items, own, rows)
+		inputs, err := s.model.inputs(s.items, own, rows)
 		if err != nil {
 			return nil, err
 		}
 		values, err := call(s.encode, inputs...)
 		if err != nil {
-			return nil, fmt.Errorf("encoding queries: %w", err)
+			return nil, fmt.Errorf("encoding questions: %w", err)
 		}
 		for i, at := range block {
 			copy(vectors[at*width:(at+1)*width], values[i*width:])
@@ -182,47 +183,31 @@ func (s *Retriever) Vectors(ctx context.Context, queries []Query) ([]float32, er
 // Top returns for each question the k items of the largest inner product that the
 // index finds, best first; fewer if the catalogue has no more.
 func (s *Retriever) Top(ctx context.Context, questions []network.Question, k int) ([][]network.Scored, error) {
-	queries, wanted := make([]Query, len(questions)), k
-	for i, q := range questions {
-		queries[i] = s.model.Read(q)
+	if k < 1 {
+		return nil, fmt.Errorf("%d items were asked for; ask for at least one", k)
+	}
+	vectors, err := s.vectors(ctx, questions)
+	if err != nil {
+		return nil, err
+	}
+	wanted := k
+	for _, q := range questions {
 		if s.options.ExcludeSeen {
 			wanted = max(wanted, k+len(q.History))
 		}
 	}
-	lists, err := s.nearest(ctx, queries, wanted)
-	if err != nil {
-		return nil, err
-	}
-	for i, list := range lists {
-		if s.options.ExcludeSeen {
-			list = slices.DeleteFunc(list, func(found network.Scored) bool { return slices.Contains(questions[i].History, found.Item) })
-		}
-		lists[i] = list[:min(k, len(list))]
-	}
-	return lists, nil
-}
-
-// nearest returns for each query the k best items that the index finds.
-func (s *Retriever) nearest(ctx context.Context, queries []Query, k int) ([][]network.Scored, error) {
-	if k < 1 {
-		return nil, fmt.Errorf("%d items were asked for; ask for at least one", k)
-	}
-	vectors, err := s.Vectors(ctx, queries)
-	if err != nil {
-		return nil, err
-	}
-	k = min(k, s.items.Len())
-	found, scores := make([]uint32, len(queries)*k), make([]float32, len(queries)*k)
+	wanted = min(wanted, s.items.Len())
+	found, scores := make([]uint32, len(questions)*wanted), make([]float32, len(questions)*wanted)
 	begun := time.Now()
-	s.index.Search(vectors, len(queries), k, found, scores, index.SearchOptions{Effort: s.options.Effort})
+	s.index.Search(vectors, len(questions), wanted, found, scores, index.SearchOptions{Effort: s.options.Effort})
 	s.lookups.Add(int64(time.Since(begun)))
-	lists := make([][]network.Scored, len(queries))
-	for i := range queries {
-		list := make([]network.Scored, 0, k)
-		for j := i * k; j < (i+1)*k && found[j] != index.Missing; j++ {
-			list = append(list, network.Scored{Item: int32(found[j]), Score: float64(scores[j])})
+	lists := make([][]network.Scored, len(questions))
+	for i, q := range questions {
+		for j := i * wanted; j < (i+1)*wanted && found[j] != index.Missing && len(lists[i]) < k; j++ {
+			if item := int32(found[j]); !s.options.ExcludeSeen || !slices.Contains(q.History, item) {
+				lists[i] = append(lists[i], network.Scored{Item: item, Score: float64(scores[j])})
+			}
 		}
-		lists[i] = list
 	}
 	return lists, nil
 }

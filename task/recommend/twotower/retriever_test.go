@@ -19,17 +19,17 @@ import (
 func TestSearchEqualsBruteForce(t *testing.T) {
 	for name, kind := range variants() {
 		m := newModel(t, kind.config, kind.reads)
-		items, set := catalogue(t, m, 40), m.Init(3)
-		queries := someQueries(27, 30)
-		var examples []Example
-		for i, q := range queries {
-			examples = append(examples, Example{Query: q, Target: int32(i)})
+		items, set := catalogue(t, 40), m.Init(3)
+		questions := someQuestions(27, 30)
+		var examples []network.Example
+		for i, q := range questions {
+			examples = append(examples, network.Example{Question: q, Target: int32(i)})
 		}
 		direct := evaluate(t, set, newBatch(t, m, items, examples), func(v weights.Vars, in []*graph.Node) []*graph.Node {
 			return []*graph.Node{m.queryVectors(v, in[0], in[1], nil), m.itemVectors(v, in[2], nil)}
 		})
 		s := newRetriever(t, m, set, items, network.Options{Questions: 4})
-		vectors, err := s.Vectors(t.Context(), queries)
+		vectors, err := s.vectors(t.Context(), questions)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,29 +38,29 @@ func TestSearchEqualsBruteForce(t *testing.T) {
 				t.Fatalf("%s: query %d has another vector in company", name, i/m.Config.Width)
 			}
 		}
-		for i := range queries {
-			for j, x := range s.Index().Row(i) {
+		for i := range questions {
+			for j, x := range s.index.Row(i) {
 				if math.Abs(float64(x-direct[1][i*m.Config.Width+j])) > 1e-5 {
 					t.Fatalf("%s: item %d has another vector in the index", name, i)
 				}
 			}
 		}
 		before := s.LookupTime()
-		exact, err := s.nearest(t.Context(), queries, 7)
+		exact, err := s.Top(t.Context(), questions, 7)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if before != 0 || s.LookupTime() <= 0 {
 			t.Errorf("%s: %v in the index before the first search, %v after", name, before, s.LookupTime())
 		}
-		for i := range queries {
+		for i := range questions {
 			query := vectors[i*m.Config.Width : (i+1)*m.Config.Width]
 			order := make([]int32, items.Len())
 			for item := range order {
 				order[item] = int32(item)
 			}
 			slices.SortStableFunc(order, func(a, b int32) int {
-				return compareDown(index.Dot(query, s.Index().Row(int(a))), index.Dot(query, s.Index().Row(int(b))))
+				return compareDown(index.Dot(query, s.index.Row(int(a))), index.Dot(query, s.index.Row(int(b))))
 			})
 			for place, found := range exact[i] {
 				if found.Item != order[place] {
@@ -69,11 +69,11 @@ func TestSearchEqualsBruteForce(t *testing.T) {
 			}
 		}
 		for _, kind := range []string{"ivf", "hnsw"} {
-			approximate, err := newRetriever(t, m, set, items, network.Options{Index: kind, Effort: 1000}).nearest(t.Context(), queries, 7)
+			approximate, err := newRetriever(t, m, set, items, network.Options{Index: kind, Effort: 1000}).Top(t.Context(), questions, 7)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for i := range queries {
+			for i := range questions {
 				if !slices.EqualFunc(approximate[i], exact[i], func(a, b network.Scored) bool { return a.Item == b.Item }) {
 					t.Errorf("%s: %s finds %v for query %d, not %v", name, kind, approximate[i], i, exact[i])
 				}
@@ -94,7 +94,7 @@ func compareDown(a, b float64) int {
 
 func TestRetrieverRefusesWhatDoesNotFit(t *testing.T) {
 	m := newModel(t, tiny(), Histories)
-	items, set := catalogue(t, m, 20), m.Init(1)
+	items, set := catalogue(t, 20), m.Init(1)
 	delete(set, "query/start")
 	if _, err := NewRetriever(t.Context(), gradtest.Engine(t), m, set, items, network.Options{}); err == nil {
 		t.Error("a missing variable was accepted")
@@ -107,7 +107,7 @@ func TestRetrieverRefusesWhatDoesNotFit(t *testing.T) {
 	if _, err := NewRetriever(t.Context(), gradtest.Engine(t), m, m.Init(1), items, network.Options{Effort: -1}); err == nil {
 		t.Error("a negative effort was accepted")
 	}
-	lists, err := newRetriever(t, m, m.Init(1), items, network.Options{}).nearest(t.Context(), []Query{{1}}, 50)
+	lists, err := newRetriever(t, m, m.Init(1), items, network.Options{}).Top(t.Context(), []network.Question{asked(1)}, 50)
 	if err != nil || len(lists[0]) != 20 {
 		t.Errorf("a catalogue of 20 gave %d items, %v", len(lists[0]), err)
 	}

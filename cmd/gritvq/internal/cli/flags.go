@@ -62,6 +62,14 @@ func synopsis(cmd *cobra.Command) string {
 	return cmd.Use
 }
 
+// Help is the action of a command that has only subcommands.
+func Help(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return cmd.Help()
+	}
+	return UnknownCommand(cmd, args[0])
+}
+
 // UnknownCommand suggests the nearest command of root.
 func UnknownCommand(root *cobra.Command, name string) error {
 	var names []string

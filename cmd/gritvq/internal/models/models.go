@@ -5,6 +5,7 @@ package models
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -85,6 +86,94 @@ func (o *TrainFlags) Run(ctx context.Context, s *cli.Streams, label string) erro
 	return err
 }
 
+// SearchFlags adds the flags that say among which items answers are found, and
+// how.
+func SearchFlags(cmd *cobra.Command, o *recommend.SearchOptions) {
+	f := cmd.Flags()
+	f.StringVar(&o.IDs, "ids", "", "directory of IDs to which gritvq ids add gave items since training, to find these too")
+	f.StringVar(&o.Search, "search", "", "how a dual encoder finds items: exact, ivf or hnsw (default exact)")
+	f.IntVar(&o.Effort, "effort", 0, "lists that ivf looks into, or length of the list that hnsw keeps (default: its own)")
+}
+
+// EvalFlags are the flags of a command that scores a model.
+type EvalFlags struct {
+	recommend.EvalOptions
+	JSON    bool
+	workers int
+}
+
+// Add adds the flags that such commands share, after their own.
+func (o *EvalFlags) Add(cmd *cobra.Command) {
+	SearchFlags(cmd, &o.SearchOptions)
+	cli.WorkersFlag(cmd, &o.workers)
+	cli.JSONFlag(cmd, &o.JSON, "the scores as")
+	cli.BackendFlag(cmd, &o.Backend)
+}
+
+// Run scores the model.
+func (o *EvalFlags) Run(ctx context.Context, s *cli.Streams) (*recommend.Evaluation, error) {
+	if err := engine.UseWorkers(o.workers); err != nil {
+		return nil, err
+	}
+	return recommend.Evaluate(ctx, o.EvalOptions, s)
+}
+
+// ShowEvaluation prints scores and times.
+func ShowEvaluation(s *cli.Streams, e *recommend.Evaluation, coldTitle string) error {
+	if err := rankingTable("test", e.Scores).Text(s.Out); err != nil {
+		return err
+	}
+	if e.Cold != nil {
+		fmt.Fprintf(s.Out, "\n%s\n", coldTitle)
+		if err := rankingTable("cold", e.Cold).Text(s.Out); err != nil {
+			return err
+		}
+	}
+	inIndex := ""
+	if e.Lookup > 0 {
+		inIndex = fmt.Sprintf(", %s of them in the index", report.Number(e.Lookup, 3))
+	}
+	_, err := fmt.Fprintf(s.Out, "\n%s answers a second together, %s ms for one alone%s\n",
+		report.Number(e.Together, 3), report.Number(e.Alone, 3), inIndex)
+	return err
+}
+
+// AskFlags are the flags of a command that asks a model.
+type AskFlags struct {
+	recommend.AskOptions
+	json bool
+}
+
+// Add adds the flags that such commands share.
+func (o *AskFlags) Add(cmd *cobra.Command, p *recommend.Purpose, count string) {
+	o.Purpose = p
+	cmd.Flags().IntVarP(&o.Count, "count", "k", 10, count)
+	SearchFlags(cmd, &o.SearchOptions)
+	cli.JSONFlag(cmd, &o.json, "")
+	cli.BackendFlag(cmd, &o.Backend)
+}
+
+// Run asks the model and prints its answers.
+func (o *AskFlags) Run(ctx context.Context, s *cli.Streams) error {
+	a, err := recommend.Ask(ctx, o.AskOptions, s)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return s.WriteJSON(a)
+	}
+	t := report.Table{Columns: []report.Column{
+		{Name: "item"}, {Name: strings.ReplaceAll(a.Score, "_", " "), Align: report.Right}, {Name: "ID"}, {Name: "title"}}}
+	for _, item := range a.Items {
+		t.Rows = append(t.Rows, report.Cells(item.Item, report.Number(item.Score, 4), strings.Trim(fmt.Sprint(item.ID), "[]"), item.Title))
+	}
+	if err := t.Text(s.Out); err != nil {
+		return err
+	}
+	s.Remark("%s ms for an answer, once loaded", report.Number(a.Time, 3))
+	return nil
+}
+
 // rankingTable shows scores by cutoff.
 func rankingTable(name string, scores []eval.RankingScores) report.Table {
 	t := report.Table{Columns: []report.Column{
@@ -94,12 +183,4 @@ func rankingTable(name string, scores []eval.RankingScores) report.Table {
 			fmt.Sprintf("@%d", r.K), report.Number(r.Recall, 4), report.Number(r.NDCG, 4), report.Number(r.MRR, 4)))
 	}
 	return t
-}
-
-// Help prints the help of a command that only has subcommands.
-func Help(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return cmd.Help()
-	}
-	return cli.UnknownCommand(cmd, args[0])
 }

@@ -20,7 +20,7 @@ func (k *Kind) rateCharts(summaries []Summary) []report.Part {
 	}
 	var parts []report.Part
 	for _, p := range k.Curves {
-		chart := report.LineChart{Title: p.Title, Caption: p.Caption, XLabel: strings.ReplaceAll(k.Rate, "_", " "), YLabel: p.Label, LogY: p.Log, Percent: p.Percent}
+		chart := p.chart(strings.ReplaceAll(k.Rate, "_", " "))
 		for _, method := range methods {
 			if line := k.rateLine(summaries, method, p); len(line.X) > 0 {
 				chart.Series = append(chart.Series, line)
@@ -41,7 +41,7 @@ func (k *Kind) rateLine(summaries []Summary, method string, p Panel) report.Seri
 	for _, s := range points {
 		v := s.Score(p.Measure)
 		value, deviation := p.scale()*v.Mean, p.scale()*spread(v)
-		line.X, line.Y = append(line.X, s.Score(k.Rate).Mean), append(line.Y, value)
+		line.Add(s.Score(k.Rate).Mean, value)
 		line.Low, line.High = append(line.Low, value-deviation), append(line.High, value+deviation)
 	}
 	return line
@@ -78,12 +78,12 @@ func (k *Kind) heldChart(summaries []Summary) report.LineChart {
 
 // courseChart draws a value over the steps.
 func courseChart(summaries []Summary, p Panel, of func(Moment) *float64) report.LineChart {
-	chart := report.LineChart{Title: p.Title, Caption: p.Caption, XLabel: "step", YLabel: p.Label, LogY: p.Log, Percent: p.Percent}
+	chart := p.chart("step")
 	for _, s := range summaries {
 		line := report.Series{Name: s.Method}
 		for _, m := range s.records[0].Course {
 			if value := of(m); value != nil {
-				line.X, line.Y = append(line.X, float64(m.Step)), append(line.Y, p.scale()**value)
+				line.Add(float64(m.Step), p.scale()**value)
 			}
 		}
 		if len(line.X) > 0 {
@@ -146,7 +146,7 @@ func errorSeries(s Summary) report.Series {
 		if i > 0 {
 			edge = edges[i-1]
 		}
-		line.X, line.Y = append(line.X, edge*math.Sqrt(width)), append(line.Y, 100*float64(counts[i])/float64(max(1, total)))
+		line.Add(edge*math.Sqrt(width), 100*float64(counts[i])/float64(max(1, total)))
 	}
 	return line
 }

@@ -58,6 +58,11 @@ func (p Panel) scale() float64 {
 	return 1
 }
 
+// chart is an empty chart over a quantity.
+func (p Panel) chart(over string) report.LineChart {
+	return report.LineChart{Title: p.Title, Caption: p.Caption, XLabel: over, YLabel: p.Label, LogY: p.Log, Percent: p.Percent}
+}
+
 // deciding is the measure that ranks.
 func (k *Kind) deciding() table.Measure {
 	return k.Measures[slices.IndexFunc(k.Measures, func(m Measure) bool { return m.Name == k.Decides })].Measure

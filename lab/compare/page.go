@@ -3,7 +3,6 @@ package compare
 import (
 	"cmp"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/gritvq/gritvq/report"
@@ -41,11 +40,12 @@ func (r *Results) Page() (*report.Page, error) {
 	}
 	if len(last) > 0 {
 		if charts := k.courseCharts(last); len(charts) > 0 {
-			page.Section("Training"+size, fmt.Sprintf("With seed %d. Methods that take no training steps do not show.", last[0].records[0].Seed), charts...)
+			page.Section("Training"+size, fmt.Sprintf("With seed %d. Methods that take no training steps do not show.", last[0].Seeds[0]), charts...)
 		}
 		page.Section("Codes"+size, k.healthy, codeCharts(last)...)
 	}
-	page.Section("Reproduce", "A comparison is determined by its data, settings and seeds. The files in cells/ hold the settings of every method.", report.Code{Text: r.Command})
+	page.Section("Reproduce", "A comparison is determined by its data, settings and seeds. The files in cells/ hold the settings of every method.",
+		report.Code{Text: r.Command})
 	page.Footer(fmt.Sprintf("%s, %s. Data %s.", r.CreatedBy, r.Created.Format("2 January 2006 15:04 MST"), r.Data.Fingerprint))
 	return page, nil
 }
@@ -60,18 +60,10 @@ func (r *Results) subtitle() string {
 	}
 	network := "on the vectors themselves"
 	if len(set.Network) > 1 {
-		widths := make([]string, len(set.Network))
-		for i, w := range set.Network {
-			widths[i] = strconv.Itoa(w)
-		}
-		network = "network " + strings.Join(widths, "-")
+		network = "network " + strings.Trim(strings.ReplaceAll(fmt.Sprint(set.Network), " ", "-"), "[]")
 	}
-	seeds := "1 seed"
-	if len(set.Seeds) > 1 {
-		seeds = fmt.Sprintf("%d seeds", len(set.Seeds))
-	}
-	return fmt.Sprintf("%s %s %s to learn from, %s held out; %s steps of %s %s, %s, %s.",
-		report.Count(r.Data.TrainRows), r.Kind.Items, shape, report.Count(r.Data.HeldRows), report.Count(set.Steps), report.Count(set.Batch), r.Kind.Items, network, seeds)
+	return fmt.Sprintf("%s %s %s to learn from, %s held out; %s steps of %s %s, %s, %s.", report.Count(r.Data.TrainRows), r.Kind.Items, shape,
+		report.Count(r.Data.HeldRows), report.Count(set.Steps), report.Count(set.Batch), r.Kind.Items, network, report.Counted(len(set.Seeds), "seed"))
 }
 
 // facts name the best method of every point, the last five.

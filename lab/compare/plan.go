@@ -187,7 +187,7 @@ func (p *plan) settings(s *subject) Settings {
 	}
 	t := p.shared.Train
 	return Settings{Methods: names, Points: p.points, Seeds: p.seeds, Preset: p.Settings.Preset, Steps: t.Steps, Batch: t.Batch, Split: t.Split,
-		Network: widths(p.shared, s.source.Set.Input()), Metrics: s.metrics(), Backend: p.Backend, Jobs: p.Jobs}
+		Network: widths(p.shared, s.source.Set.Input()), Metrics: s.metrics, Backend: p.Backend, Jobs: p.Jobs}
 }
 
 // widths are those of the network from the input to the latents; one if there is no

@@ -100,36 +100,26 @@ func (r *runner) run(ctx context.Context, cells []Cell) ([]Record, error) {
 func (r *runner) runOpen(ctx context.Context, cells []Cell, open []int, records []Record) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	next := make(chan int)
-	var workers sync.WaitGroup
-	for range min(max(1, r.jobs), len(open)) {
-		workers.Go(func() {
-			for i := range next {
-				record, err := r.attempt(ctx, cells[i])
-				if err != nil {
-					stop(err)
-					continue
-				}
-				records[i] = record
-				r.finish(cells[i], record, false)
-			}
-		})
-	}
+	var running sync.WaitGroup
+	slots := make(chan struct{}, max(1, r.jobs))
 	for _, i := range open {
+		slots <- struct{}{}
 		if ctx.Err() != nil {
 			break
 		}
-		select {
-		case next <- i:
-		case <-ctx.Done():
-		}
+		running.Go(func() {
+			defer func() { <-slots }()
+			record, err := r.attempt(ctx, cells[i])
+			if err != nil {
+				stop(err)
+				return
+			}
+			records[i] = record
+			r.finish(cells[i], record, false)
+		})
 	}
-	close(next)
-	workers.Wait()
-	if ctx.Err() == nil {
-		return nil
-	}
-	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
+	running.Wait()
+	if cause := context.Cause(ctx); cause == nil || !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
 		return cause
 	}
 	return vqtrain.ErrInterrupted

@@ -20,6 +20,7 @@ type subject struct {
 	fingerprint string           // of the data and of the networks behind the scores
 	dropped     int              // vectors with NaN or Inf
 	networks    picture.Networks // of the scores of pictures
+	metrics     []string         // names of these networks
 
 	timing sync.Mutex // one cell is timed at a time
 	search sync.Mutex
@@ -40,25 +41,13 @@ func newSubject(data *tokenize.Data, in tokenize.Input, watch task.Watcher) (*su
 	for _, sentence := range s.networks.Skipped() {
 		watch.Remark("%s", sentence)
 	}
-	if s.networks.LPIPS != nil {
-		s.fingerprint += " lpips " + s.networks.LPIPS.Name()
+	if network := s.networks.LPIPS; network != nil {
+		s.metrics, s.fingerprint = append(s.metrics, network.Name()), s.fingerprint+" lpips "+network.Name()
 	}
-	if s.networks.Features != nil {
-		s.fingerprint += " features " + s.networks.Features.Name()
+	if network := s.networks.Features; network != nil {
+		s.metrics, s.fingerprint = append(s.metrics, network.Name()), s.fingerprint+" features "+network.Name()
 	}
 	return s, nil
-}
-
-// metrics names the networks behind the scores.
-func (s *subject) metrics() []string {
-	var names []string
-	if s.networks.LPIPS != nil {
-		names = append(names, s.networks.LPIPS.Name())
-	}
-	if s.networks.Features != nil {
-		names = append(names, s.networks.Features.Name())
-	}
-	return names
 }
 
 // of is the data of a cell.

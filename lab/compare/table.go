@@ -49,30 +49,19 @@ func (k *Kind) Table(summaries []Summary, wide bool) report.Table {
 
 // leads says whether s is marked as the best of its point in a measure.
 func leads(m table.Measure, s Summary, summaries []Summary) bool {
-	var rivals []table.Group
-	own := 0
+	rivals := []table.Group{s.group}
 	for _, other := range summaries {
-		if other.Point == s.Point {
-			if other.Method == s.Method {
-				own = len(rivals)
-			}
+		if other.Point == s.Point && other.Method != s.Method {
 			rivals = append(rivals, other.group)
 		}
 	}
-	return m.Marks(rivals, table.Typical(rivals, m.Name))[own] == table.Best
+	return m.Marks(rivals, table.Typical(rivals, m.Name))[0] == table.Best
 }
 
-// measured says whether any method has the score. If all methods failed, it is not
-// known to be missing.
+// measured says whether any method has the score, or all failed.
 func measured(summaries []Summary, name string) bool {
-	worked := false
-	for _, s := range summaries {
-		if s.Score(name).N > 0 {
-			return true
-		}
-		worked = worked || s.Error == ""
-	}
-	return !worked
+	return slices.ContainsFunc(summaries, func(s Summary) bool { return s.Score(name).N > 0 }) ||
+		!slices.ContainsFunc(summaries, func(s Summary) bool { return s.Error == "" })
 }
 
 func severalPoints(summaries []Summary) bool {

@@ -2,15 +2,12 @@ package speed
 
 import (
 	"context"
-	"math"
-	"time"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 
 	"github.com/gritvq/gritvq/engine"
-	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/nn"
 	"github.com/gritvq/gritvq/weights"
 )
@@ -18,56 +15,18 @@ import (
 // convolution compares convolutions and a whole image autoencoder, values and
 // gradients, with PyTorch.
 func (b *bench) convolution(ctx context.Context) ([]Row, error) {
-	const script = "torch_conv.py"
 	backend, err := engine.Open(engine.Embedded)
 	if err != nil {
 		return nil, err
 	}
 	defer backend.Finalize()
-	cases := []struct {
-		key, name  string
-		repeat     int
-		limit      float64
-		run        func() error
-		ours, peer float64
-	}{
-		{"stride1", "3 x 3 convolution, 8 x 64 x 64 x 32 -> 64, and gradients, against PyTorch", 20, 3, convolutionRun(backend, 1), math.Inf(1), math.Inf(1)},
-		{"stride2", "the same at stride 2", 20, 3, convolutionRun(backend, 2), math.Inf(1), math.Inf(1)},
-		{"autoencoder", "64 px autoencoder 32-64-128, batch 32, and gradients, against PyTorch", 3, 1.5, autoencoderRun(backend), math.Inf(1), math.Inf(1)},
+	repeat := func(times int, f func() error) func() (float64, error) {
+		return func() (float64, error) { return fastest(times, f) }
 	}
-	var absent error
-	for range b.Rounds { // alternating, so that both see the same machine
-		for i := range cases {
-			c := &cases[i]
-			if err := c.run(); err != nil { // warm-up
-				return nil, err
-			}
-			for range c.repeat {
-				start := time.Now()
-				if err := c.run(); err != nil {
-					return nil, err
-				}
-				c.ours = min(c.ours, time.Since(start).Seconds())
-			}
-		}
-		b.again(script)
-		var result map[string]any
-		if result, absent = b.peer(ctx, script); absent != nil {
-			break
-		}
-		for i := range cases {
-			cases[i].peer = min(cases[i].peer, result[cases[i].key].(float64))
-		}
-	}
-	var rows []Row
-	for _, c := range cases {
-		if absent != nil {
-			rows = append(rows, Row{Name: c.name, Ours: table.Seconds(c.ours), Reason: absent.Error()})
-		} else {
-			rows = append(rows, atMost(c.name, c.ours, c.peer, c.limit))
-		}
-	}
-	return rows, nil
+	return b.times(b.script(ctx, "torch_conv.py"),
+		race{"3 x 3 convolution, 8 x 64 x 64 x 32 -> 64, and gradients, against PyTorch", "stride1", 3, repeat(20, convolutionRun(backend, 1))},
+		race{"the same at stride 2", "stride2", 3, repeat(20, convolutionRun(backend, 2))},
+		race{"64 px autoencoder 32-64-128, batch 32, and gradients, against PyTorch", "autoencoder", 1.5, repeat(3, autoencoderRun(backend))})
 }
 
 func convolutionRun(backend compute.Backend, stride int) func() error {

@@ -2,7 +2,7 @@
 """Errors of FAISS's k-means, PQ, OPQ and residual quantizer on given vectors.
 
     apt-get install python3-faiss
-    /usr/bin/python3 bench/faiss_fit.py vectors.npy --codes 256 --positions 4 --iterations 25
+    /usr/bin/python3 lab/speed/faiss_fit.py vectors.npy --codes 256 --positions 4 --iterations 25
 
 Prints one JSON object: for each method the mean squared error over all elements
 of the vectors it was fitted to, of the held-out ones (--held), and the seconds it

@@ -4,7 +4,7 @@
 Run with the system's Python and two threads:
 
     apt-get install python3-faiss python3-torch libopenblas0-pthread
-    OMP_NUM_THREADS=2 /usr/bin/python3 bench/faiss_index.py
+    OMP_NUM_THREADS=2 /usr/bin/python3 lab/speed/faiss_index.py
 
 and compare with
 

@@ -2,12 +2,12 @@ package speed
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"slices"
-	"time"
 
 	"github.com/gritvq/gritvq/index"
-	"github.com/gritvq/gritvq/lab/table"
+	"github.com/gritvq/gritvq/report"
 )
 
 func gaussians(seed uint64, n int) []float32 {
@@ -19,40 +19,23 @@ func gaussians(seed uint64, n int) []float32 {
 	return out
 }
 
-// fastest is the least time of a few runs, in seconds.
-func fastest(runs int, f func()) float64 {
-	best := 0.0
-	for range runs {
-		start := time.Now()
-		f()
-		if s := time.Since(start).Seconds(); best == 0 || s < best {
-			best = s
-		}
-	}
-	return best
-}
-
-const faissScript = "faiss_index.py"
-
 // nearest compares exact nearest codes with FAISS and PyTorch.
-func (b *bench) nearest(ctx context.Context) ([]Row, error) {
+func (b *bench) nearest(context.Context) ([]Row, error) {
 	const n, d = 16384, 64
 	codes, err := index.NewCodes(gaussians(1, n*d), n, d)
 	if err != nil {
 		return nil, err
 	}
 	x, out := gaussians(2, n*d), make([]uint32, n)
-	search := func() { codes.Nearest(x, n, out, nil, 0) }
-	ours := fastest(2*b.Rounds, search)
-	peer, err := b.peer(ctx, faissScript)
-	if err != nil {
-		return []Row{{Name: "nearest code 16384 x 16384, d 64", Ours: table.Seconds(ours), Reason: err.Error()}}, nil
+	ours := func() (float64, error) {
+		return fastest(2, func() error {
+			codes.Nearest(x, n, out, nil, 0)
+			return nil
+		})
 	}
-	ours = min(ours, fastest(2*b.Rounds, search))
-	return []Row{
-		atMost("nearest code 16384 x 16384, d 64, against FAISS IndexFlatL2", ours, peer["faiss_flat_l2_16384x16384x64_seconds"].(float64), 1/1.5),
-		atMost("the same against PyTorch matmul + argmin", ours, peer["torch_matmul_argmin_16384x16384x64_seconds"].(float64), 1/3.0),
-	}, nil
+	return b.times(b.faiss,
+		race{"nearest code 16384 x 16384, d 64, against FAISS IndexFlatL2", "faiss_flat_l2_16384x16384x64_seconds", 1 / 1.5, ours},
+		race{"the same against PyTorch matmul + argmin", "torch_matmul_argmin_16384x16384x64_seconds", 1 / 3.0, ours})
 }
 
 // encode compares residual encoding with FAISS.
@@ -84,9 +67,15 @@ func (b *bench) encode(ctx context.Context) ([]Row, error) {
 		return nil, err
 	}
 	out := make([]uint32, n*levels)
-	greedy := n / fastest(2*b.Rounds, func() { stack.Encode(x, n, levels, 1, out, 0) })
-	beam := n / fastest(b.Rounds, func() { stack.Encode(x, n, levels, 5, out, 0) })
-	peer, err := b.peer(ctx, faissScript)
+	rate := func(beam, runs int) float64 {
+		seconds, _ := fastest(runs, func() error {
+			stack.Encode(x, n, levels, beam, out, 0)
+			return nil
+		})
+		return n / seconds
+	}
+	greedy, beam := rate(1, 2*b.Rounds), rate(5, b.Rounds)
+	peer, err := b.faiss()
 	if err != nil {
 		return []Row{{Name: "residual encode 4 x 256, 128-d", Reason: err.Error()}}, nil
 	}
@@ -95,4 +84,10 @@ func (b *bench) encode(ctx context.Context) ([]Row, error) {
 		atLeast("greedy residual encode 4 x 256, 128-d, against FAISS at its default beam", greedy, faiss, 7),
 		atLeast("the same with FAISS's beam of 5", beam, faiss, 2),
 	}, nil
+}
+
+// atLeast is a row whose ratio of rates must reach limit.
+func atLeast(name string, ours, peer, limit float64) Row {
+	return Row{Name: name, Ours: report.Short(ours, 3) + "/s", Peer: report.Short(peer, 3) + "/s", Ratio: ours / peer,
+		Claim: fmt.Sprintf(">= %.3gx the rate", limit), Holds: ours/peer >= limit}
 }

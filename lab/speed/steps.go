@@ -5,35 +5,20 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math"
 	"os"
 	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/gritvq/gritvq/lab/table"
 )
 
 // step compares one step of the 4 x 256 residual tokenizer with PyTorch.
 func (b *bench) step(ctx context.Context) ([]Row, error) {
-	const script = "torch_step.py"
-	best, peer := math.Inf(1), math.Inf(1)
-	for range b.Rounds { // alternating, so that both see the same machine
-		ours, err := stepTime(ctx, "synthetic:manifold?rows=16384&dim=768", 40, []string{"ste", "train.optimizer.name=adagrad",
-			"model.hidden=[512,256,128]", "model.dim=32", "quantizer.levels=4", "quantizer.codes=256", "train.batch=1024"})
-		if err != nil {
-			return nil, err
-		}
-		best = min(best, ours)
-		b.again(script)
-		result, err := b.peer(ctx, script)
-		if err != nil {
-			return []Row{{Name: "training step, RQ-VAE 4 x 256", Ours: table.Seconds(best), Reason: err.Error()}}, nil
-		}
-		peer = min(peer, result["step_seconds"].(float64))
-	}
-	return []Row{atMost("training step, RQ-VAE 4 x 256, MLP 768-512-256-128-32, batch 1024, against PyTorch", best, peer, 0.7)}, nil
+	return b.times(b.script(ctx, "torch_step.py"), race{
+		"training step, RQ-VAE 4 x 256, MLP 768-512-256-128-32, batch 1024, against PyTorch", "step_seconds", 0.7, func() (float64, error) {
+			return stepTime(ctx, "synthetic:manifold?rows=16384&dim=768", 40, []string{"ste", "train.optimizer.name=adagrad",
+				"model.hidden=[512,256,128]", "model.dim=32", "quantizer.levels=4", "quantizer.codes=256", "train.batch=1024"})
+		}})
 }
 
 // scenarios are trained in turns, and in processes of their own for their peak

@@ -4,7 +4,7 @@
 activations over float32 weights, Adam, gradient clipping), eager and compiled,
 and the nearest of 65,536 codes for 16,384 latents. Prints a JSON line each.
 
-    python3 bench/torch_pictures.py [eager|compile|nearest ...]
+    python3 lab/speed/torch_pictures.py [eager|compile|nearest ...]
 """
 import json
 import sys

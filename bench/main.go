@@ -23,7 +23,8 @@ const help = `usage: go run ./bench COMMAND [FLAGS] [ARGUMENTS]
 
   speed                            ratios to PyTorch and FAISS in one table; peers that are not installed are left out
   step SCENARIO                    cost of one training step, such as pictures-grit-linear -backend xla:PLUGIN
-  rate PICTURES TOKENIZER...       rate and distortion of picture files beside JPEG and WebP
+  rate [PICTURES TOKENIZER...]     rate and distortion of picture files beside JPEG and WebP; without pictures the
+                                   page is made again from its points
   pictures RUNS.jsonl...           tables and figures of picture runs, added to those in the output directory
   recommendation RUNS.jsonl...     the same of recommendation runs, tested user by user
 
@@ -70,7 +71,7 @@ func run(ctx context.Context, args []string) error {
 			return err
 		}
 		if len(given) == 0 {
-			return errors.New("name a folder of pictures, and tokenizers")
+			return rate.Write(*out)
 		}
 		o.Pictures, o.Tokenizers, o.Output = given[0], given[1:], *out
 		return rate.Run(ctx, o, stderr{})
@@ -115,7 +116,8 @@ func runSpeed(ctx context.Context, flags *flag.FlagSet, parse func() ([]string, 
 	if *asJSON {
 		return printJSON(results)
 	}
-	fmt.Printf("%s, %d cores, %s, nearest-code kernel %s, best of %d rounds\n\n", results.CPU, results.Cores, results.Go, results.Index, o.Rounds)
+	fmt.Printf("%s, %d cores, %s, nearest-code kernel %s, best of %d rounds\n\n", results.CPU, results.Cores, results.Go, results.Index,
+		o.Rounds)
 	return results.Table().Text(os.Stdout)
 }
 

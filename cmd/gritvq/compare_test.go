@@ -22,7 +22,8 @@ func TestKilledComparisonsGoOn(t *testing.T) {
 	if err := writeVectors([]string{vectors, "1000", "16"}); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"compare", vectors, "--methods", "ste,ema,grit", "--codes", "16", "--levels", "2", "--hidden", "32", "--dim", "8", "--steps", "300", "--batch", "64",
+	args := []string{"compare", vectors, "--methods", "ste,ema,grit", "--codes", "16", "--levels", "2", "--hidden", "32", "--dim", "8",
+		"--steps", "300", "--batch", "64",
 		"--set", "train.checkpoint=10", "-o", dir}
 	files := func(pattern string) []string {
 		found, err := filepath.Glob(filepath.Join(dir, pattern))
@@ -45,7 +46,8 @@ func TestKilledComparisonsGoOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	output, state := signalWhen(t, args, syscall.SIGINT, halfway(2))
-	if state.ExitCode() != cli.ExitInterrupted || !strings.Contains(output, "gritvq: interrupted after 2 of 3 runs; repeat the command to continue\n") {
+	if state.ExitCode() != cli.ExitInterrupted || !strings.Contains(output,
+		"gritvq: interrupted after 2 of 3 runs; repeat the command to continue\n") {
 		t.Fatalf("exit code %d:\n%s", state.ExitCode(), output)
 	}
 	runToEnd(t, args)

@@ -79,7 +79,8 @@ func newTestCell(t *testing.T, method string, seed uint64, change func(*vqtrain.
 	if change != nil {
 		change(&c)
 	}
-	cell, err := newCell(method, blank(t, "sha256:data"), Point{Codes: c.Quantizer.Codes, Levels: c.Quantizer.Levels, Parts: c.Quantizer.Parts}, c, nil)
+	cell, err := newCell(method, blank(t, "sha256:data"), Point{Codes: c.Quantizer.Codes, Levels: c.Quantizer.Levels,
+		Parts: c.Quantizer.Parts}, c, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

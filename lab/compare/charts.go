@@ -96,8 +96,8 @@ func courseChart(summaries []Summary, p Panel, of func(Moment) *float64) report.
 // codeCharts draw errors by row where they were counted, the use of codes by
 // rank, and a histogram of codes for every method.
 func codeCharts(summaries []Summary) []report.Part {
-	rank := report.LineChart{Title: "Share of assignments by rank", XLabel: "rank of the code", YLabel: "share of assignments", LogX: true, LogY: true,
-		Caption: "The flatter the line and the further right it reaches, the better the codes share the work."}
+	rank := report.LineChart{Title: "Share of assignments by rank", XLabel: "rank of the code", YLabel: "share of assignments",
+		LogX: true, LogY: true, Caption: "The flatter the line and the further right it reaches, the better the codes share the work."}
 	rows := report.LineChart{Title: "Errors of held-out rows", XLabel: "squared error of a row", YLabel: "share of rows (%)", LogX: true,
 		Caption: "Squared error of a row over the mean squared distance from the mean: further left is better, " +
 			"a long right tail is a group of badly coded rows."}
@@ -112,8 +112,8 @@ func codeCharts(summaries []Summary) []report.Part {
 		if r.Errors != nil {
 			rows.Series = append(rows.Series, errorSeries(s))
 		}
-		histograms = append(histograms, report.BarChart{Title: "How often each code is chosen, " + s.Method, XLabel: "code", YLabel: "times", Values: counts,
-			Caption: "Tall spikes and empty stretches are bad: a flat profile is a full codebook."})
+		histograms = append(histograms, report.BarChart{Title: "How often each code is chosen, " + s.Method, XLabel: "code", YLabel: "times",
+			Values: counts, Caption: "Tall spikes and empty stretches are bad: a flat profile is a full codebook."})
 	}
 	parts := []report.Part{rank}
 	if len(rows.Series) > 0 {

@@ -100,8 +100,8 @@ func Run(ctx context.Context, o Options, watch task.Watcher) (*Results, error) {
 	if err != nil {
 		return nil, err
 	}
-	results := &Results{Kind: s.kind, Methods: s.kind.Summarize(records), Data: s.describe(p.Input), Settings: p.settings(s), Command: p.Command,
-		CreatedBy: version.CreatedBy(), Created: time.Now().UTC().Truncate(time.Second)}
+	results := &Results{Kind: s.kind, Methods: s.kind.Summarize(records), Data: s.describe(p.Input), Settings: p.settings(s),
+		Command: p.Command, CreatedBy: version.CreatedBy(), Created: time.Now().UTC().Truncate(time.Second)}
 	return results, results.write(p.Output)
 }
 

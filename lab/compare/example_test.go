@@ -44,7 +44,8 @@ func ExampleRun() {
 // Records of two methods and two seeds become a ranked comparison.
 func ExampleKind_Summarize() {
 	record := func(method string, seed uint64, psnr float64) compare.Record {
-		return compare.Record{Method: method, Point: compare.Point{Codes: 4096, Levels: 1, Parts: 1}, Seed: seed, Scores: table.Scores{"psnr": psnr, "utilization": 1}}
+		return compare.Record{Method: method, Point: compare.Point{Codes: 4096, Levels: 1, Parts: 1}, Seed: seed,
+			Scores: table.Scores{"psnr": psnr, "utilization": 1}}
 	}
 	summaries := compare.OfPictures.Summarize([]compare.Record{
 		record("ste", 1, 25.5), record("grit", 1, 26.1), record("ste", 2, 25.7), record("grit", 2, 26.3),

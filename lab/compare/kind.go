@@ -84,7 +84,8 @@ func (k *Kind) filed() []Measure {
 // brief is a finished cell in a few words, such as "error 0.358, 99.8% of codes
 // used".
 func (k *Kind) brief(r Record) string {
-	return fmt.Sprintf("%s, %s of codes used", k.decided(table.Stat{Mean: r.Scores[k.Decides], Std: math.NaN(), N: 1}), report.Percent(r.Scores["utilization"], 1))
+	return fmt.Sprintf("%s, %s of codes used", k.decided(table.Stat{Mean: r.Scores[k.Decides], Std: math.NaN(), N: 1}),
+		report.Percent(r.Scores["utilization"], 1))
 }
 
 // decided words the score that ranks, such as "psnr 26.20 ± 0.05 dB".

@@ -44,8 +44,8 @@ func (r *Results) Page() (*report.Page, error) {
 		}
 		page.Section("Codes"+size, k.healthy, codeCharts(last)...)
 	}
-	page.Section("Reproduce", "A comparison is determined by its data, settings and seeds. The files in cells/ hold the settings of every method.",
-		report.Code{Text: r.Command})
+	page.Section("Reproduce", "A comparison is determined by its data, settings and seeds. "+
+		"The files in cells/ hold the settings of every method.", report.Code{Text: r.Command})
 	page.Footer(fmt.Sprintf("%s, %s. Data %s.", r.CreatedBy, r.Created.Format("2 January 2006 15:04 MST"), r.Data.Fingerprint))
 	return page, nil
 }
@@ -63,7 +63,8 @@ func (r *Results) subtitle() string {
 		network = "network " + strings.Trim(strings.ReplaceAll(fmt.Sprint(set.Network), " ", "-"), "[]")
 	}
 	return fmt.Sprintf("%s %s %s to learn from, %s held out; %s steps of %s %s, %s, %s.", report.Count(r.Data.TrainRows), r.Kind.Items, shape,
-		report.Count(r.Data.HeldRows), report.Count(set.Steps), report.Count(set.Batch), r.Kind.Items, network, report.Counted(len(set.Seeds), "seed"))
+		report.Count(r.Data.HeldRows), report.Count(set.Steps), report.Count(set.Batch), r.Kind.Items, network,
+		report.Counted(len(set.Seeds), "seed"))
 }
 
 // facts name the best method of every point, the last five.

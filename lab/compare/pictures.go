@@ -27,7 +27,8 @@ var OfPictures = &Kind{
 			Goal: table.Lower, Text: table.Digits(4)}},
 		{Measure: table.Measure{Name: "frechet", Title: "frechet", Note: "distance of the features of originals and reconstructions",
 			Goal: table.Lower, Text: table.Digits(4)}},
-		{Measure: table.Measure{Name: "kid", Title: "kid", Note: "kernel distance of the same features", Goal: table.Lower, Text: table.Digits(3)}},
+		{Measure: table.Measure{Name: "kid", Title: "kid", Note: "kernel distance of the same features", Goal: table.Lower,
+			Text: table.Digits(3)}},
 		{Measure: table.Measure{Name: "mse", Title: "mse", Note: "of pixels from 0 to 1", Goal: table.Lower, Text: table.Digits(4)}, Wide: true},
 		{Measure: table.Measure{Name: "utilization", Title: "used", Note: "share of the codes that training or held-out pictures use",
 			Goal: table.Higher, Text: table.Share}},
@@ -38,7 +39,8 @@ var OfPictures = &Kind{
 		{Measure: table.Measure{Name: "perplexity", Title: "perplexity", Text: table.Digits(4)}},
 		{Measure: table.Measure{Name: "utilization_held", Title: "used, held out", Text: table.Share}, Wide: true},
 		{Measure: table.Measure{Name: "tokens_per_code_held", Title: "tokens/code, held out", Text: table.Mean(3)}, Wide: true},
-		{Measure: table.Measure{Name: "bits_per_pixel", Title: "bits/pixel", Note: "of plain codes, before entropy coding", Text: table.Mean(4)}, Fixed: true},
+		{Measure: table.Measure{Name: "bits_per_pixel", Title: "bits/pixel", Note: "of plain codes, before entropy coding",
+			Text: table.Mean(4)}, Fixed: true},
 		{Measure: table.Measure{Name: "train_seconds", Title: "trained in", Text: table.Duration}},
 		{Measure: table.Measure{Name: "parameters", Title: "parameters", Text: table.Short}, Fixed: true, Wide: true},
 	},
@@ -59,7 +61,8 @@ var OfPictures = &Kind{
 	score:  scorePictures,
 	fairness: "Every method had the same pictures, bits, network, losses of pixels and features, batches and steps, " +
 		"and its own best practice.",
-	healthy: "A healthy codebook uses every code, and none of them for most of the pictures. Training and held-out pictures, first code of a cell.",
+	healthy: "A healthy codebook uses every code, and none of them for most of the pictures. " +
+		"Training and held-out pictures, first code of a cell.",
 }
 
 // Bounds of the scores.
@@ -84,10 +87,11 @@ func scorePictures(ctx context.Context, s *subject, t trained, r *Record) error 
 	if err := all.Merge(held); err != nil {
 		return err
 	}
+	use := all.Mean()
 	for name, value := range map[string]float64{
 		"psnr": scores.PSNR, "ssim": scores.SSIM, "mse": scores.MSE, "lpips": scores.LPIPS, "frechet": scores.Frechet, "kid": scores.KID,
 		"bits_per_pixel": scores.BitsPerPixel, "utilization_held": scores.Utilization.Mean, "tokens_per_code_held": scores.TokensPerCode,
-		"utilization": all.Mean().Utilization, "dead_rate": all.Mean().DeadRate, "perplexity": all.Mean().Perplexity, "tokens_per_code": all.Mean().TokensPerCode,
+		"utilization": use.Utilization, "dead_rate": use.DeadRate, "perplexity": use.Perplexity, "tokens_per_code": use.TokensPerCode,
 	} {
 		if table.Finite(value) != nil {
 			r.Scores[name] = value

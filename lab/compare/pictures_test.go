@@ -50,7 +50,8 @@ func pictured(t *testing.T, dir string) (*runner, func(method string, steps int)
 		}
 		config.Model.Dim, config.Model.Image.Size, config.Model.Image.Widths = 4, 16, []int{4, 8}
 		config.Quantizer.Codes, config.Quantizer.Transform.Rank = 16, 4
-		config.Train.Steps, config.Train.Batch, config.Train.Log, config.Train.Checkpoint, config.Train.Evaluate, config.Train.Schedule.Warmup = steps, 4, 3, 5, 6, 1
+		l := &config.Train
+		l.Steps, l.Batch, l.Log, l.Checkpoint, l.Evaluate, l.Schedule.Warmup = steps, 4, 3, 5, 6, 1
 		cell, err := newCell(method, c.subject, Point{Codes: 16, Levels: 1, Parts: 1}, config, nil)
 		if err != nil || cell.Err != nil {
 			t.Fatal(err, cell.Err)
@@ -82,7 +83,8 @@ func TestPictureScoresAreConsistent(t *testing.T) {
 		if tokens != 64*50 || s["tokens_per_code"] != 64*50/16 || s["tokens_per_code_held"] != 64*10/16 || s["bits_per_pixel"] != 1 {
 			t.Errorf("%s: %d tokens, %v", r.Method, tokens, s)
 		}
-		if s["utilization"] != used/16 || math.Abs(s["utilization"]+s["dead_rate"]-1) > 1e-12 || s["utilization_held"] > s["utilization"] || s["perplexity"] > used+1e-9 {
+		if s["utilization"] != used/16 || math.Abs(s["utilization"]+s["dead_rate"]-1) > 1e-12 || s["utilization_held"] > s["utilization"] ||
+			s["perplexity"] > used+1e-9 {
 			t.Errorf("%s: %g codes used, %v", r.Method, used, s)
 		}
 		for _, skipped := range []string{"lpips", "frechet", "kid"} {
@@ -174,11 +176,13 @@ func TestUnmeasuredScoresHaveNoColumn(t *testing.T) {
 	if err := OfPictures.Table(list, true).Text(&text); err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(text.String(), "lpips") || !strings.Contains(text.String(), "21.0 ± 1.4") || !strings.Contains(text.String(), "75.0%") {
+	if strings.Contains(text.String(), "lpips") || !strings.Contains(text.String(), "21.0 ± 1.4") ||
+		!strings.Contains(text.String(), "75.0%") {
 		t.Errorf("the table is\n%s", text.String())
 	}
 	content, err := json.Marshal(list[0])
-	if err != nil || !strings.Contains(string(content), `"lpips":{"mean":null,"std":null}`) || !strings.Contains(string(content), `"bits_per_pixel":0.5`) {
+	if err != nil || !strings.Contains(string(content), `"lpips":{"mean":null,"std":null}`) ||
+		!strings.Contains(string(content), `"bits_per_pixel":0.5`) {
 		t.Errorf("as JSON: %s, %v", content, err)
 	}
 }
@@ -206,7 +210,8 @@ func TestPageOfPicturesShowsEveryMethod(t *testing.T) {
 	b.Samples, b.Notes = a.Samples, []string{"A note."}
 	page := func(records ...Record) (string, error) {
 		list := OfPictures.Summarize(records)
-		r := Results{Kind: OfPictures, Methods: list, Data: Data{Name: "x.tar", Size: 8}, Settings: Settings{Points: []Point{small}, Seeds: []uint64{1}}}
+		r := Results{Kind: OfPictures, Methods: list, Data: Data{Name: "x.tar", Size: 8},
+			Settings: Settings{Points: []Point{small}, Seeds: []uint64{1}}}
 		drawn, err := r.Page()
 		if err != nil {
 			return "", err
@@ -219,7 +224,8 @@ func TestPageOfPicturesShowsEveryMethod(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"data:image/png", "2 pictures above the reconstructions of 2 methods", "Dead codes", "Held-out PSNR", "Codes in use", "A note.", "of 8 x 8 pixels"} {
+	for _, want := range []string{"data:image/png", "2 pictures above the reconstructions of 2 methods", "Dead codes", "Held-out PSNR",
+		"Codes in use", "A note.", "of 8 x 8 pixels"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %q", want)
 		}

@@ -179,15 +179,15 @@ func (p *plan) cells(s *subject) ([]Cell, error) {
 	return cells, nil
 }
 
-// settings records what all methods share.
+// settings are those of the results.
 func (p *plan) settings(s *subject) Settings {
 	names := make([]string, len(p.Variants))
 	for i, v := range p.Variants {
 		names[i] = v.Name
 	}
 	t := p.shared.Train
-	return Settings{Methods: names, Points: p.points, Seeds: p.seeds, Preset: p.Settings.Preset, Steps: t.Steps, Batch: t.Batch, Split: t.Split,
-		Network: widths(p.shared, s.source.Set.Input()), Metrics: s.metrics, Backend: p.Backend, Jobs: p.Jobs}
+	return Settings{Methods: names, Points: p.points, Seeds: p.seeds, Preset: p.Settings.Preset, Steps: t.Steps, Batch: t.Batch,
+		Split: t.Split, Network: widths(p.shared, s.source.Set.Input()), Metrics: s.metrics, Backend: p.Backend, Jobs: p.Jobs}
 }
 
 // widths are those of the network from the input to the latents; one if there is no

@@ -48,11 +48,13 @@ func TestAllMethodsAreCompared(t *testing.T) {
 
 func TestPlansLayerSettings(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "my.yaml")
-	if err := os.WriteFile(file, []byte("seed: 5\ntrain: {steps: 3000, batch: 77}\nquantizer: {method: ema, codes: 64}\n"), 0o644); err != nil {
+	const settings = "seed: 5\ntrain: {steps: 3000, batch: 77}\nquantizer: {method: ema, codes: 64}\n"
+	if err := os.WriteFile(file, []byte(settings), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	p, err := newPlan(Options{Input: tokenize.Input{Path: "x.npy"}, Settings: tokenize.Settings{File: file, Sets: []string{"train.clip_norm=3"}},
-		Methods: []string{"ste", "grit", "ste"}, Seeds: 2, Sweeps: []string{"levels=2,1,2"}})
+	p, err := newPlan(Options{Input: tokenize.Input{Path: "x.npy"},
+		Settings: tokenize.Settings{File: file, Sets: []string{"train.clip_norm=3"}},
+		Methods:  []string{"ste", "grit", "ste"}, Seeds: 2, Sweeps: []string{"levels=2,1,2"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +72,8 @@ func TestPlansLayerSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c.Quantizer.Method != "grit" || c.Quantizer.Levels != 2 || c.Quantizer.Codes != 64 || c.Seed != 6 || c.Train.Steps != 3000 ||
-		c.Train.Batch != 77 || c.Train.ClipNorm != 3 || c.Train.Rates != usual.Train.Rates || c.Quantizer.Transform.Kind != usual.Quantizer.Transform.Kind {
+		c.Train.Batch != 77 || c.Train.ClipNorm != 3 || c.Train.Rates != usual.Train.Rates ||
+		c.Quantizer.Transform.Kind != usual.Quantizer.Transform.Kind {
 		t.Errorf("the configuration is %+v", c)
 	}
 }
@@ -86,14 +89,16 @@ func TestVariantsTakePart(t *testing.T) {
 	if err != nil || len(cells) != 2 {
 		t.Fatalf("%d cells, %v", len(cells), err)
 	}
-	if bare := cells[1]; bare.Method != "ste, bare" || bare.Config.Quantizer.Method != "ste" || bare.Config.Quantizer.Resets.Every != 0 || bare.ID == cells[0].ID {
+	if bare := cells[1]; bare.Method != "ste, bare" || bare.Config.Quantizer.Method != "ste" || bare.Config.Quantizer.Resets.Every != 0 ||
+		bare.ID == cells[0].ID {
 		t.Errorf("the variant is %+v", bare)
 	}
 }
 
 func TestPlansRefuseUnknownMethods(t *testing.T) {
 	for method, want := range map[string]string{"emma": `did you mean "ema"`, "zzzzzzzz": "use all or some of"} {
-		if _, err := newPlan(Options{Input: tokenize.Input{Path: "x.npy"}, Methods: []string{method}}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := newPlan(Options{Input: tokenize.Input{Path: "x.npy"}, Methods: []string{method}}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", method, err, want)
 		}
 	}

@@ -108,7 +108,8 @@ func TestDamagedRecordsAreMadeAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	runs := 0
-	_, err := pretend(dir, func(ctx context.Context, cell Cell) (Record, error) { runs++; return fine(ctx, cell) }).run(t.Context(), []Cell{cell})
+	count := func(ctx context.Context, cell Cell) (Record, error) { runs++; return fine(ctx, cell) }
+	_, err := pretend(dir, count).run(t.Context(), []Cell{cell})
 	if err != nil || runs != 1 {
 		t.Errorf("%d runs, %v", runs, err)
 	}
@@ -126,7 +127,8 @@ func TestPanicsAndBadSettingsAreRecords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if records[0].Error != "internal failure: axis 3 of 2" || !strings.Contains(records[1].Error, "quantizer.codes") || records[2].Error != "" {
+	if records[0].Error != "internal failure: axis 3 of 2" || !strings.Contains(records[1].Error, "quantizer.codes") ||
+		records[2].Error != "" {
 		t.Errorf("got %+v", records)
 	}
 }
@@ -193,8 +195,8 @@ func real(t *testing.T, dir string) (*runner, func(method string, steps int) Cel
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &runner{dir: dir, watch: task.Silent{}, engine: engine, subject: &subject{kind: OfVectors, resplit: true, fingerprint: stats.Fingerprint,
-		source: vqtrain.Source{Set: v, HeldSet: v, Mean: stats.Mean, Variance: stats.Variance}}}
+	c := &runner{dir: dir, watch: task.Silent{}, engine: engine, subject: &subject{kind: OfVectors, resplit: true,
+		fingerprint: stats.Fingerprint, source: vqtrain.Source{Set: v, HeldSet: v, Mean: stats.Mean, Variance: stats.Variance}}}
 	return c, func(method string, steps int) Cell {
 		cell := newTestCell(t, method, 1, func(c *vqtrain.Config) {
 			c.Model.Hidden, c.Model.Dim = nil, 0
@@ -255,7 +257,8 @@ func TestScoresAreConsistent(t *testing.T) {
 	}
 	for _, r := range records {
 		s := r.Scores
-		if r.Error != "" || !(s["relative_error"] > 0 && s["relative_error"] < 0.6) || s["recall_at_10"] <= 0 || s["encode_rate"] <= 0 || s["decode_rate"] <= 0 || s["train_seconds"] <= 0 {
+		if r.Error != "" || !(s["relative_error"] > 0 && s["relative_error"] < 0.6) || s["recall_at_10"] <= 0 || s["encode_rate"] <= 0 ||
+			s["decode_rate"] <= 0 || s["train_seconds"] <= 0 {
 			t.Fatalf("%s: %q, %+v", r.Method, r.Error, s)
 		}
 		if s["bits_per_vector"] != 8 || s["parameters"] < 2*16*8 {
@@ -321,7 +324,9 @@ func TestTimeLeftIsEstimatedFromThisSession(t *testing.T) {
 	c.watch = w
 	var cells []Cell
 	for seed := range 4 {
-		cells = append(cells, newTestCell(t, "ste", uint64(seed), func(c *vqtrain.Config) { c.Train.Steps, c.Quantizer.Codes, c.Quantizer.Levels = 100, 4, 1 }))
+		cells = append(cells, newTestCell(t, "ste", uint64(seed), func(c *vqtrain.Config) {
+			c.Train.Steps, c.Quantizer.Codes, c.Quantizer.Levels = 100, 4, 1
+		}))
 	}
 	c.start(cells)
 	c.finish(cells[0], Record{}, true)
@@ -331,7 +336,8 @@ func TestTimeLeftIsEstimatedFromThisSession(t *testing.T) {
 	c.begun = time.Now().Add(-time.Minute) // for the hundred steps that follow
 	c.finish(cells[1], Record{Scores: table.Scores{"relative_error": 0.25, "utilization": 1, "train_seconds": 59}}, false)
 	c.finish(cells[2], Record{Error: "diverged"}, false)
-	want := []string{"2/4  ste, 4, seed 1: error 0.25, 100.0% of codes used, trained in 59s, ETA 2m 00s", "3/4  ste, 4, seed 2: failed: diverged, ETA 30s"}
+	want := []string{"2/4  ste, 4, seed 1: error 0.25, 100.0% of codes used, trained in 59s, ETA 2m 00s",
+		"3/4  ste, 4, seed 2: failed: diverged, ETA 30s"}
 	if !slices.Equal(w.remarks, want) {
 		t.Errorf("the log is %q, want %q", w.remarks, want)
 	}

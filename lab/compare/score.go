@@ -19,7 +19,7 @@ const (
 	speedPasses = 3
 )
 
-// scorer collects what recall and the distribution of errors need.
+// scorer collects vectors for recall and counts errors.
 type scorer struct {
 	runtime   *tokenizer.Runtime
 	dim       int
@@ -62,8 +62,9 @@ func scoreVectors(ctx context.Context, s *subject, t trained, r *Record) error {
 			}
 		}
 	}
-	r.Scores["bits_per_vector"], r.Scores["dead_codes"], r.Scores["utilization_held"] = judged.BitsPerVector, float64(dead), judged.Utilization.Mean
+	r.Scores["bits_per_vector"], r.Scores["dead_codes"] = judged.BitsPerVector, float64(dead)
 	r.Scores["utilization"], r.Scores["perplexity"] = all.Mean().Utilization, all.Mean().Perplexity
+	r.Scores["utilization_held"] = judged.Utilization.Mean
 	r.Errors = c.bins
 	if r.Scores["recall_at_10"], err = s.recall(t, c); err != nil {
 		return err
@@ -75,7 +76,8 @@ func scoreVectors(ctx context.Context, s *subject, t trained, r *Record) error {
 }
 
 // countCodes counts the codes of rows without decoding them; visit may be nil.
-func countCodes(ctx context.Context, r *tokenizer.Runtime, set dataset.Set, rows dataset.Selection, visit func(context.Context, tokenizer.Coded) error,
+func countCodes(ctx context.Context, r *tokenizer.Runtime, set dataset.Set, rows dataset.Selection,
+	visit func(context.Context, tokenizer.Coded) error,
 ) (*eval.Usage, error) {
 	usage, err := eval.NewUsage(r.Tokenizer().Quantizer.Layout().Vocab)
 	if err != nil {

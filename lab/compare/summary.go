@@ -70,7 +70,8 @@ func (k *Kind) rank(p Point, records []Record) []Summary {
 	}
 	var summaries []Summary
 	for i, s := range k.deciding().Rank(table.Collect(scored)) {
-		m := Summary{Method: s.Method, Point: p, Rank: s.Rank, Best: i == 0, Difference: s.Difference, Failures: failures[s.Method], kind: k, group: s.Group}
+		m := Summary{Method: s.Method, Point: p, Rank: s.Rank, Best: i == 0, Difference: s.Difference, Failures: failures[s.Method], kind: k,
+			group: s.Group}
 		m.Tied = s.Difference != nil && s.Difference.Tied
 		delete(failures, s.Method)
 		for _, r := range records {

@@ -16,7 +16,8 @@ import (
 // scored is a record of a method with an error for a seed.
 func scored(method string, p Point, seed uint64, relative float64) Record {
 	return Record{ID: method + "-" + p.String(), Method: method, Point: p, Seed: seed, Vocab: []int{2},
-		Scores: table.Scores{"mse": relative / 2, "relative_error": relative, "recall_at_10": 1 - relative, "dead_codes": float64(seed), "bits_per_vector": p.Bits(), "parameters": 7,
+		Scores: table.Scores{"mse": relative / 2, "relative_error": relative, "recall_at_10": 1 - relative, "dead_codes": float64(seed),
+			"bits_per_vector": p.Bits(), "parameters": 7,
 			"train_seconds": 1.5, "encode_rate": 1000, "decode_rate": 2000, "utilization": 0.5},
 		Usage: [][]uint64{{3, 1}}, Errors: make([]int, len(ErrorBins())+1)}
 }
@@ -51,7 +52,8 @@ func TestMeansDeviationsAndRanks(t *testing.T) {
 		t.Errorf("the best is %+v", a)
 	}
 	// Sample deviation of 0.2 and 0.4: 0.1 * sqrt 2.
-	if math.Abs(a.Score("relative_error").Mean-0.3) > 1e-12 || math.Abs(a.Score("relative_error").Std-0.1*math.Sqrt2) > 1e-12 || a.Score("dead_codes").Mean != 1.5 {
+	if math.Abs(a.Score("relative_error").Mean-0.3) > 1e-12 || math.Abs(a.Score("relative_error").Std-0.1*math.Sqrt2) > 1e-12 ||
+		a.Score("dead_codes").Mean != 1.5 {
 		t.Errorf("scores %+v", a)
 	}
 	if list[1].Rank != 2 || list[3].Rank != 1 || !list[3].Best || list[2].Error != "no" || list[2].Rank != 0 {
@@ -80,7 +82,8 @@ func TestTiesOverSeedsFollowTheInterval(t *testing.T) {
 	// Differences 0.011, 0.010, 0.009: mean 0.01, deviation 0.001, and Student's
 	// 97.5 % quantile with 2 degrees of freedom is 4.302653.
 	half := 4.302653 * 0.001 / math.Sqrt(3)
-	if d := worse.Difference; worse.Tied || math.Abs(d.Mean-0.01) > 1e-9 || math.Abs(*d.Low-(0.01-half)) > 1e-6 || math.Abs(*d.High-(0.01+half)) > 1e-6 || d.Seeds != 3 {
+	if d := worse.Difference; worse.Tied || math.Abs(d.Mean-0.01) > 1e-9 || math.Abs(*d.Low-(0.01-half)) > 1e-6 ||
+		math.Abs(*d.High-(0.01+half)) > 1e-6 || d.Seeds != 3 {
 		t.Errorf("worse: tied %v, %+v", worse.Tied, d)
 	}
 	if !mixed.Tied || *mixed.Difference.Low > 0 {
@@ -119,7 +122,8 @@ func TestJSONHoldsNullsAndFailures(t *testing.T) {
 }
 
 func TestSheetIsOneNumberACell(t *testing.T) {
-	list := OfVectors.Summarize([]Record{scored("a", small, 1, 0.4), scored("a", small, 2, 0.5), scored("b", small, 1, 0.6), {Method: "c", Point: small, Error: "why, oh why"}})
+	list := OfVectors.Summarize([]Record{scored("a", small, 1, 0.4), scored("a", small, 2, 0.5), scored("b", small, 1, 0.6),
+		{Method: "c", Point: small, Error: "why, oh why"}})
 	var b bytes.Buffer
 	if err := OfVectors.Sheet(list).CSV(&b); err != nil {
 		t.Fatal(err)
@@ -140,7 +144,8 @@ func TestPageShowsEverything(t *testing.T) {
 	a.Course = []Moment{{Step: 1, Utilization: &used}, {Step: 2, Utilization: &used, Held: &held}}
 	a.Errors[40], b.Errors[50] = 3, 4
 	list := OfVectors.Summarize([]Record{a, b, scored("first", large, 1, 0.2), {Method: "third", Point: large, Error: "<b>broken</b>"}})
-	r := Results{Kind: OfVectors, Methods: list, Data: Data{Name: "x.npy"}, Settings: Settings{Points: []Point{small, large}, Seeds: []uint64{1}, Network: []int{8}}, Command: "gritvq compare x.npy", Created: time.Unix(0, 0)}
+	r := Results{Kind: OfVectors, Methods: list, Data: Data{Name: "x.npy"}, Settings: Settings{Points: []Point{small, large},
+		Seeds: []uint64{1}, Network: []int{8}}, Command: "gritvq compare x.npy", Created: time.Unix(0, 0)}
 	var page bytes.Buffer
 	drawn, err := r.Page()
 	if err != nil {
@@ -149,7 +154,8 @@ func TestPageShowsEverything(t *testing.T) {
 	if err := drawn.Render(&page); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Rate and distortion", "Held-out error, 4 codes", "Held-out error, 2 x 16 codes", "Errors of held-out rows", "How often each code is chosen, first", "gritvq compare x.npy", "&lt;b&gt;broken"} {
+	for _, want := range []string{"Rate and distortion", "Held-out error, 4 codes", "Held-out error, 2 x 16 codes",
+		"Errors of held-out rows", "How often each code is chosen, first", "gritvq compare x.npy", "&lt;b&gt;broken"} {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -161,7 +167,8 @@ func TestPageShowsEverything(t *testing.T) {
 
 func TestErrorBins(t *testing.T) {
 	edges := ErrorBins()
-	for x, want := range map[float64]int{0: 0, edges[0] / 2: 0, edges[0] * 1.01: 1, 1.01: 1 + 5*12, math.Inf(1): len(edges), math.NaN(): len(edges), 1e9: len(edges)} {
+	for x, want := range map[float64]int{0: 0, edges[0] / 2: 0, edges[0] * 1.01: 1, 1.01: 1 + 5*12, math.Inf(1): len(edges),
+		math.NaN(): len(edges), 1e9: len(edges)} {
 		if got := errorBin(x); got != want {
 			t.Errorf("error %g is in bin %d, want %d", x, got, want)
 		}

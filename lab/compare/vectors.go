@@ -29,13 +29,15 @@ var OfVectors = &Kind{
 	Decides: "relative_error",
 	Rate:    "bits_per_vector",
 	Charts: []Panel{
-		{Measure: "relative_error", Title: "Held-out error", Caption: "Lower is better; bars are standard deviations over seeds.", Label: "relative error"},
+		{Measure: "relative_error", Title: "Held-out error", Caption: "Lower is better; bars are standard deviations over seeds.",
+			Label: "relative error"},
 		{Measure: "recall_at_10", Title: "Recall@10", Caption: "Higher is better: decoded vectors keep their neighbours.", Label: "recall@10"},
 	},
 	Curves: []Panel{
 		{Measure: "relative_error", Title: "Rate and distortion", Caption: "Held-out relative error; bands are standard deviations over seeds.",
 			Label: "relative error", Log: true},
-		{Measure: "recall_at_10", Title: "Rate and recall", Caption: "The share of the 10 nearest neighbours that decoded vectors keep.", Label: "recall@10"},
+		{Measure: "recall_at_10", Title: "Rate and recall", Caption: "The share of the 10 nearest neighbours that decoded vectors keep.",
+			Label: "recall@10"},
 		usedOverRate,
 	},
 	Course: Panel{Title: "Held-out error", Caption: "Relative error with hard codes; lower is better.", Label: "relative error", Log: true},

@@ -46,7 +46,8 @@ func tokenizerCoders(ctx context.Context, bundles []string, backend compute.Back
 			if b.Manifest.Layout.Levels > 1 {
 				setting += fmt.Sprintf(", %d of %d levels", levels, b.Manifest.Layout.Levels)
 			}
-			coders = append(coders, coder{ownCoder, setting, func(p *images.RGB) (int, *images.RGB, error) { return viaFile(ctx, encoder, files, p) }})
+			run := func(p *images.RGB) (int, *images.RGB, error) { return viaFile(ctx, encoder, files, p) }
+			coders = append(coders, coder{ownCoder, setting, run})
 		}
 	}
 	return coders, nil

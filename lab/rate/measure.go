@@ -16,7 +16,7 @@ import (
 	"github.com/gritvq/gritvq/task"
 )
 
-// Options say what is measured.
+// Options name the data and the tokenizers.
 type Options struct {
 	Pictures   string   // a folder
 	Tokenizers []string // directories

@@ -133,8 +133,9 @@ func write(page *table.Page, points []Point) error {
 	return page.Write()
 }
 
-const legend = `The lines join each format's settings that no other of the same format beats. Bits a pixel that the other formats need to be as good; **fewest**. Between
-measured qualities they are interpolated; "smallest" is said of a format whose smallest file is better still, "over" of one whose largest measured file is worse.
+const legend = `The lines join each format's settings that no other of the same format beats. Bits a pixel that the other formats need to be
+as good; **fewest**. Between measured qualities they are interpolated; "smallest" marks a format whose smallest file is better still, "over"
+one whose largest measured file is worse.
 `
 
 // coders lists the coders of points in their order.
@@ -179,7 +180,8 @@ func (m measure) chart(points []Point) report.LineChart {
 
 // table compares every own point with the bits that others need to be as good.
 func (m measure) table(points []Point) report.Table {
-	t := report.Table{Columns: []report.Column{{Name: "tokenizer"}, {Name: m.name, Align: report.Right}, {Name: ownCoder, Align: report.Right}}}
+	t := report.Table{Columns: []report.Column{{Name: "tokenizer"}, {Name: m.name, Align: report.Right},
+		{Name: ownCoder, Align: report.Right}}}
 	others := slices.DeleteFunc(coders(points), func(name string) bool { return name == ownCoder })
 	for _, name := range others {
 		t.Columns = append(t.Columns, report.Column{Name: name, Align: report.Right})

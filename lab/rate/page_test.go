@@ -13,7 +13,8 @@ import (
 
 // TestNeed asks at known points of a curve, between them and beyond them.
 func TestNeed(t *testing.T) {
-	curve := []Point{{BitsPerPixel: 0.4, PSNR: 30, LPIPS: 0.1}, {BitsPerPixel: 0.1, PSNR: 20, LPIPS: 0.3}, {BitsPerPixel: 1.6, PSNR: 32, LPIPS: 0.1}}
+	curve := []Point{{BitsPerPixel: 0.4, PSNR: 30, LPIPS: 0.1}, {BitsPerPixel: 0.1, PSNR: 20, LPIPS: 0.3},
+		{BitsPerPixel: 1.6, PSNR: 32, LPIPS: 0.1}}
 	for _, c := range []struct {
 		name    string
 		measure measure
@@ -40,7 +41,8 @@ func TestNeed(t *testing.T) {
 
 // TestFront leaves out what has more bits and is no better.
 func TestFront(t *testing.T) {
-	points := []Point{{Setting: "c", BitsPerPixel: 0.3, LPIPS: 0.2}, {Setting: "a", BitsPerPixel: 0.1, LPIPS: 0.4}, {Setting: "worse", BitsPerPixel: 0.2, LPIPS: 0.4}, {Setting: "as many bits", BitsPerPixel: 0.3, LPIPS: 0.3}}
+	points := []Point{{Setting: "c", BitsPerPixel: 0.3, LPIPS: 0.2}, {Setting: "a", BitsPerPixel: 0.1, LPIPS: 0.4},
+		{Setting: "worse", BitsPerPixel: 0.2, LPIPS: 0.4}, {Setting: "as many bits", BitsPerPixel: 0.3, LPIPS: 0.3}}
 	var got string
 	for _, p := range measures[2].front(points) {
 		got += p.Setting
@@ -102,7 +104,8 @@ func TestPage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range []string{head, "| a | 22.00 | 0.100 | 0.264 | **smallest, 0.050** |", "| a | 0.600 | **0.100** | 0.283 | over 0.050 |", "| a | 0.300 | **0.100** |",
+		for _, want := range []string{head, "| a | 22.00 | 0.100 | 0.264 | **smallest, 0.050** |",
+			"| a | 0.600 | **0.100** | 0.283 | over 0.050 |", "| a | 0.300 | **0.100** |",
 			"![LPIPS against bits a pixel](rate-distortion-lpips.svg)", "| WebP | quality 0 | 0.050 | 23.00 | 0.550 | 0.400 |"} {
 			if !strings.Contains(string(page), want) {
 				t.Errorf("the page lacks %q:\n%s", want, page)

@@ -54,7 +54,8 @@ func autoencoderRun(backend compute.Backend) func() error {
 
 // gradientRun returns a function that computes the gradients of a loss of data with
 // respect to all variables once.
-func gradientRun(backend compute.Backend, variables weights.Set, data *weights.Array, loss func(v weights.Vars, data *graph.Node) *graph.Node) func() error {
+func gradientRun(backend compute.Backend, variables weights.Set, data *weights.Array,
+	loss func(v weights.Vars, data *graph.Node) *graph.Node) func() error {
 	paths := variables.Paths()
 	args := []any{tensors.FromFlatDataAndDimensions(data.Data, data.Shape...)}
 	for _, p := range paths {

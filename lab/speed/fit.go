@@ -61,7 +61,8 @@ func (b *bench) fit(ctx context.Context) ([]Row, error) {
 		theirs := peer[rival.method].(map[string]any)
 		mse := theirs["mse"].(float64)
 		r := Row{Name: name, Ours: fmt.Sprintf("%s in %s", report.Number(ours, 4), report.Duration(took)),
-			Peer: fmt.Sprintf("%s in %s", report.Number(mse, 4), table.Seconds(theirs["seconds"].(float64))), Ratio: ours / mse, Claim: "-", Holds: true}
+			Peer:  fmt.Sprintf("%s in %s", report.Number(mse, 4), table.Seconds(theirs["seconds"].(float64))),
+			Ratio: ours / mse, Claim: "-", Holds: true}
 		if rival.limit > 0 {
 			r.Claim, r.Holds = fmt.Sprintf("<= %gx the error", rival.limit), ours/mse <= rival.limit
 		}

@@ -36,7 +36,7 @@ type Row struct {
 	Reason string  `json:"reason,omitempty"` // why there is no ratio
 }
 
-// Options say what is measured.
+// Options choose the measurements.
 type Options struct {
 	Only   string // one group; empty: all
 	Rounds int    // of every measurement; the best counts on both sides
@@ -74,7 +74,8 @@ var groups = []struct {
 func Run(ctx context.Context, o Options, watch task.Watcher) (*Results, error) {
 	b := &bench{Options: o}
 	b.faiss = sync.OnceValues(func() (map[string]any, error) { return b.peer(ctx, "faiss_index.py") })
-	results := &Results{Date: time.Now().UTC().Format(time.DateOnly), CPU: cpuName(), Cores: runtime.NumCPU(), Go: runtime.Version(), Index: index.Level()}
+	results := &Results{Date: time.Now().UTC().Format(time.DateOnly), CPU: cpuName(), Cores: runtime.NumCPU(), Go: runtime.Version(),
+		Index: index.Level()}
 	for _, g := range groups {
 		if o.Only != "" && o.Only != g.name {
 			continue

@@ -42,7 +42,8 @@ const (
 // configuration is a scenario's method and settings.
 func configuration(name string) []string {
 	own := scenarios[name]
-	return append([]string{own[0], "quantizer.levels=1", "quantizer.codes=1024", "model.dim=64", "model.hidden=[512,256,128]", "train.batch=1024"}, own[1:]...)
+	return append([]string{own[0], "quantizer.levels=1", "quantizer.codes=1024", "model.dim=64", "model.hidden=[512,256,128]",
+		"train.batch=1024"}, own[1:]...)
 }
 
 // Cost is the cost of a training scenario.

@@ -11,7 +11,8 @@ import (
 func TestTrainingsTakeTurns(t *testing.T) {
 	const steps = 12
 	tiny := []string{"quantizer.levels=1", "quantizer.codes=8", "model.dim=4", "model.hidden=[8]", "train.batch=16"}
-	cached := append([]string{"grit", "quantizer.cache.period=4", "quantizer.cache.gradient=accumulate", "quantizer.transform.rank=2"}, tiny...)
+	cached := append([]string{"grit", "quantizer.cache.period=4", "quantizer.cache.gradient=accumulate", "quantizer.transform.rank=2"},
+		tiny...)
 	times, err := inTurns(t.Context(), "synthetic:manifold?rows=64&dim=8", steps, append([]string{"ste"}, tiny...), cached)
 	if err != nil || len(times) != 2 || len(times[0]) != steps || len(times[1]) != steps {
 		t.Fatalf("steps took %v, %v", times, err)
@@ -23,7 +24,8 @@ func TestTrainingsTakeTurns(t *testing.T) {
 			}
 		}
 	}
-	if _, err := inTurns(t.Context(), "synthetic:manifold?rows=64&dim=8", steps, append([]string{"ste"}, tiny...), []string{"nothing"}); err == nil || !strings.Contains(err.Error(), "nothing") {
+	if _, err := inTurns(t.Context(), "synthetic:manifold?rows=64&dim=8", steps, append([]string{"ste"}, tiny...),
+		[]string{"nothing"}); err == nil || !strings.Contains(err.Error(), "nothing") {
 		t.Errorf("an unknown method: %v", err)
 	}
 }

@@ -18,8 +18,8 @@ import (
 )
 
 // Legend explains the marks of a table, for readers of a page.
-const Legend = `Means over seeds ± standard deviations; **best**, and = tied with it: not shown to be worse on the seeds that both have, by the interval of the paired t test
-for three seeds or more, otherwise by a difference above the typical deviation over seeds in the table.`
+const Legend = `Means over seeds ± standard deviations; **best**, and = tied with it: not shown to be worse on the seeds that both have, by
+the interval of the paired t test for three seeds or more, otherwise by a difference above the typical deviation over seeds in the table.`
 
 // Page is a Markdown document with tables and figures made from records. The text
 // above its mark is written by people and stays. The zero Page is only in memory.

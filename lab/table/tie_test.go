@@ -70,7 +70,8 @@ func TestRankSortsAndCompares(t *testing.T) {
 	if !slices.Equal(order, []string{"a", "z", "b", "none"}) || list[2].Rank != 3 {
 		t.Fatalf("order %v", order)
 	}
-	if d := list[2].Difference; d.Mean != 1 || d.Percent != 50 || d.Seeds != 2 || *d.Low != 1 || list[0].Difference != nil || list[3].Difference != nil {
+	if d := list[2].Difference; d.Mean != 1 || d.Percent != 50 || d.Seeds != 2 || *d.Low != 1 || list[0].Difference != nil ||
+		list[3].Difference != nil {
 		t.Errorf("differences %+v", list)
 	}
 }
@@ -82,7 +83,8 @@ func TestScoresCountSeedsAndKeepGaps(t *testing.T) {
 	})
 	l := Layout{Rows: Plan("a", "b x 3"), Name: func(m string) string { return "method " + m }}.With(groups)
 	got := l.Scores(groups, []Measure{higher})
-	want := [][]report.Cell{report.Cells("method a", "0 of 1", ""), report.Cells("method b", "2 of 3", "1.50 ± 0.71"), report.Cells("method c", "1 of 1", "")}
+	want := [][]report.Cell{report.Cells("method a", "0 of 1", ""), report.Cells("method b", "2 of 3", "1.50 ± 0.71"),
+		report.Cells("method c", "1 of 1", "")}
 	if !slices.EqualFunc(got.Rows, want, slices.Equal) {
 		t.Errorf("rows %v, want %v", got.Rows, want)
 	}
@@ -96,13 +98,15 @@ func TestSweepsPoolTheirDeviation(t *testing.T) {
 		return g.Records
 	}
 	// The deviation 0.14 of setting 1 is that of setting 2000 too.
-	groups := Collect(slices.Concat(at("1", group("a", 1, 1.2)), at("1", group("b", 1, 1.2)), at("2000", group("a", 1)), at("2000", group("b", 0.9))))
+	groups := Collect(slices.Concat(at("1", group("a", 1, 1.2)), at("1", group("b", 1, 1.2)), at("2000", group("a", 1)),
+		at("2000", group("b", 0.9))))
 	l := Layout{Rows: Plan("a", "b"), Name: func(m string) string { return m }}
 	got := l.Sweep(groups, higher, []int{1, 2000})
 	if b := got.Rows[1]; b[2].Text != "0.90 =" || got.Columns[2].Name != "2,000" || !got.Rows[0][2].Strong {
 		t.Errorf("table %+v", got)
 	}
-	if lines := l.Lines(groups, higher, []int{1, 2000}); len(lines) != 2 || !slices.Equal(lines[1].X, []float64{1, 2000}) || lines[1].Y[1] != 0.9 {
+	if lines := l.Lines(groups, higher, []int{1, 2000}); len(lines) != 2 || !slices.Equal(lines[1].X, []float64{1, 2000}) ||
+		lines[1].Y[1] != 0.9 {
 		t.Errorf("lines %+v", lines)
 	}
 	both := l.BySetting(groups, []Measure{higher}, "codes", []int{1, 2000})

@@ -138,7 +138,8 @@ func show(s *cli.Streams, json bool, results *compare.Results) error {
 		Caption: "ema and ste start from k-means and revive dead codes, as grit does; \"ste, bare\" is VQ-VAE without either."}
 	var lines []line
 	for _, m := range results.Methods {
-		l := line{m.Method, m.Score("relative_error").Mean, m.Score("utilization").Mean, m.Score("perplexity").Mean, m.Score("train_seconds").Mean}
+		l := line{m.Method, m.Score("relative_error").Mean, m.Score("utilization").Mean, m.Score("perplexity").Mean,
+			m.Score("train_seconds").Mean}
 		lines = append(lines, l)
 		t.Rows = append(t.Rows, report.Cells(l.Name, fmt.Sprintf("%.4f", l.RelativeError), report.Percent(l.Utilization, 1),
 			fmt.Sprintf("%.0f", l.Perplexity), table.Seconds(l.Seconds)))

@@ -141,6 +141,7 @@ func (c course) chart(runs *table.Runs[Run]) report.LineChart {
 }
 
 const legend = table.Legend + `
-PSNR, SSIM, LPIPS, Frechet distance and KID are of held-out pictures. *Used* is the share of the codes that some token chooses, of training and of held-out pictures,
-with the number of tokens for each code; *dead* is the share of codes that training pictures do not use. An empty cell was not measured yet.
+PSNR, SSIM, LPIPS, Frechet distance and KID are of held-out pictures. *Used* is the share of the codes that some token chooses, of training
+and of held-out pictures, with the number of tokens for each code; *dead* is the share of codes that training pictures do not use. An
+empty cell was not measured yet.
 Raw figures: [` + Name + ".jsonl](" + Name + ".jsonl).\n"

@@ -83,7 +83,8 @@ func TestPictureTablesHoldTheRuns(t *testing.T) {
 		}
 	}
 	for _, want := range []string{"* a-lfq-1 after 12s: out of memory", "* `gritvq train --size 128 --steps 2000` (all methods)",
-		"* `gritvq train --size 128 --steps 2000 --set quantizer.start.sample=655360` (GRIT-VQ)", "![Dead codes, 4,096 codes](pictures-dead.svg)"} {
+		"* `gritvq train --size 128 --steps 2000 --set quantizer.start.sample=655360` (GRIT-VQ)",
+		"![Dead codes, 4,096 codes](pictures-dead.svg)"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -112,12 +113,14 @@ func TestMoreRunsFillTheTables(t *testing.T) {
 	}
 	line, _, _ := bytes.Cut(content, []byte("\n"))
 	more := filepath.Join(t.TempDir(), "more.jsonl")
-	line = bytes.ReplaceAll(bytes.ReplaceAll(line, []byte("a-grit-1"), []byte("a-nsvq-1")), []byte(`"method": "grit"`), []byte(`"method": "nsvq"`))
+	line = bytes.ReplaceAll(bytes.ReplaceAll(line, []byte("a-grit-1"), []byte("a-nsvq-1")), []byte(`"method": "grit"`),
+		[]byte(`"method": "nsvq"`))
 	if err := os.WriteFile(more, line, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	page := filepath.Join(dir, Name+".md")
-	if err := os.WriteFile(page, []byte(strings.Replace(first, "# Tokenizers of pictures\n", "# Mine\n\nCommit 123.\n", 1)), 0o644); err != nil {
+	mine := strings.Replace(first, "# Tokenizers of pictures\n", "# Mine\n\nCommit 123.\n", 1)
+	if err := os.WriteFile(page, []byte(mine), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	second := written(t, dir, more)
@@ -152,7 +155,8 @@ func TestTablesRefuseWhatTheyCannotShow(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, Name+".md"), []byte("by hand"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := Document.Write([]string{fixture}, dir, task.Silent{}); err == nil || !strings.Contains(err.Error(), "not made by bench pictures") {
+	err := Document.Write([]string{fixture}, dir, task.Silent{})
+	if err == nil || !strings.Contains(err.Error(), "not made by bench pictures") {
 		t.Errorf("a page made by hand: %v", err)
 	}
 }

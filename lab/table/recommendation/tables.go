@@ -19,7 +19,8 @@ const Name = "recommendation"
 // query, ID.parquet of run ID, from which the tests of significance are made; if it
 // is empty, earlier tests stay.
 func Document(users string) table.Document[Run] {
-	return table.Document[Run]{Name: Name, Command: "bench recommendation", Title: "Recommendation and search over semantic IDs", Letters: letters,
+	return table.Document[Run]{Name: Name, Command: "bench recommendation", Title: "Recommendation and search over semantic IDs",
+		Letters: letters,
 		Fill: func(page *table.Page, runs *table.Runs[Run]) error {
 			store := page.Path("-significance.jsonl")
 			tests, err := significance(store, runs, users)
@@ -128,7 +129,8 @@ func addIDs(page *table.Page, runs *table.Runs[Run]) {
 
 // addCourses adds the figures of codes in use over training.
 func addCourses(page *table.Page, runs []Run, p place) {
-	page.Text("## Codes in use over training, %s\n\nOf recent batches, as training counts them; LSH and dense IDs have no training.\n", p.title())
+	page.Text("## Codes in use over training, %s\n\nOf recent batches, as training counts them; LSH and dense IDs have no training.\n",
+		p.title())
 	for _, f := range []struct {
 		file, title string
 		column      int
@@ -144,9 +146,9 @@ func addCourses(page *table.Page, runs []Run, p place) {
 	page.Commands(table.Abouts(runs), title)
 }
 
-const legend = table.Legend + ` Where all
-methods have one seed, nothing is tied, and only the tests below tell a difference from chance. R is recall, N is NDCG, of every user's last item (or of held-out
-queries) over the whole catalogue; *collisions* is 1 - (different codes / items), before a token resolves them; *codes used* is the mean share over the levels (dense
-IDs are numbers and have neither); *steps* is where training stopped. RQ-VAE has a warm-up and resets dead codes, as all do here; *as published* it does not. An
-empty cell was not measured yet.
+const legend = table.Legend + `
+Where all methods have one seed, nothing is tied, and only the tests below tell a difference from chance. R is recall, N is NDCG, of every
+user's last item (or of held-out queries) over the whole catalogue; *collisions* is 1 - (different codes / items), before a token resolves
+them; *codes used* is the mean share over the levels (dense IDs are numbers and have neither); *steps* is where training stopped. RQ-VAE
+has a warm-up and resets dead codes, as all do here; *as published* it does not. An empty cell was not measured yet.
 Raw figures: [` + Name + ".jsonl](" + Name + ".jsonl).\n"

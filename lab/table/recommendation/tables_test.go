@@ -89,7 +89,8 @@ func TestRecommendationTablesHoldTheRuns(t *testing.T) {
 		}
 	}
 	for _, want := range []string{"200 users, 1,000 items.", "50 queries for testing, 1,000 items.", "* g-lsh-1 after 12s: out of memory",
-		"* `gritvq recommend train IDS LOG -o DIR --model dual --steps 20000` (all methods)", "![Codes in use](recommendation-use-beauty-ids.svg)"} {
+		"* `gritvq recommend train IDS LOG -o DIR --model dual --steps 20000` (all methods)",
+		"![Codes in use](recommendation-use-beauty-ids.svg)"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -160,7 +161,8 @@ func ranked(t *testing.T, users, id, method string, seed uint64, ranks ...int) R
 	if err := eval.WriteRanking(filepath.Join(users, id+".parquet"), ranking); err != nil {
 		t.Fatal(err)
 	}
-	return Run{ID: id, Data: "beauty", IDs: method, Kind: generativeKind, Seed: seed, Scores: RankScores{Users: len(ranks), Items: 9, Scores: ranking.Means()}}
+	return Run{ID: id, Data: "beauty", IDs: method, Kind: generativeKind, Seed: seed,
+		Scores: RankScores{Users: len(ranks), Items: 9, Scores: ranking.Means()}}
 }
 
 // Recall@10 of users a to d over two seeds: 1, 1/2, 0, 1 of GRIT and 0, 1/2, 0,
@@ -181,7 +183,8 @@ func TestSignificanceOverSeeds(t *testing.T) {
 		t.Fatalf("%d tests, %v", len(tests), err)
 	}
 	overSeeds := tests[slices.IndexFunc(tests, func(u Test) bool { return u.Other == "ste" && u.Metric == eval.Recall })]
-	if overSeeds.Users != 4 || overSeeds.Ours != 0.625 || overSeeds.Theirs != 0.25 || math.Abs(overSeeds.Paired-want) > 1e-9 || !slices.Equal(overSeeds.Seeds, []uint64{1, 2}) ||
+	if overSeeds.Users != 4 || overSeeds.Ours != 0.625 || overSeeds.Theirs != 0.25 || math.Abs(overSeeds.Paired-want) > 1e-9 ||
+		!slices.Equal(overSeeds.Seeds, []uint64{1, 2}) ||
 		!(overSeeds.Low < 0.375 && overSeeds.High > 0.375) {
 		t.Errorf("over seeds %+v, want p %g", overSeeds, want)
 	}
@@ -231,9 +234,11 @@ func TestSignificanceTable(t *testing.T) {
 	if err := os.WriteFile(file, lines.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	row := rowOf(t, recommendationPage(t, dir, users, file), "## Is the difference to GRIT-VQ more than chance?", "Beauty", "generative", "R@10", "RQ-VAE")
+	row := rowOf(t, recommendationPage(t, dir, users, file), "## Is the difference to GRIT-VQ more than chance?", "Beauty", "generative",
+		"R@10", "RQ-VAE")
 	// Every user gained: no doubt is left, and the t test has no variance.
-	if row["difference"] != "**+1.0000**" || row["interval"] != "+1.0000 to +1.0000" || row["t test p"] != "0" || row["users"] != "5" || row["seeds"] != "1" {
+	if row["difference"] != "**+1.0000**" || row["interval"] != "+1.0000 to +1.0000" || row["t test p"] != "0" || row["users"] != "5" ||
+		row["seeds"] != "1" {
 		t.Errorf("row %v", row)
 	}
 }
@@ -242,7 +247,8 @@ func TestSignificanceTable(t *testing.T) {
 // tables as in the scores, and stay when the ranks are gone.
 func TestPartsAreTested(t *testing.T) {
 	users, store := t.TempDir(), filepath.Join(t.TempDir(), "tests.jsonl")
-	runs := []Run{ranked(t, users, "g-grit-1", "grit", 1, 1, 2, 0, 3), ranked(t, users, "g-lsh-1", "lsh", 1, 1, 0, 0, 0), ranked(t, users, "a-no-radius-1", "no-radius", 1, 0, 0, 0, 1)}
+	runs := []Run{ranked(t, users, "g-grit-1", "grit", 1, 1, 2, 0, 3), ranked(t, users, "g-lsh-1", "lsh", 1, 1, 0, 0, 0),
+		ranked(t, users, "a-no-radius-1", "no-radius", 1, 0, 0, 0, 1)}
 	tests, err := significance(store, table.NewRuns(runs), users)
 	if err != nil {
 		t.Fatal(err)
@@ -307,11 +313,13 @@ func TestRecommendationFiguresDrawTheRuns(t *testing.T) {
 		t.Errorf("codes in use: %+v", use)
 	}
 	codes := charts["recommendation-codes-beauty-dual.svg"].Series
-	if last := codes[len(codes)-1]; last.Name != "GRIT-VQ" || !slices.Equal(last.X, []float64{64, 256, 1024}) || !slices.Equal(last.Y, []float64{0.14, 0.16, 0.18}) {
+	if last := codes[len(codes)-1]; last.Name != "GRIT-VQ" || !slices.Equal(last.X, []float64{64, 256, 1024}) ||
+		!slices.Equal(last.Y, []float64{0.14, 0.16, 0.18}) {
 		t.Errorf("recall against codes: %+v", codes)
 	}
 	times := charts["recommendation-time-beauty-dual.svg"].Series
-	if len(times) != 3 || times[2].Name != "GRIT-VQ, ivf" || !slices.Equal(times[2].X, []float64{0.25, 0.5}) || !slices.Equal(times[2].Y, []float64{0.08, 0.12}) {
+	if len(times) != 3 || times[2].Name != "GRIT-VQ, ivf" || !slices.Equal(times[2].X, []float64{0.25, 0.5}) ||
+		!slices.Equal(times[2].Y, []float64{0.08, 0.12}) {
 		t.Errorf("recall against time: %+v", times)
 	}
 }

@@ -52,6 +52,7 @@ func testTable(tests []Test, name func(string) string) report.Table {
 	return t
 }
 
-const testsLegend = `User by user (query by query), each with the mean of the seeds that both have: two-sided paired t test, Wilcoxon's signed-rank test, 95 % bootstrap interval of the
-difference; **bold** if the interval excludes 0. The tests speak of other users, not of other seeds (their deviations are in the tables above), and are not corrected for
-their number. Raw figures: [` + Name + "-significance.jsonl](" + Name + "-significance.jsonl).\n"
+const testsLegend = `User by user (query by query), each with the mean of the seeds that both have: two-sided paired t test, Wilcoxon's
+signed-rank test, 95 % bootstrap interval of the difference; **bold** if the interval excludes 0. The tests speak of other users, not of other seeds
+(their deviations are in the tables above), and are not corrected for their number.
+Raw figures: [` + Name + "-significance.jsonl](" + Name + "-significance.jsonl).\n"

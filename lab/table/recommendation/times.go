@@ -21,8 +21,9 @@ func addTimes(page *table.Page, runs *table.Runs[Run]) {
 	}
 	for _, p := range list {
 		chosen := timed(p)
-		page.Text("## Recall and time, %s, %s\n\nThe effort is the number of lists that ivf searches, or the length of the candidate list of hnsw, which is never shorter "+
-			"than the answer.\nAn answer is the encoding of one query by its tower and the search in the index.\n", p.title(), p.kind)
+		page.Text("## Recall and time, %s, %s\n\nThe effort is the number of lists that ivf searches, or the length of the candidate list\n"+
+			"of hnsw, which is never shorter than the answer. An answer is the encoding of one query by its tower\nand the search in the index.\n",
+			p.title(), p.kind)
 		page.Table(timeTable(chosen, mainCutoff(p.kind)))
 		page.Figure(p.file("time"), fmt.Sprintf("R@%d against time", mainCutoff(p.kind)), timeChart(chosen, p))
 	}
@@ -45,7 +46,8 @@ func timeTable(runs []Run, k int) report.Table {
 			}
 			recall := at(s.Scores, k).Recall
 			t.Rows = append(t.Rows, report.Cells(title(r.method()), s.search(), effort, fmt.Sprintf("%.4f", recall),
-				fmt.Sprintf("%.1f %%", 100*recall/at(r.Scores.Scores, k).Recall), lookup, fmt.Sprintf("%.3f", s.Alone), fmt.Sprintf("%.0f", s.PerSecond)))
+				fmt.Sprintf("%.1f %%", 100*recall/at(r.Scores.Scores, k).Recall), lookup, fmt.Sprintf("%.3f", s.Alone), fmt.Sprintf("%.0f",
+					s.PerSecond)))
 		}
 	}
 	return t

@@ -7,7 +7,6 @@ import (
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/dataset/images"
 	"github.com/gritvq/gritvq/dataset/vectors"
-	"github.com/gritvq/gritvq/task"
 	"github.com/gritvq/gritvq/task/tokenize"
 )
 
@@ -26,7 +25,7 @@ func Open(ctx context.Context, path string) (*Data, error) {
 	if d.pictures() {
 		return d, nil
 	}
-	v, _, err := tokenize.OpenVectors(ctx, path, false, task.Silent{})
+	v, err := vectors.Open(ctx, path, vectors.Options{})
 	d.vectors = v
 	return d, err
 }
@@ -77,7 +76,7 @@ func (d *Data) open(ctx context.Context, t *Tokenizer) (dataset.Set, error) {
 	if d.images != nil && d.images.Size() == model.Spec.Model.Image.Size {
 		return d.images, nil
 	}
-	set, err := tokenize.OpenPictures(ctx, d.path, model.Spec.Model.Image, 0, task.Silent{})
+	set, err := images.Open(ctx, d.path, images.Options{Size: model.Spec.Model.Image.Size, Short: model.Spec.Model.Image.Short})
 	if err != nil {
 		return nil, err
 	}

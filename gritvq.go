@@ -82,16 +82,12 @@ func (t *Tokenizer) Codes() int {
 // Held returns the scores on the items that were held out in training, or nil
 // if there were none.
 func (t *Tokenizer) Held() *Scores {
-	m := t.opened.Bundle.Manifest.Metrics
-	switch {
-	case m.Held != nil:
-		s := m.Held.Summary()
-		return &s
-	case m.Pictures != nil && m.Pictures.Held != nil:
-		s := m.Pictures.Held.Summary()
-		return &s
+	held, _ := t.opened.Bundle.Manifest.Metrics.Results()
+	if held == nil {
+		return nil
 	}
-	return nil
+	s := held.Summary()
+	return &s
 }
 
 // Encode returns the codes of all items, [Len, Codes]. An item's codes depend on

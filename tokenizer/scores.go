@@ -11,6 +11,7 @@ import (
 // [*Scores] of vectors or [*PictureScores] of pictures.
 type Result interface {
 	Summary() Summary
+	Use() CodeUse
 }
 
 // Summary is the part of a result that training follows and logs.
@@ -32,6 +33,9 @@ type CodeUse struct {
 	Perplexity    Levels  `json:"perplexity"`
 	TokensPerCode float64 `json:"tokens_per_code"`
 }
+
+// Use implements [Result] for the structs that embed it.
+func (u CodeUse) Use() CodeUse { return u }
 
 // Levels is a score of every code position and its mean.
 type Levels struct {

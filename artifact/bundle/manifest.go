@@ -117,3 +117,22 @@ func NewMetrics(held, train tokenizer.Result) (m Metrics) {
 	}
 	return m
 }
+
+// Results are the results on held-out and on training data; either may be nil.
+func (m Metrics) Results() (held, train tokenizer.Result) {
+	if p := m.Pictures; p != nil {
+		return result(p.Held), result(p.Train)
+	}
+	return result(m.Held), result(m.Train)
+}
+
+// result makes a nil pointer a nil interface.
+func result[S any, R interface {
+	*S
+	tokenizer.Result
+}](scores R) tokenizer.Result {
+	if scores == nil {
+		return nil
+	}
+	return scores
+}

@@ -1,9 +1,7 @@
 package picture
 
 import (
-	"encoding/json"
-	"math"
-
+	"github.com/gritvq/gritvq/internal/finitejson"
 	"github.com/gritvq/gritvq/tokenizer"
 )
 
@@ -23,72 +21,54 @@ type Scores struct {
 	Notes             []string // how to read the scores, and why some are missing
 }
 
-// plainScores is PictureScores without methods it may have.
-type plainScores tokenizer.PictureScores
-
-// scoresJSON is Scores with null for what is not a number: JSON has neither NaN
-// nor infinity, which identical pictures have as their PSNR.
+// scoresJSON gives the order of the JSON object and null for absent networks.
 type scoresJSON struct {
-	PSNR           *float64 `json:"psnr"`
-	SSIM           *float64 `json:"ssim"`
-	MSE            *float64 `json:"mse"`
-	LPIPS          *float64 `json:"lpips"`
-	LPIPSNetwork   *string  `json:"lpips_network"`
-	Frechet        *float64 `json:"frechet"`
-	FrechetNetwork *string  `json:"frechet_network"`
-	KID            *float64 `json:"kid"`
-	KIDStd         *float64 `json:"kid_std"`
-	plainScores
-	CodedBitsPerPixel *float64 `json:"coded_bits_per_pixel"`
+	PSNR           float64 `json:"psnr"`
+	SSIM           float64 `json:"ssim"`
+	MSE            float64 `json:"mse"`
+	LPIPS          float64 `json:"lpips"`
+	LPIPSNetwork   *string `json:"lpips_network"`
+	Frechet        float64 `json:"frechet"`
+	FrechetNetwork *string `json:"frechet_network"`
+	KID            float64 `json:"kid"`
+	KIDStd         float64 `json:"kid_std"`
+	tokenizer.CodeUse
+	BitsPerPixel      float64  `json:"bits_per_pixel"`
+	Images            int      `json:"images"`
+	Damaged           int      `json:"damaged"`
+	CodedBitsPerPixel float64  `json:"coded_bits_per_pixel"`
 	Notes             []string `json:"notes,omitempty"`
 }
 
-// MarshalJSON implements json.Marshaler.
+// MarshalJSON writes skipped and infinite scores as null.
 func (s Scores) MarshalJSON() ([]byte, error) {
-	number := func(x float64) *float64 {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return nil
-		}
-		return &x
+	j := scoresJSON{s.PSNR, s.SSIM, s.MSE, s.LPIPS, nil, s.Frechet, nil, s.KID, s.KIDStd,
+		s.CodeUse, s.BitsPerPixel, s.Images, s.Damaged, s.CodedBitsPerPixel, s.Notes}
+	if s.LPIPSNetwork != "" {
+		j.LPIPSNetwork = &s.LPIPSNetwork
 	}
-	name := func(network string) *string {
-		if network == "" {
-			return nil
-		}
-		return &network
+	if s.FrechetNetwork != "" {
+		j.FrechetNetwork = &s.FrechetNetwork
 	}
-	return json.Marshal(scoresJSON{
-		number(s.PSNR), number(s.SSIM), number(s.MSE), number(s.LPIPS), name(s.LPIPSNetwork),
-		number(s.Frechet), name(s.FrechetNetwork), number(s.KID), number(s.KIDStd),
-		plainScores(s.PictureScores), number(s.CodedBitsPerPixel), s.Notes,
-	})
+	return finitejson.Marshal(j)
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote; null becomes NaN.
+// UnmarshalJSON reads null as NaN.
 func (s *Scores) UnmarshalJSON(content []byte) error {
-	var read scoresJSON
-	if err := json.Unmarshal(content, &read); err != nil {
+	var j scoresJSON
+	if err := finitejson.Unmarshal(content, &j); err != nil {
 		return err
 	}
-	number := func(x *float64) float64 {
-		if x == nil {
-			return math.NaN()
-		}
-		return *x
-	}
-	name := func(network *string) string {
-		if network == nil {
-			return ""
-		}
-		return *network
-	}
 	*s = Scores{
-		PictureScores: tokenizer.PictureScores(read.plainScores),
-		LPIPS:         number(read.LPIPS), LPIPSNetwork: name(read.LPIPSNetwork),
-		Frechet: number(read.Frechet), FrechetNetwork: name(read.FrechetNetwork),
-		KID: number(read.KID), KIDStd: number(read.KIDStd),
-		CodedBitsPerPixel: number(read.CodedBitsPerPixel), Notes: read.Notes,
+		PictureScores: tokenizer.PictureScores{PSNR: j.PSNR, SSIM: j.SSIM, MSE: j.MSE, CodeUse: j.CodeUse,
+			BitsPerPixel: j.BitsPerPixel, Images: j.Images, Damaged: j.Damaged},
+		LPIPS: j.LPIPS, Frechet: j.Frechet, KID: j.KID, KIDStd: j.KIDStd, CodedBitsPerPixel: j.CodedBitsPerPixel, Notes: j.Notes,
 	}
-	s.PSNR, s.SSIM, s.MSE = number(read.PSNR), number(read.SSIM), number(read.MSE)
+	if j.LPIPSNetwork != nil {
+		s.LPIPSNetwork = *j.LPIPSNetwork
+	}
+	if j.FrechetNetwork != nil {
+		s.FrechetNetwork = *j.FrechetNetwork
+	}
 	return nil
 }

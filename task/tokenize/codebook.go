@@ -16,7 +16,7 @@ import (
 // importCodebook reads the codes to start from, level after level. Without a
 // network they are standardised as the vectors are.
 func (t *training) importCodebook(ctx context.Context, path string) error {
-	v, _, err := OpenVectors(ctx, path, false, t.watch)
+	v, _, err := openSet(ctx, path, tokenizer.Config{}, false, 0, t.watch)
 	if err != nil {
 		return err
 	}
@@ -33,28 +33,29 @@ func (t *training) importCodebook(ctx context.Context, path string) error {
 	if q.Parts > 1 {
 		return usage.Errorf("--init-codebook: a codebook can be imported for one part only, --parts is %d", q.Parts)
 	}
-	if v.Len() != q.Codes*books || v.Dim() != m.Dim() {
+	if v.Len() != q.Codes*books || v.Input() != m.Dim() {
 		return fmt.Errorf("%s has shape (%d, %d), the tokenizer starts from (%d, %d): %s of %d codes; change --codes, --levels or --dim",
-			path, v.Len(), v.Dim(), q.Codes*books, m.Dim(), report.Counted(books, "level"), q.Codes)
+			path, v.Len(), v.Input(), q.Codes*books, m.Dim(), report.Counted(books, "level"), q.Codes)
 	}
-	values := make([]float32, v.Len()*v.Dim())
-	if err := v.Rows(0, v.Len(), values); err != nil {
-		return err
+	rows := make([]int, v.Len())
+	for i := range rows {
+		rows[i] = i
 	}
-	if err := checkFinite(path, values, v.Dim(), 0, "clean the file"); err != nil {
+	book, _, err := finite{v, "clean the file"}.Read(rows)
+	if err != nil {
 		return err
 	}
 	network := m.InitNetwork(t.Config.Seed, t.data.Mean, t.data.Variance)
 	hash := sha256.New()
 	for l := range books {
-		book := &weights.Array{Shape: []int{q.Codes, m.Dim()}, Data: values[l*q.Codes*m.Dim() : (l+1)*q.Codes*m.Dim()]}
+		level := &weights.Array{Shape: []int{q.Codes, m.Dim()}, Data: book.Values[l*q.Codes*m.Dim() : (l+1)*q.Codes*m.Dim()]}
 		if m.Identity() {
-			standardize(book, network["state/mean"].Data, network["state/scale"].Data, l == 0)
+			standardize(level, network["state/mean"].Data, network["state/scale"].Data, l == 0)
 		}
-		if err := binary.Write(hash, binary.LittleEndian, book.Data); err != nil {
+		if err := binary.Write(hash, binary.LittleEndian, level.Data); err != nil {
 			return err
 		}
-		t.codes = append(t.codes, book)
+		t.codes = append(t.codes, level)
 	}
 	t.fingerprint += " codebook sha256:" + hex.EncodeToString(hash.Sum(nil))
 	return nil

@@ -17,12 +17,6 @@ import (
 	"github.com/gritvq/gritvq/tokenizer"
 )
 
-// Items that are held in memory at a time.
-const (
-	blockRows     = 4096
-	blockPictures = 64
-)
-
 // EncodeOptions name a tokenizer, its input and the file of codes.
 type EncodeOptions struct {
 	CodingOptions
@@ -57,14 +51,11 @@ func (o EncodeOptions) content(t *Opened, rows, cells int) codes.Content {
 }
 
 func (o EncodeOptions) encodeVectors(ctx context.Context, t *Opened, watch task.Watcher) (Result, error) {
-	v, dropped, err := OpenVectors(ctx, o.Input, o.Drop, watch)
+	v, dropped, err := o.data(ctx, t, watch)
 	if err != nil {
 		return nil, err
 	}
 	defer v.Close()
-	if err := CheckDimension(v, t.Bundle.Manifest.Input); err != nil {
-		return nil, err
-	}
 	w, err := codes.Create(o.Output, o.content(t, v.Len(), 0))
 	if err != nil {
 		return nil, err
@@ -72,29 +63,36 @@ func (o EncodeOptions) encodeVectors(ctx context.Context, t *Opened, watch task.
 	defer w.Abort()
 	line := watch.Line(v.Len(), "rows")
 	defer line.Done()
-	buffer := make([]float32, blockRows*v.Dim())
-	for start := 0; start < v.Len(); start += blockRows {
-		n := min(blockRows, v.Len()-start)
-		block := buffer[:n*v.Dim()]
-		if err := v.Rows(start, n, block); err != nil {
-			return nil, err
-		}
-		if err := checkFinite(v.Path(), block, v.Dim(), start, "clean the file or pass --drop-nonfinite"); err != nil {
-			return nil, err
-		}
-		encoded, err := t.Runtime.Encode(ctx, dataset.VectorBatch(block, n), o.runtime())
-		if err != nil {
-			return nil, err
-		}
-		if err := w.WriteRows(encoded); err != nil {
-			return nil, err
-		}
-		line.Update(int64(start+n), "encoded")
+	checked := finite{v, "clean the file or pass --drop-nonfinite"}
+	err = t.Runtime.EncodeRows(ctx, checked, dataset.All(v.Len()), o.runtime(), func(c tokenizer.Coded) error {
+		line.Update(int64(c.Done), "encoded")
+		return w.WriteRows(c.Codes)
+	})
+	if err != nil {
+		return nil, err
 	}
 	if err := w.Commit(); err != nil {
 		return nil, err
 	}
 	return written(o.Output, v.Len(), t.Runtime.Positions(o.runtime()), dropped, "codes"), nil
+}
+
+// finite is a set of vectors that fails on NaN and Inf.
+type finite struct {
+	dataset.Set
+	advice string
+}
+
+func (s finite) Read(rows []int) (items dataset.Batch, kept []int, err error) {
+	if items, kept, err = s.Set.Read(rows); err != nil {
+		return items, kept, err
+	}
+	for i, x := range items.Values {
+		if x-x != 0 {
+			return items, kept, fmt.Errorf("row %d of %s holds NaN or Inf; %s", rows[i/s.Input()], s.Path(), s.advice)
+		}
+	}
+	return items, kept, nil
 }
 
 // encodePictures encodes the middle of every picture of a set, a row each, and
@@ -103,7 +101,7 @@ func (o EncodeOptions) encodePictures(ctx context.Context, t *Opened, watch task
 	if err := codes.CheckExtension(o.Output); err != nil {
 		return nil, err
 	}
-	set, err := OpenPictures(ctx, o.Input, t.Bundle.Tokenizer.Spec.Model.Image, o.Workers, watch)
+	set, _, err := o.data(ctx, t, watch)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +134,7 @@ func (o EncodeOptions) encodePictures(ctx context.Context, t *Opened, watch task
 	if part.Len() == 0 {
 		return nil, fmt.Errorf("none of the %d pictures of %s could be read", set.Len(), o.Input)
 	}
-	if err := o.writeGrids(t, set, part, cells); err != nil {
+	if err := o.writeGrids(t, set.(*images.Set), part, cells); err != nil {
 		return nil, err
 	}
 	if err := part.Remove(); err != nil {

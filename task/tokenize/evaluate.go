@@ -19,29 +19,15 @@ type EvaluateOptions struct {
 	Metrics string // directory of metric networks; empty: the environment's
 }
 
-// Evaluation is the scores of a tokenizer: of vectors or of pictures. Its JSON is
-// that of the scores.
+// Evaluation is the scores of a tokenizer. Its JSON is that of the result.
 type Evaluation struct {
-	Vectors  *tokenizer.Scores
-	Pictures *picture.Scores
-	Tables   []report.Table
+	Result tokenizer.Result // of pictures, [*picture.Scores]
+	Tables []report.Table
+	Notes  []string // how to read the scores
 }
 
-// MarshalJSON writes the scores.
-func (e *Evaluation) MarshalJSON() ([]byte, error) {
-	if e.Pictures != nil {
-		return json.Marshal(e.Pictures)
-	}
-	return json.Marshal(e.Vectors)
-}
-
-// Notes say how to read the scores.
-func (e *Evaluation) Notes() []string {
-	if e.Pictures == nil {
-		return nil
-	}
-	return e.Pictures.Notes
-}
+// MarshalJSON writes the result.
+func (e *Evaluation) MarshalJSON() ([]byte, error) { return json.Marshal(e.Result) }
 
 // Evaluate encodes and decodes every item and scores the reconstructions and the
 // use of the codes.
@@ -50,44 +36,34 @@ func Evaluate(ctx context.Context, o EvaluateOptions, watch task.Watcher) (*Eval
 	if err != nil {
 		return nil, err
 	}
-	if t.pictures() {
-		return o.evaluatePictures(ctx, t, watch)
-	}
-	v, _, err := OpenVectors(ctx, o.Input, o.Drop, watch)
+	set, _, err := o.data(ctx, t, watch)
 	if err != nil {
 		return nil, err
 	}
-	defer v.Close()
-	if err := CheckDimension(v, t.Bundle.Manifest.Input); err != nil {
+	defer set.Close()
+	if t.pictures() {
+		return o.evaluatePictures(ctx, t, set, watch)
+	}
+	if _, err := summarize(ctx, set, watch); err != nil {
 		return nil, err
 	}
-	if _, err := scan(ctx, v, watch); err != nil {
-		return nil, err
-	}
-	line := watch.Line(v.Len(), "rows")
+	line := watch.Line(set.Len(), "rows")
 	defer line.Done()
-	result, _, err := t.Runtime.Evaluate(ctx, v, dataset.All(v.Len()), o.runtime(), func(c tokenizer.Coded) error {
+	result, _, err := t.Runtime.Evaluate(ctx, set, dataset.All(set.Len()), o.runtime(), func(c tokenizer.Coded) error {
 		line.Update(int64(c.Done), "scored")
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	scores := result.(*tokenizer.Scores)
 	layout := t.Bundle.Manifest.Layout
 	if o.Levels > 0 {
 		layout.Levels = o.Levels
 	}
-	columns := []column[tokenizer.Scores]{{dataset.Name(o.Input), scores}}
-	return &Evaluation{Vectors: scores, Tables: vectorTables(layout, columns)}, nil
+	return &Evaluation{Result: result, Tables: tablesOf(layout, []column{{dataset.Name(o.Input), result}})}, nil
 }
 
-func (o EvaluateOptions) evaluatePictures(ctx context.Context, t *Opened, watch task.Watcher) (*Evaluation, error) {
-	set, err := OpenPictures(ctx, o.Input, t.Bundle.Tokenizer.Spec.Model.Image, o.Workers, watch)
-	if err != nil {
-		return nil, err
-	}
-	defer set.Close()
+func (o EvaluateOptions) evaluatePictures(ctx context.Context, t *Opened, set dataset.Set, watch task.Watcher) (*Evaluation, error) {
 	networks, err := picture.FindNetworks(MetricsDir(o.Metrics))
 	if err != nil {
 		return nil, err
@@ -104,12 +80,13 @@ func (o EvaluateOptions) evaluatePictures(ctx context.Context, t *Opened, watch 
 	if err != nil {
 		return nil, err
 	}
-	return &Evaluation{Pictures: &scores, Tables: []report.Table{fullPictureTable(dataset.Name(o.Input), scores)}}, nil
+	tables := tablesOf(t.Bundle.Manifest.Layout, []column{{dataset.Name(o.Input), &scores.PictureScores}})
+	addPerceptual(&tables[0], scores)
+	return &Evaluation{Result: &scores, Tables: tables, Notes: scores.Notes}, nil
 }
 
-// fullPictureTable shows every score that was taken.
-func fullPictureTable(name string, scores picture.Scores) report.Table {
-	t := tableOf(pictureRows, []column[tokenizer.PictureScores]{{name, &scores.PictureScores}})
+// addPerceptual adds the scores that need a network or an entropy coder.
+func addPerceptual(t *report.Table, scores picture.Scores) {
 	add := func(score string, value float64) {
 		t.Rows = append(t.Rows, report.Cells(score, report.Number(value, 4)))
 	}
@@ -123,5 +100,4 @@ func fullPictureTable(name string, scores picture.Scores) report.Table {
 		add(fmt.Sprintf("Frechet distance (%s)", scores.FrechetNetwork), scores.Frechet)
 		add(fmt.Sprintf("kernel distance (%s)", scores.FrechetNetwork), scores.KID)
 	}
-	return t
 }

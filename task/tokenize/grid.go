@@ -43,7 +43,7 @@ func Grid(ctx context.Context, o GridOptions, watch task.Watcher) (Result, error
 	if !t.pictures() {
 		return nil, fmt.Errorf("%s is a tokenizer of vectors; grid draws pictures", o.Dir)
 	}
-	set, err := OpenPictures(ctx, o.Input, t.Bundle.Tokenizer.Spec.Model.Image, o.Workers, watch)
+	set, _, err := o.data(ctx, t, watch)
 	if err != nil {
 		return nil, err
 	}

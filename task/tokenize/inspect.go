@@ -77,9 +77,9 @@ func Inspect(dir string) (*Inspection, error) {
 	for position, book := range b.Codebooks {
 		i.BitsPerVector += math.Log2(float64(m.Layout.Vocab[position]))
 		k, d := book.Shape[0], book.Shape[1]
-		level := LevelInspection{Codes: k, Usage: b.Usage[position],
+		use := eval.StatsOf(b.Usage[position])
+		level := LevelInspection{Codes: k, Usage: b.Usage[position], Utilization: use.Utilization, Perplexity: use.Perplexity,
 			EffectiveRank: eval.EffectiveRank(book.Data, k, d), MinDistance: eval.MinPairwiseDistance(book.Data, k, d)}
-		level.Utilization, level.Perplexity = usageOf(b.Usage[position])
 		if w := featureMap(b, position); w != nil {
 			norm := eval.SpectralNorm(w.Data, w.Shape[0])
 			level.SpectralNorm = &norm
@@ -87,22 +87,6 @@ func Inspect(dir string) (*Inspection, error) {
 		i.Levels = append(i.Levels, level)
 	}
 	return i, nil
-}
-
-// usageOf returns the share of codes in use and the perplexity of counts.
-func usageOf(counts []int64) (utilization, perplexity float64) {
-	total, used, entropy := 0.0, 0, 0.0
-	for _, n := range counts {
-		total += float64(n)
-	}
-	for _, n := range counts {
-		if n > 0 {
-			used++
-			p := float64(n) / total
-			entropy -= p * math.Log(p)
-		}
-	}
-	return float64(used) / float64(max(1, len(counts))), math.Exp(entropy)
 }
 
 // featureMap finds the W of a code position, if it has one.

@@ -1,6 +1,7 @@
 package tokenize
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/internal/usage"
+	"github.com/gritvq/gritvq/task"
 	"github.com/gritvq/gritvq/task/picture"
 	"github.com/gritvq/gritvq/tokenizer"
 )
@@ -84,4 +86,17 @@ func (o CodingOptions) open() (*Opened, error) {
 		return nil, fmt.Errorf("%s is a tokenizer of vectors, and %s holds pictures", o.Dir, o.Input)
 	}
 	return t, nil
+}
+
+// data opens the input for the tokenizer. dropped counts vectors left out.
+func (o CodingOptions) data(ctx context.Context, t *Opened, watch task.Watcher) (set dataset.Set, dropped int, err error) {
+	set, dropped, err = openSet(ctx, o.Input, t.Bundle.Tokenizer.Spec.Model, o.Drop, o.Workers, watch)
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := CheckDimension(set, t.Bundle.Manifest.Input); err != nil {
+		set.Close()
+		return nil, 0, err
+	}
+	return set, dropped, nil
 }

@@ -3,6 +3,7 @@ package tokenize
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/gritvq/gritvq/artifact/bundle"
@@ -11,83 +12,60 @@ import (
 )
 
 // column is a set of scores of a table, under a name.
-type column[S any] struct {
+type column struct {
 	name   string
-	scores *S
+	result tokenizer.Result
 }
 
-// row is a score of a table.
-type row[S any] struct {
-	name  string
-	value func(s *S) string
-}
-
-// scoreRows are the scores of vectors.
-var scoreRows = []row[tokenizer.Scores]{
-	{"relative error", RelativeError},
-	{"mean squared error", func(s *tokenizer.Scores) string { return report.Number(s.MSE, 4) }},
-	{"cosine", func(s *tokenizer.Scores) string { return report.Number(s.Cosine, 4) }},
-	{"utilization", func(s *tokenizer.Scores) string { return report.Percent(s.Utilization.Mean, 1) }},
-	{"perplexity", func(s *tokenizer.Scores) string { return report.Number(s.Perplexity.Mean, 4) }},
-	{"tokens per code", func(s *tokenizer.Scores) string { return report.Number(s.TokensPerCode, 3) }},
-	{"bits per vector", func(s *tokenizer.Scores) string { return report.Number(s.BitsPerVector, 4) }},
-	{"vectors", func(s *tokenizer.Scores) string { return report.Count(s.Vectors) }},
-}
-
-// pictureRows are the scores of pictures.
-var pictureRows = []row[tokenizer.PictureScores]{
-	{"PSNR (dB)", func(s *tokenizer.PictureScores) string { return report.Number(s.PSNR, 4) }},
-	{"SSIM", func(s *tokenizer.PictureScores) string { return report.Number(s.SSIM, 4) }},
-	{"mean squared error", func(s *tokenizer.PictureScores) string { return report.Number(s.MSE, 4) }},
-	{"utilization", func(s *tokenizer.PictureScores) string { return report.Percent(s.Utilization.Mean, 1) }},
-	{"perplexity", func(s *tokenizer.PictureScores) string { return report.Number(s.Perplexity.Mean, 4) }},
-	{"tokens per code", func(s *tokenizer.PictureScores) string { return report.Number(s.TokensPerCode, 3) }},
-	{"bits per pixel", func(s *tokenizer.PictureScores) string { return report.Number(s.BitsPerPixel, 4) }},
-	{"pictures", func(s *tokenizer.PictureScores) string { return report.Count(s.Images) }},
-}
-
-// tableOf shows sets of scores side by side.
-func tableOf[S any](rows []row[S], columns []column[S]) report.Table {
-	t := report.Table{Columns: []report.Column{{Name: "score"}}}
-	for _, c := range columns {
-		t.Columns = append(t.Columns, report.Column{Name: c.name, Align: report.Right})
+// scoreRows are the names and values of the scores of a result.
+func scoreRows(r tokenizer.Result) [][2]string {
+	use := r.Use()
+	codes := [][2]string{
+		{"utilization", report.Percent(use.Utilization.Mean, 1)},
+		{"perplexity", report.Number(use.Perplexity.Mean, 4)},
+		{"tokens per code", report.Number(use.TokensPerCode, 3)},
 	}
-	for _, r := range rows {
-		cells := report.Cells(r.name)
-		for _, c := range columns {
-			cells = append(cells, report.Cell{Text: r.value(c.scores)})
-		}
-		t.Rows = append(t.Rows, cells)
+	switch s := r.(type) {
+	case *tokenizer.Scores:
+		return slices.Concat(
+			[][2]string{{"relative error", RelativeError(s)}, {"mean squared error", report.Number(s.MSE, 4)}, {"cosine", report.Number(s.Cosine, 4)}},
+			codes, [][2]string{{"bits per vector", report.Number(s.BitsPerVector, 4)}, {"vectors", report.Count(s.Vectors)}})
+	case *tokenizer.PictureScores:
+		return slices.Concat(
+			[][2]string{{"PSNR (dB)", report.Number(s.PSNR, 4)}, {"SSIM", report.Number(s.SSIM, 4)}, {"mean squared error", report.Number(s.MSE, 4)}},
+			codes, [][2]string{{"bits per pixel", report.Number(s.BitsPerPixel, 4)}, {"pictures", report.Count(s.Images)}})
 	}
-	return t
+	return codes
 }
 
-// heldAndTrained are the columns of a finished run; a set without items is nil.
-func heldAndTrained[S any](held, train *S) []column[S] {
-	var columns []column[S]
+// Tables show the scores of a finished run.
+func Tables(m bundle.Manifest) []report.Table {
+	var columns []column
+	held, train := m.Metrics.Results()
 	if held != nil {
-		columns = append(columns, column[S]{"held out", held})
+		columns = append(columns, column{"held out", held})
 	}
 	if train != nil {
-		columns = append(columns, column[S]{"trained on", train})
+		columns = append(columns, column{"trained on", train})
 	}
-	return columns
+	return tablesOf(m.Layout, columns)
 }
 
-// Tables show the scores of a finished run: one table and, for vectors of several
-// code positions, another with each position.
-func Tables(m bundle.Manifest) []report.Table {
-	if p := m.Metrics.Pictures; p != nil {
-		return []report.Table{tableOf(pictureRows, heldAndTrained(p.Held, p.Train))}
+// tablesOf shows results side by side and, for vectors of several code positions,
+// every position.
+func tablesOf(l bundle.Layout, columns []column) []report.Table {
+	t := report.Table{Columns: []report.Column{{Name: "score"}}}
+	for i, c := range columns {
+		t.Columns = append(t.Columns, report.Column{Name: c.name, Align: report.Right})
+		for at, row := range scoreRows(c.result) {
+			if i == 0 {
+				t.Rows = append(t.Rows, report.Cells(row[0]))
+			}
+			t.Rows[at] = append(t.Rows[at], report.Cell{Text: row[1]})
+		}
 	}
-	return vectorTables(m.Layout, heldAndTrained(m.Metrics.Held, m.Metrics.Train))
-}
-
-// vectorTables show scores of vectors and, if there are several, of every code
-// position.
-func vectorTables(l bundle.Layout, columns []column[tokenizer.Scores]) []report.Table {
-	tables := []report.Table{tableOf(scoreRows, columns)}
-	if len(columns[0].scores.Utilization.Levels) > 1 {
+	tables := []report.Table{t}
+	if _, vectors := columns[0].result.(*tokenizer.Scores); vectors && len(columns[0].result.Use().Utilization.Levels) > 1 {
 		tables = append(tables, positionTable(l, columns))
 	}
 	return tables
@@ -132,24 +110,23 @@ func positionName(l bundle.Layout, position int) string {
 }
 
 // positionTable shows utilization and perplexity of every code position.
-func positionTable(l bundle.Layout, columns []column[tokenizer.Scores]) report.Table {
+func positionTable(l bundle.Layout, columns []column) report.Table {
 	t := report.Table{Columns: []report.Column{{Name: PositionColumn(l)}}}
-	for _, c := range columns {
+	for i, c := range columns {
 		suffix := ""
 		if len(columns) > 1 {
 			suffix = ", " + c.name
 		}
 		t.Columns = append(t.Columns,
 			report.Column{Name: "utilization" + suffix, Align: report.Right}, report.Column{Name: "perplexity" + suffix, Align: report.Right})
-	}
-	for position := range columns[0].scores.Utilization.Levels {
-		cells := report.Cells(PositionLabel(l, position))
-		for _, c := range columns {
-			cells = append(cells,
-				report.Cell{Text: report.Percent(c.scores.Utilization.Levels[position], 1)},
-				report.Cell{Text: report.Number(c.scores.Perplexity.Levels[position], 4)})
+		use := c.result.Use()
+		for position := range use.Utilization.Levels {
+			if i == 0 {
+				t.Rows = append(t.Rows, report.Cells(PositionLabel(l, position)))
+			}
+			t.Rows[position] = append(t.Rows[position], report.Cell{Text: report.Percent(use.Utilization.Levels[position], 1)},
+				report.Cell{Text: report.Number(use.Perplexity.Levels[position], 4)})
 		}
-		t.Rows = append(t.Rows, cells)
 	}
 	return t
 }

@@ -60,7 +60,7 @@ func run(ctx context.Context, s *cli.Streams, o options) error {
 	if err := s.WriteTables(scores.Tables); err != nil {
 		return err
 	}
-	for _, note := range scores.Notes() {
+	for _, note := range scores.Notes {
 		s.Remark("%s", note)
 	}
 	return nil

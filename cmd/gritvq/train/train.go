@@ -15,6 +15,7 @@ import (
 	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task/tokenize"
+	"github.com/gritvq/gritvq/tokenizer"
 )
 
 type options struct {
@@ -94,20 +95,17 @@ type result struct {
 	Steps   int         `json:"steps"`
 	Seconds float64     `json:"seconds"`
 	Data    bundle.Data `json:"data"`
-	Held    any         `json:"held"` // scores; null without held-out items
-	Train   any         `json:"train"`
+	// Scores; null without held-out items.
+	Held  tokenizer.Result `json:"held"`
+	Train tokenizer.Result `json:"train"`
 }
 
 // show prints the scores of a finished run.
 func show(s *cli.Streams, asJSON bool, t *tokenize.Trained) error {
 	m := t.Bundle.Manifest
 	if asJSON {
-		r := result{Bundle: t.Dir, Report: t.Report, Steps: m.Training.Steps, Seconds: m.Training.Seconds, Data: m.Data,
-			Held: m.Metrics.Held, Train: m.Metrics.Train}
-		if p := m.Metrics.Pictures; p != nil {
-			r.Held, r.Train = p.Held, p.Train
-		}
-		return s.WriteJSON(r)
+		held, train := m.Metrics.Results()
+		return s.WriteJSON(result{t.Dir, t.Report, m.Training.Steps, m.Training.Seconds, m.Data, held, train})
 	}
 	if err := s.WriteTables(tokenize.Tables(m)); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package artifact
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -64,7 +65,7 @@ func (k *Kind) ReadManifest(dir string, m Manifest) error {
 	if of := named(h.Kind); of != k {
 		return k.otherKind(dir, h.Kind, of)
 	}
-	switch by := by(h); {
+	switch by := cmp.Or(h.CreatedBy, "an unknown version"); {
 	case h.Schema > k.Schema:
 		return because(ErrNewerSchema, "%s has schema %d, made by %s, and this gritvq reads up to schema %d; upgrade gritvq",
 			path, h.Schema, by, k.Schema)
@@ -97,17 +98,17 @@ func (k *Kind) parse(content []byte, m Manifest) error {
 // parseHead reads the common part of a manifest. Manifests that do not state
 // their kind are recognised by their keys.
 func parseHead(content []byte) (h Head, err error) {
-	var keys map[string]json.RawMessage
-	if err := json.Unmarshal(content, &keys); err != nil {
-		return h, fmt.Errorf("it is no JSON object: %w", err)
-	}
-	var common struct { // fields of other kinds may have other types
+	var common struct { // other fields may have other types in other kinds
 		Schema    int    `json:"schema"`
 		Kind      string `json:"kind"`
 		CreatedBy string `json:"created_by"`
 	}
-	if err := json.Unmarshal(content, &common); err != nil {
-		return h, err
+	var keys map[string]json.RawMessage
+	if err = json.Unmarshal(content, &keys); err == nil {
+		err = json.Unmarshal(content, &common)
+	}
+	if err != nil {
+		return h, fmt.Errorf("it is no JSON object: %w", err)
 	}
 	h = Head{Schema: common.Schema, Kind: common.Kind, CreatedBy: common.CreatedBy}
 	for _, k := range kinds {
@@ -116,13 +117,6 @@ func parseHead(content []byte) (h Head, err error) {
 		}
 	}
 	return h, nil
-}
-
-func by(h Head) string {
-	if h.CreatedBy == "" {
-		return "an unknown version"
-	}
-	return h.CreatedBy
 }
 
 // Identify says what dir holds: its kind and the head of its manifest without

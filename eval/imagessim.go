@@ -8,8 +8,8 @@ import (
 // The constants of Wang, Bovik, Sheikh and Simoncelli (2004): a Gaussian
 // window of 11 x 11 with sigma 1.5, and K1, K2 against division by zero.
 const (
-	ssimWindow = 11
-	ssimRadius = ssimWindow / 2
+	SSIMWindow = 11 // also the side of the smallest pictures
+	ssimRadius = SSIMWindow / 2
 	ssimSigma  = 1.5
 	ssimK1     = 0.01
 	ssimK2     = 0.03
@@ -53,7 +53,7 @@ func SSIM[T Sample](a, b []T, shape ImageShape) (float64, error) {
 	row := shape.Width * shape.Channels
 	valid := (shape.Width - 2*ssimRadius) * shape.Channels // samples of a row with a window around them
 	wide := newSSIMRows(row)
-	var recent [ssimWindow]ssimRows // the last rows, filtered along the width
+	var recent [SSIMWindow]ssimRows // the last rows, filtered along the width
 	for i := range recent {
 		recent[i] = newSSIMRows(valid)
 	}
@@ -62,19 +62,19 @@ func SSIM[T Sample](a, b []T, shape ImageShape) (float64, error) {
 	for y := range shape.Height {
 		ssimMoments(wide, a[y*row:(y+1)*row], b[y*row:(y+1)*row], scale)
 		for m := range ssimMaps {
-			var taps [ssimWindow][]float64
+			var taps [SSIMWindow][]float64
 			for i := range taps {
 				taps[i] = wide[m][i*shape.Channels:]
 			}
-			ssimBlur(recent[y%ssimWindow][m], &taps)
+			ssimBlur(recent[y%SSIMWindow][m], &taps)
 		}
-		if y < ssimWindow-1 {
+		if y < SSIMWindow-1 {
 			continue
 		}
 		for m := range ssimMaps {
-			var taps [ssimWindow][]float64
+			var taps [SSIMWindow][]float64
 			for i := range taps {
-				taps[i] = recent[(y+1+i)%ssimWindow][m]
+				taps[i] = recent[(y+1+i)%SSIMWindow][m]
 			}
 			ssimBlur(narrow[m], &taps)
 		}
@@ -85,9 +85,9 @@ func SSIM[T Sample](a, b []T, shape ImageShape) (float64, error) {
 
 // check reports a shape SSIM's window does not fit.
 func (s ImageShape) check() error {
-	if s.Height < ssimWindow || s.Width < ssimWindow || s.Channels < 1 {
+	if s.Height < SSIMWindow || s.Width < SSIMWindow || s.Channels < 1 {
 		return fmt.Errorf("SSIM needs pictures of at least %d x %d with a channel, not %d x %d x %d",
-			ssimWindow, ssimWindow, s.Height, s.Width, s.Channels)
+			SSIMWindow, SSIMWindow, s.Height, s.Width, s.Channels)
 	}
 	return nil
 }
@@ -114,7 +114,7 @@ func ssimMoments[T Sample](rows ssimRows, a, b []T, scale float64) {
 }
 
 // ssimBlur weighs the window's taps, outermost first, into out.
-func ssimBlur(out []float64, taps *[ssimWindow][]float64) {
+func ssimBlur(out []float64, taps *[SSIMWindow][]float64) {
 	n := len(out)
 	t0, t1, t2, t3, t4, t5 := taps[0][:n], taps[1][:n], taps[2][:n], taps[3][:n], taps[4][:n], taps[5][:n]
 	t6, t7, t8, t9, t10 := taps[6][:n], taps[7][:n], taps[8][:n], taps[9][:n], taps[10][:n]

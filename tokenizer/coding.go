@@ -77,7 +77,8 @@ func (r *Runtime) Assign(ctx context.Context, z []float32, n int, o Options) ([]
 		return codes, nil
 	}
 	if o.Beam > 1 {
-		return nil, fmt.Errorf("this quantizer does not search for nearest codes, so a beam of %d cannot improve on its choice; leave --beam out", o.Beam)
+		return nil, fmt.Errorf("this quantizer does not search for nearest codes, so a beam of %d cannot improve on its choice; leave --beam out",
+			o.Beam)
 	}
 	all, err := run[float32, float32](ctx, r.choose, z, n, BlockRows, []int{layout.Dim}, layout.Positions())
 	if err != nil {

@@ -22,12 +22,13 @@ func TestDescribe(t *testing.T) {
 	plain.Model.Dim, plain.Model.Hidden, plain.Quantizer.Levels, plain.Quantizer.Parts = 0, nil, 1, 2
 	pictures := s
 	pictures.Model.Image = Image{Size: 32, Widths: []int{8, 16}}
+	names := func(m Modality) string { return m.Item() + " " + m.Tokens() + " " + string(m.Kind()) }
 	for want, got := range map[string]string{
 		"ema, 3 levels x 8 codes, network 5-512-256-128-32":                            s.Describe(5),
 		"ema, 8 codes x 2 parts on the 5-d vectors themselves":                         plain.Describe(5),
 		"ema, 3 levels x 8 codes, 32 px pictures to 16 x 16 codes, network 8-16 to 32": pictures.Describe(0),
-		"row rows vectors":         s.Model.Modality().Item() + " " + s.Model.Modality().Tokens() + " " + string(s.Model.Modality().Kind()),
-		"picture patches pictures": pictures.Model.Modality().Item() + " " + pictures.Model.Modality().Tokens() + " " + string(pictures.Model.Modality().Kind()),
+		"row rows vectors":         names(s.Model.Modality()),
+		"picture patches pictures": names(pictures.Model.Modality()),
 	} {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -84,7 +85,8 @@ func TestPictures(t *testing.T) {
 	if x := tok.Tensor(items); !slices.Equal(x.Shape().Dimensions, []int{3, 16, 16, 3}) {
 		t.Errorf("tensor of shape %v", x.Shape())
 	}
-	if _, err := r.Encode(t.Context(), dataset.VectorBatch(make([]float32, 768), 1), Options{}); err == nil || !strings.Contains(err.Error(), "a tokenizer of pictures was given items of another kind") {
+	_, err = r.Encode(t.Context(), dataset.VectorBatch(make([]float32, 768), 1), Options{})
+	if err == nil || err.Error() != "a tokenizer of pictures was given items of another kind" {
 		t.Errorf("vectors gave %v", err)
 	}
 	if err := tok.Expect(dataset.Vectors); err == nil || err.Error() != "this is a tokenizer of pictures, not of vectors" {
@@ -92,5 +94,9 @@ func TestPictures(t *testing.T) {
 	}
 	if _, err := New(Spec{c, q}, 5); err == nil || !strings.Contains(err.Error(), "have 768 numbers, not 5") {
 		t.Errorf("got %v", err)
+	}
+	c.Image.Size = 10
+	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "model.image.size: 10 is less than 11") {
+		t.Errorf("pictures that cannot be scored: %v", err)
 	}
 }

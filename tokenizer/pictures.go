@@ -15,11 +15,19 @@ import (
 // Image describes the convolutional network of a tokenizer of pictures.
 type Image struct {
 	Size      int    `yaml:"size" doc:"Side of the square pictures in pixels (0: a tokenizer of vectors)."`
-	Short     int    `yaml:"short" doc:"What short sides are reduced to before squares are cut from them (0: 286 for squares of 256, and in proportion)."`
+	Short     int    `yaml:"short"`
 	Widths    []int  `yaml:"widths" doc:"Channels at every resolution, from the picture down; each but the first halves the side."`
 	Blocks    int    `yaml:"blocks" doc:"Residual blocks at every resolution."`
-	Up        string `yaml:"up" enum:"transposed|nearest" doc:"The decoder's way up: transposed convolutions, or nearest neighbours and a convolution."`
+	Up        string `yaml:"up" enum:"transposed|nearest"`
 	Precision string `yaml:"precision" enum:"f32|bf16" doc:"Arithmetic of the convolutions; codes are always compared and learned in f32."`
+}
+
+// Docs describes keys for package config.
+func (Image) Docs() map[string]string {
+	return map[string]string{
+		"short": "What short sides are reduced to before squares are cut from them (0: 286 for squares of 256, and in proportion).",
+		"up":    "The decoder's way up: transposed convolutions, or nearest neighbours and a convolution.",
+	}
 }
 
 // Down is the side of the square of pixels behind a code.
@@ -31,8 +39,8 @@ func (c Image) Grid() int { return c.Size / c.Down() }
 // Input is the number of values of a picture.
 func (c Image) Input() int { return 3 * c.Size * c.Size }
 
-// pictureModality is of items [size,size,3] with a latent for every cell of their grid,
-// row by row.
+// pictureModality is of items [size,size,3] with a latent for every cell of
+// their grid, row by row.
 type pictureModality struct{ Config }
 
 func (pictureModality) Kind() dataset.Kind { return dataset.Pictures }
@@ -54,11 +62,15 @@ func (p pictureModality) validate() error {
 	case len(c.Widths) == 0 || slices.Min(c.Widths) < 1:
 		return fmt.Errorf("model.image.widths: %v must be positive numbers, such as [64, 128, 256]", c.Widths)
 	case len(c.Widths) > 12 || c.Size%c.Down() != 0:
-		return fmt.Errorf("model.image.size: %d is not a multiple of %d, by which %d widths divide it; use a multiple, or other widths", c.Size, c.Down(), len(c.Widths))
+		return fmt.Errorf("model.image.size: %d is not a multiple of %d, by which %d widths divide it; use a multiple, or other widths",
+			c.Size, c.Down(), len(c.Widths))
+	case c.Size < eval.SSIMWindow:
+		return fmt.Errorf("model.image.size: %d is less than %d, the side of the smallest pictures that SSIM scores", c.Size, eval.SSIMWindow)
 	case c.Size > 1<<12:
 		return fmt.Errorf("model.image.size: %d is more than 4096; larger pictures are coded in windows of a smaller size", c.Size)
 	case c.Short != 0 && c.Short < c.Size:
-		return fmt.Errorf("model.image.short: %d is less than the %d pixels of a square; use %d or more, or 0 for the usual", c.Short, c.Size, c.Size)
+		return fmt.Errorf("model.image.short: %d is less than the %d pixels of a square; use %d or more, or 0 for the usual",
+			c.Short, c.Size, c.Size)
 	case c.Blocks < 0:
 		return fmt.Errorf("model.image.blocks: %d must not be negative", c.Blocks)
 	case c.Up != "transposed" && c.Up != "nearest":

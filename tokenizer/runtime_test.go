@@ -78,7 +78,8 @@ func TestDecodeIsTheHardReconstruction(t *testing.T) {
 				out := onGraph(t, set, x, BlockRows, dim, func(v weights.Vars, x *graph.Node) []*graph.Node {
 					out := tok.Pass(&vq.Context{Vars: v}, x).Quantized
 					ctx := &vq.Context{Vars: v.In("quantizer")}
-					return []*graph.Node{graph.ConvertDType(out.Index, x.DType()), tok.Decode(v, out.Hard), tok.Decode(v, vq.Lookup(tok.Quantizer, ctx, out.Index))}
+					looked := vq.Lookup(tok.Quantizer, ctx, out.Index)
+					return []*graph.Node{graph.ConvertDType(out.Index, x.DType()), tok.Decode(v, out.Hard), tok.Decode(v, looked)}
 				})
 				differ := 0
 				for i, code := range codes {
@@ -96,7 +97,8 @@ func TestDecodeIsTheHardReconstruction(t *testing.T) {
 					}
 					for i := row * dim; i < (row+1)*dim; i++ {
 						if math.Float32bits(got.Values[i]) != math.Float32bits(out[1][i]) || got.Values[i] != out[2][i] {
-							t.Fatalf("%s %s, %d parts: element %d is %v, the graph says %v and looks up %v", name, method, parts, i, got.Values[i], out[1][i], out[2][i])
+							t.Fatalf("%s %s, %d parts: element %d is %v, the graph says %v and looks up %v",
+								name, method, parts, i, got.Values[i], out[1][i], out[2][i])
 						}
 					}
 				}

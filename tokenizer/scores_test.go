@@ -19,8 +19,11 @@ func TestScoresThatAreNotFiniteAreStored(t *testing.T) {
 		t.Errorf("got %s, %v, want %s", content, err, want)
 	}
 	var back struct{ Held *PictureScores }
-	if err := json.Unmarshal(content, &back); err != nil || !math.IsNaN(back.Held.PSNR) || back.Held.SSIM != 1 || back.Held.Utilization.Mean != 0.5 {
-		t.Errorf("read %+v, %v", back.Held, err)
+	if err := json.Unmarshal(content, &back); err != nil {
+		t.Fatal(err)
+	}
+	if s := back.Held; !math.IsNaN(s.PSNR) || s.SSIM != 1 || s.Utilization.Mean != 0.5 {
+		t.Errorf("read %+v", s)
 	}
 	content, err = json.Marshal(Scores{MSE: 1, RelativeError: math.Inf(1), Cosine: math.NaN(), CodeUse: use, Vectors: 2})
 	if err != nil || !strings.HasPrefix(string(content), `{"mse":1,"relative_error":null,"cosine":null,"utilization":{"mean":0.5`) {

@@ -61,15 +61,28 @@ func ReadSpec(document []byte) (Spec, error) {
 // Config describes the network around the quantizer.
 type Config struct {
 	Dim         int    `yaml:"dim" doc:"Dimension of the latents (0: that of the input)."`
-	Hidden      []int  `yaml:"hidden" doc:"Vectors: widths of the encoder's hidden layers; the decoder mirrors them. Empty with dim 0 quantizes the vectors themselves."`
+	Hidden      []int  `yaml:"hidden"`
 	Activation  string `yaml:"activation" enum:"relu|gelu|silu" doc:"Vectors: between layers."`
-	Standardize string `yaml:"standardize" enum:"none|scale|feature" doc:"Vectors: scale subtracts the mean and divides by one scale (keeps distances); feature divides every dimension by its own; none."`
+	Standardize string `yaml:"standardize" enum:"none|scale|feature"`
 	Image       Image  `yaml:"image" doc:"Pictures: the convolutional network, in place of hidden, activation and standardize."`
+}
+
+// Docs describes keys for package config.
+func (Config) Docs() map[string]string {
+	return map[string]string{
+		"hidden": "Vectors: widths of the encoder's hidden layers; the decoder mirrors them. " +
+			"Empty with dim 0 quantizes the vectors themselves.",
+		"standardize": "Vectors: scale subtracts the mean and divides by one scale (keeps distances); " +
+			"feature divides every dimension by its own; none.",
+	}
 }
 
 // Default is TIGER's shape: 512-256-128 to 32 dimensions.
 func Default() Config {
-	return Config{Dim: 32, Hidden: []int{512, 256, 128}, Activation: "relu", Standardize: "scale", Image: Image{Up: "transposed", Precision: "f32"}}
+	return Config{
+		Dim: 32, Hidden: []int{512, 256, 128}, Activation: "relu", Standardize: "scale",
+		Image: Image{Up: "transposed", Precision: "f32"},
+	}
 }
 
 // Validate reports the first setting that cannot work.

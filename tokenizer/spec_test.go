@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -11,7 +12,8 @@ func TestReadSpec(t *testing.T) {
 		t.Fatal(err)
 	}
 	want, _ := DefaultSpec("ema")
-	if s.Model.Dim != 7 || s.Quantizer.Codes != 5 || s.Model.Activation != want.Model.Activation || s.Quantizer.Levels != want.Quantizer.Levels {
+	want.Model.Dim, want.Quantizer.Codes = 7, 5
+	if !reflect.DeepEqual(s, want) {
 		t.Errorf("got %+v", s)
 	}
 	if s, err := ReadSpec([]byte(`{"quantizer": {"method": "rq"}}`)); err != nil || s.Model.Dim != 0 || s.Model.Hidden != nil {

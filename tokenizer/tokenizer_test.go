@@ -96,7 +96,8 @@ func TestStandardization(t *testing.T) {
 		shift, scale := standardization(kind, mean, variance)
 		for i := range mean {
 			if shift.Data[i] != want[0][i] || scale.Data[i] != want[1][i] {
-				t.Errorf("%s: dimension %d is shifted by %g and scaled by %g, want %g and %g", kind, i, shift.Data[i], scale.Data[i], want[0][i], want[1][i])
+				t.Errorf("%s: dimension %d is shifted by %g and scaled by %g, want %g and %g",
+					kind, i, shift.Data[i], scale.Data[i], want[0][i], want[1][i])
 			}
 		}
 	}

@@ -8,11 +8,11 @@ import (
 
 // Layout is the arrangement of a quantizer's code positions, part after part.
 type Layout struct {
-	Dim    int   // dimension of the latents
-	Parts  int   // slices of the vector quantized side by side
-	Levels int   // residual levels of each part
-	Vocab  []int // codes of each position, Parts*Levels of them
-	Shared bool  // the levels of a part share one codebook
+	Dim    int   `json:"dim"`    // dimension of the latents
+	Parts  int   `json:"parts"`  // slices of the vector quantized side by side
+	Levels int   `json:"levels"` // residual levels of each part
+	Vocab  []int `json:"vocab"`  // codes of each position, Parts*Levels of them
+	Shared bool  `json:"-"`      // the levels of a part share one codebook
 }
 
 // Positions is the number of codes a vector becomes.

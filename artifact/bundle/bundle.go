@@ -49,7 +49,7 @@ func (b *Bundle) SetConfig(c any) (err error) {
 func Write(dir string, b *Bundle) error {
 	m := &b.Manifest
 	m.Kind, m.Input = string(b.Tokenizer.Modality().Kind()), b.Tokenizer.Input
-	m.Layout = LayoutOf(b.Tokenizer.Quantizer.Layout())
+	m.Layout = b.Tokenizer.Quantizer.Layout()
 	if err := b.check(); err != nil {
 		return fmt.Errorf("this tokenizer cannot be stored: %w", err)
 	}

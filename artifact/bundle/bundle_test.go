@@ -68,6 +68,7 @@ func sample(t testing.TB) *Bundle {
 	b.Manifest.CreatedBy = "gritvq test"
 	b.Manifest.Created = time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 	b.Manifest.Data = Data{Name: "x.npy", Fingerprint: "sha256:00", Rows: 10, TrainRows: 9, HeldRows: 1}
+	b.Manifest.Metrics.Pictures = &PictureMetrics{Held: &tokenizer.PictureScores{PSNR: math.Inf(1), Images: 2}}
 	b.Manifest.Metrics.Held = &tokenizer.Scores{MSE: 0.5, RelativeError: math.Inf(1), Cosine: 0.9, Vectors: 1}
 	return b
 }
@@ -94,7 +95,7 @@ func TestLoadGivesBackWhatWasWritten(t *testing.T) {
 		{"config", got.Config, want.Config},
 		{"spec", got.Tokenizer.Spec, want.Tokenizer.Spec}, {"weights", got.Weights, want.Weights},
 		{"codebooks", got.Codebooks, want.Codebooks}, {"usage", got.Usage, want.Usage},
-		{"layout", got.Manifest.Layout, Layout{4, 2, 2, []int{3, 3, 3, 3}}},
+		{"layout", got.Manifest.Layout, vq.Layout{Dim: 4, Parts: 2, Levels: 2, Vocab: []int{3, 3, 3, 3}}},
 		{"data", got.Manifest.Data, want.Manifest.Data},
 	} {
 		if diff := cmp.Diff(pair.want, pair.got); diff != "" {
@@ -103,6 +104,9 @@ func TestLoadGivesBackWhatWasWritten(t *testing.T) {
 	}
 	if s := got.Manifest.Metrics.Held; s.MSE != 0.5 || !math.IsNaN(s.RelativeError) || got.Manifest.Metrics.Train != nil {
 		t.Errorf("metrics are %+v; an infinite error is stored as null and read as NaN", s)
+	}
+	if p := got.Manifest.Metrics.Pictures; !math.IsNaN(p.Held.PSNR) || p.Held.Images != 2 || p.Train != nil {
+		t.Errorf("metrics are %+v; an infinite PSNR is stored as null and read as NaN", p.Held)
 	}
 	if got.Manifest.Fingerprint() == [32]byte{} || got.Manifest.Fingerprint() != want.Manifest.Fingerprint() {
 		t.Error("the fingerprint was lost")
@@ -214,16 +218,18 @@ func TestLoadSaysWhatIsWrong(t *testing.T) {
 		spoil func(*testing.T, string)
 		want  string
 	}{
-		"truncated model":     {edit(ModelFile, cut), "model.safetensors is truncated: it has"},
-		"damaged model":       {edit(ModelFile, flip), "model.safetensors is damaged: its checksum"},
-		"damaged config":      {edit(ConfigFile, flip), "config.yaml is damaged"},
-		"missing model":       {drop(ModelFile), "model.safetensors is missing"},
-		"truncated manifest":  {edit(artifact.ManifestFile, cut), "manifest.json is damaged: it is no JSON object"},
-		"empty manifest":      {edit(artifact.ManifestFile, func([]byte) []byte { return nil }), "manifest.json is damaged"},
-		"newer schema":        {edit(artifact.ManifestFile, replace(`"schema": 1`, `"schema": 2`)), "has schema 2, made by gritvq test, and this gritvq reads up to schema 1; upgrade gritvq"},
-		"no schema":           {edit(artifact.ManifestFile, replace(`"schema"`, `"scheme"`)), "states no schema version"},
-		"another kind":        {edit(artifact.ManifestFile, replace(`"vectors"`, `"images"`)), `is no tokenizer but of kind "images"; name a directory that gritvq train made`},
-		"a recommender":       {edit(artifact.ManifestFile, func(b []byte) []byte { return replace(`"schema": 1`, `"schema": 2`)(replace(`"vectors"`, `"dual"`)(b)) }), `is no tokenizer but of kind "dual"`},
+		"truncated model":    {edit(ModelFile, cut), "model.safetensors is truncated: it has"},
+		"damaged model":      {edit(ModelFile, flip), "model.safetensors is damaged: its checksum"},
+		"damaged config":     {edit(ConfigFile, flip), "config.yaml is damaged"},
+		"missing model":      {drop(ModelFile), "model.safetensors is missing"},
+		"truncated manifest": {edit(artifact.ManifestFile, cut), "manifest.json is damaged: it is no JSON object"},
+		"empty manifest":     {edit(artifact.ManifestFile, func([]byte) []byte { return nil }), "manifest.json is damaged"},
+		"newer schema":       {edit(artifact.ManifestFile, replace(`"schema": 1`, `"schema": 2`)), "has schema 2, made by gritvq test"},
+		"no schema":          {edit(artifact.ManifestFile, replace(`"schema"`, `"scheme"`)), "states no schema version"},
+		"another kind":       {edit(artifact.ManifestFile, replace(`"vectors"`, `"images"`)), `is no tokenizer but of kind "images"`},
+		"a recommender": {edit(artifact.ManifestFile, func(b []byte) []byte {
+			return replace(`"schema": 1`, `"schema": 2`)(replace(`"vectors"`, `"dual"`)(b))
+		}), `is no tokenizer but of kind "dual"`},
 		"edited config":       {edit(artifact.ManifestFile, replace(`"codes": 3`, `"codes": 4`)), "config is not that of config.yaml"},
 		"unknown key":         {edit(artifact.ManifestFile, replace(`"codes": 3`, `"codse": 3`)), `did you mean "quantizer.codes"`},
 		"config of no method": {edit(artifact.ManifestFile, replace(`"method": "ste"`, `"method": "sts"`)), "unknown method"},
@@ -252,7 +258,9 @@ func TestLoadSaysWhatIsWrong(t *testing.T) {
 }
 
 func TestModelFileWithForeignTensorsIsRefused(t *testing.T) {
-	for name, want := range map[string]string{"codebook/9": "4 code positions", "codebook/x": "4 code positions", "other/1": "no bundle of schema 1"} {
+	for name, want := range map[string]string{
+		"codebook/9": "4 code positions", "codebook/x": "4 code positions", "other/1": "no bundle of schema 1",
+	} {
 		dir, b := written(t)
 		path := filepath.Join(dir, ModelFile)
 		if err := safetensors.Write(path, append(b.tensors(), safetensors.FromFloat32(name, []int{1}, []float32{1})), nil); err != nil {
@@ -366,5 +374,15 @@ func TestOldBundlesStillOpen(t *testing.T) {
 		if m := b.Manifest; m.Kind != name || m.Input != input || len(m.Files) != 2 || m.Fingerprint() == [32]byte{} {
 			t.Errorf("%s: %+v", name, m)
 		}
+	}
+}
+
+func TestNewMetrics(t *testing.T) {
+	scores, pictures := &tokenizer.Scores{}, &tokenizer.PictureScores{}
+	if m := NewMetrics(nil, scores); m.Train != scores || m.Held != nil || m.Pictures != nil {
+		t.Errorf("%+v", m)
+	}
+	if m := NewMetrics(pictures, pictures); m.Train != nil || m.Pictures.Held != pictures || m.Pictures.Train != pictures {
+		t.Errorf("%+v", m)
 	}
 }

@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -9,11 +10,12 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// check compares the arrays with what the configuration calls for.
+// check compares the arrays with the configuration.
 func (b *Bundle) check() error {
 	layout := b.Tokenizer.Quantizer.Layout()
-	if l := b.Manifest.Layout; l.Dim != layout.Dim || l.Parts != layout.Parts || l.Levels != layout.Levels || !slices.Equal(l.Vocab, layout.Vocab) {
-		return fmt.Errorf("the manifest's layout %v is not that of its config", l)
+	b.Manifest.Layout.Shared = layout.Shared // it is not stored
+	if !reflect.DeepEqual(b.Manifest.Layout, layout) {
+		return fmt.Errorf("the manifest's layout %v is not that of its config", b.Manifest.Layout)
 	}
 	if err := b.checkWeights(); err != nil {
 		return err
@@ -46,9 +48,9 @@ func (b *Bundle) check() error {
 	return nil
 }
 
-// checkWeights compares the network's variables by name and shape. Those of the
-// quantizer are kept for inspection and further training: encoding and decoding
-// read the codebooks instead, so finite numbers are all they need.
+// checkWeights compares the network's variables by name and shape. The
+// quantizer's variables need only be finite: encoding and decoding use the
+// codebooks instead.
 func (b *Bundle) checkWeights() error {
 	zeros := make([]float64, b.Tokenizer.Input)
 	want := b.Tokenizer.InitNetwork(0, zeros, zeros)

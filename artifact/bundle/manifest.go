@@ -14,8 +14,6 @@
 package bundle
 
 import (
-	"slices"
-
 	"github.com/gritvq/gritvq/artifact"
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/internal/checkpoint"
@@ -35,7 +33,8 @@ const (
 
 // Kind is the stored kind of bundles.
 var Kind = artifact.Register(artifact.Kind{
-	Names: []string{string(dataset.Vectors), string(dataset.Pictures)}, Title: "tokenizer", Command: "gritvq train", Usage: "vectors.npy -o", Schema: 1,
+	Names: []string{string(dataset.Vectors), string(dataset.Pictures)},
+	Title: "tokenizer", Command: "gritvq train", Usage: "vectors.npy -o", Schema: 1,
 	Files: []string{ModelFile, ConfigFile}, Extra: []string{ReportFile, LogFile},
 	Begun: []string{checkpoint.Newest, LogFile, ModelFile},
 })
@@ -44,25 +43,12 @@ var Kind = artifact.Register(artifact.Kind{
 type Manifest struct {
 	artifact.Head
 	Input      int             `json:"input_dim"`
-	Layout     Layout          `json:"layout"`
+	Layout     vq.Layout       `json:"layout"`
 	Data       Data            `json:"data"`
 	Training   Training        `json:"training"`
 	Metrics    Metrics         `json:"metrics"`
 	ConfigHash string          `json:"config_hash"` // by the version that trained it
 	Config     json.RawMessage `json:"config"`      // the keys of config.yaml
-}
-
-// Layout is the arrangement of the codes of a vector, as in [vq.Layout].
-type Layout struct {
-	Dim    int   `json:"dim"`
-	Parts  int   `json:"parts"`
-	Levels int   `json:"levels"`
-	Vocab  []int `json:"vocab"`
-}
-
-// LayoutOf copies the quantizer's layout.
-func LayoutOf(l vq.Layout) Layout {
-	return Layout{Dim: l.Dim, Parts: l.Parts, Levels: l.Levels, Vocab: slices.Clone(l.Vocab)}
 }
 
 // Data describes the training data.

@@ -19,7 +19,7 @@ type Inspection struct {
 	Data          bundle.Data       `json:"data"`
 	InputDim      int               `json:"input_dim"`
 	Tokens        int               `json:"tokens"` // cells of a picture; 1 for vectors
-	Layout        bundle.Layout     `json:"layout"`
+	Layout        vq.Layout         `json:"layout"`
 	BitsPerVector float64           `json:"bits_per_vector"`
 	Parameters    ParameterCounts   `json:"parameters"`
 	Bytes         int64             `json:"bytes"` // of the model file

@@ -9,6 +9,7 @@ import (
 	"github.com/gritvq/gritvq/artifact/bundle"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/tokenizer"
+	"github.com/gritvq/gritvq/vq"
 )
 
 // column is a set of scores of a table, under a name.
@@ -53,7 +54,7 @@ func Tables(m bundle.Manifest) []report.Table {
 
 // tablesOf shows results side by side and, for vectors of several code positions,
 // every position.
-func tablesOf(l bundle.Layout, columns []column) []report.Table {
+func tablesOf(l vq.Layout, columns []column) []report.Table {
 	t := report.Table{Columns: []report.Column{{Name: "score"}}}
 	for i, c := range columns {
 		t.Columns = append(t.Columns, report.Column{Name: c.name, Align: report.Right})
@@ -81,7 +82,7 @@ func RelativeError(s *tokenizer.Scores) string {
 }
 
 // PositionColumn heads the labels of code positions.
-func PositionColumn(l bundle.Layout) string {
+func PositionColumn(l vq.Layout) string {
 	if l.Parts > 1 {
 		return "code"
 	}
@@ -90,7 +91,7 @@ func PositionColumn(l bundle.Layout) string {
 
 // PositionLabel names a code position in a table: by its level, its part, or
 // both.
-func PositionLabel(l bundle.Layout, position int) string {
+func PositionLabel(l vq.Layout, position int) string {
 	switch {
 	case l.Parts == 1:
 		return strconv.Itoa(position)
@@ -101,7 +102,7 @@ func PositionLabel(l bundle.Layout, position int) string {
 }
 
 // positionName names a code position in a text.
-func positionName(l bundle.Layout, position int) string {
+func positionName(l vq.Layout, position int) string {
 	name := fmt.Sprintf("level %d", position%l.Levels)
 	if l.Parts > 1 {
 		name = fmt.Sprintf("part %d, ", position/l.Levels) + name
@@ -110,7 +111,7 @@ func positionName(l bundle.Layout, position int) string {
 }
 
 // positionTable shows utilization and perplexity of every code position.
-func positionTable(l bundle.Layout, columns []column) report.Table {
+func positionTable(l vq.Layout, columns []column) report.Table {
 	t := report.Table{Columns: []report.Column{{Name: PositionColumn(l)}}}
 	for i, c := range columns {
 		suffix := ""

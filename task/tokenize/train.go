@@ -188,7 +188,7 @@ func (t *training) manifest(result *outcome) bundle.Manifest {
 		Data: bundle.Data{Name: dataset.Name(t.Input.Path), Fingerprint: t.fingerprint, Rows: t.data.Set.Len(),
 			TrainRows: t.data.Train.Len(), HeldRows: t.data.Held.Len(), Dropped: t.data.Dropped},
 		Training: bundle.Training{Steps: t.Config.Train.Steps, Resumed: result.firstStep, Seconds: result.duration.Seconds(), Backend: t.Backend},
-		Input:    m.Input, Layout: bundle.LayoutOf(m.Quantizer.Layout()), Metrics: result.metrics,
+		Input:    m.Input, Layout: m.Quantizer.Layout(), Metrics: result.metrics,
 	}
 	if t.Input.Held != "" {
 		manifest.Data.Held = dataset.Name(t.Input.Held)

@@ -14,26 +14,19 @@ import (
 // Kind is a kind of comparison: its measures, the one that ranks, and its texts.
 // There are two, of vectors and of pictures.
 type Kind struct {
-	Items    string    // "vectors" or "pictures"
-	Measures []Measure // of a record's scores, in the order of tables
-	Decides  string    // the measure that ranks
-	Unit     string    // of differences in it; "" gives them in percent of the best
-	Rate     string    // the measure along which sizes of code are drawn
-	Charts   []Panel   // of every method, point by point
-	Curves   []Panel   // over the rate
-	Course   Panel     // the held-out score over training; Measure is not read
+	Items    string          // "vectors" or "pictures"
+	Measures []table.Measure // of a record's scores, in the order of tables
+	Decides  string          // the measure that ranks
+	Unit     string          // of differences in it; "" gives them in percent of the best
+	Rate     string          // the measure along which sizes of code are drawn
+	Charts   []Panel         // of every method, point by point
+	Curves   []Panel         // over the rate
+	Course   Panel           // the held-out score over training; Measure is not read
 	held     func(vqtrain.HeldRecord) float64
 	// score adds to a record the scores of a trained cell.
 	score    func(ctx context.Context, s *subject, t trained, r *Record) error
 	fairness string // what all methods have in common
 	healthy  string // how to read the use of codes
-}
-
-// Measure is a score: a column of tables and files.
-type Measure struct {
-	table.Measure
-	Wide  bool // only on the page
-	Fixed bool // the same for every seed: a plain number in files
 }
 
 // Panel describes a chart of a measure.
@@ -65,12 +58,12 @@ func (p Panel) chart(over string) report.LineChart {
 
 // deciding is the measure that ranks.
 func (k *Kind) deciding() table.Measure {
-	return k.Measures[slices.IndexFunc(k.Measures, func(m Measure) bool { return m.Name == k.Decides })].Measure
+	return k.Measures[slices.IndexFunc(k.Measures, func(m table.Measure) bool { return m.Name == k.Decides })]
 }
 
 // filed are the measures in the order of files: the fixed ones first.
-func (k *Kind) filed() []Measure {
-	var fixed, others []Measure
+func (k *Kind) filed() []table.Measure {
+	var fixed, others []table.Measure
 	for _, m := range k.Measures {
 		if m.Fixed {
 			fixed = append(fixed, m)

@@ -19,7 +19,7 @@ func (k *Kind) Table(summaries []Summary, wide bool) report.Table {
 	if several {
 		t.Columns = append(t.Columns, report.Column{Name: "codes", Align: report.Right})
 	}
-	shown := slices.DeleteFunc(slices.Clone(k.Measures), func(m Measure) bool { return m.Wide && !wide || !measured(summaries, m.Name) })
+	shown := slices.DeleteFunc(slices.Clone(k.Measures), func(m table.Measure) bool { return m.Wide && !wide || !measured(summaries, m.Name) })
 	for _, m := range shown {
 		t.Columns = append(t.Columns, report.Column{Name: m.Title, Align: report.Right, Note: m.Note})
 		if m.Name == k.Decides {
@@ -37,7 +37,7 @@ func (k *Kind) Table(summaries []Summary, wide bool) report.Table {
 			continue
 		}
 		for _, m := range shown {
-			row = append(row, report.Cell{Text: m.Text(s.Score(m.Name)), Strong: leads(m.Measure, s, summaries)})
+			row = append(row, report.Cell{Text: m.Text(s.Score(m.Name)), Strong: leads(m, s, summaries)})
 			if m.Name == k.Decides {
 				row = append(row, report.Cell{Text: s.differenceText()})
 			}

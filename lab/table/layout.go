@@ -2,6 +2,7 @@ package table
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -52,11 +53,16 @@ func (l Layout) rivals(groups []Group, setting string) []Group {
 	return list
 }
 
-// cells writes rival groups in a measure: the best is bold, ties have an =.
+// cells writes rival groups in a measure: the best is bold, ties have an =. Measures
+// without a goal have no deviation.
 func (m Measure) cells(rivals []Group, typical float64) []report.Cell {
 	cells := make([]report.Cell, len(rivals))
 	for i, mark := range m.Marks(rivals, typical) {
-		if s := rivals[i].Score(m.Name); s.N > 0 {
+		s := rivals[i].Score(m.Name)
+		if m.Goal == Neither {
+			s.Std = math.NaN()
+		}
+		if s.N > 0 {
 			cells[i] = report.Cell{Text: m.Text(s), Strong: mark == Best}
 		}
 		if mark == Tied {

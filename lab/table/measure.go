@@ -20,6 +20,8 @@ type Measure struct {
 	Resolution float64
 	Relative   bool
 	Percent    bool // the score is a fraction and charts show it in percent
+	Wide       bool // only in tables with much room, such as on pages
+	Fixed      bool // the same for every seed: a plain number in files
 	Text       func(Stat) string
 }
 
@@ -89,21 +91,15 @@ func Seconds(s float64) string { return report.Duration(time.Duration(s * float6
 
 // Decimals writes the mean and, for several seeds, its deviation with a fixed number
 // of decimals.
-func Decimals(n int) func(Stat) string { return decimals(n, 1, true, "") }
-
-// MeanDecimals writes the mean alone with a fixed number of decimals.
-func MeanDecimals(n int) func(Stat) string { return decimals(n, 1, false, "") }
+func Decimals(n int) func(Stat) string { return decimals(n, 1, "") }
 
 // PercentDecimals is [Decimals] of a fraction in percent.
-func PercentDecimals(n int) func(Stat) string { return decimals(n, 100, true, " %") }
+func PercentDecimals(n int) func(Stat) string { return decimals(n, 100, " %") }
 
-// MeanPercentDecimals is [MeanDecimals] of a fraction in percent.
-func MeanPercentDecimals(n int) func(Stat) string { return decimals(n, 100, false, " %") }
-
-func decimals(n int, scale float64, deviation bool, unit string) func(Stat) string {
+func decimals(n int, scale float64, unit string) func(Stat) string {
 	number := func(x float64) string { return strconv.FormatFloat(scale*x, 'f', n, 64) }
 	return func(s Stat) string {
-		if deviation && !math.IsNaN(s.Std) {
+		if !math.IsNaN(s.Std) {
 			return number(s.Mean) + " ± " + number(s.Std) + unit
 		}
 		return number(s.Mean) + unit

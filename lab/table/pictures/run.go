@@ -84,19 +84,19 @@ var (
 	lpips   = table.Measure{Name: "lpips", Title: "LPIPS", Goal: table.Lower, Text: table.Decimals(4)}
 	frechet = table.Measure{Name: "frechet", Title: "Frechet", Goal: table.Lower, Text: table.Decimals(2)}
 	kid     = table.Measure{Name: "kid", Title: "KID", Goal: table.Lower, Text: table.Decimals(4)}
-	bits    = table.Measure{Name: "bits", Title: "bits/pixel", Text: table.MeanDecimals(4)}
+	bits    = table.Measure{Name: "bits", Title: "bits/pixel", Text: table.Decimals(4)}
 	used    = table.Measure{Name: "used", Title: "codes used, training", Goal: table.Higher, Percent: true, Text: table.PercentDecimals(1)}
 
 	// measures are the columns of a full table.
 	measures = []table.Measure{psnr, ssim, lpips, frechet, kid, used,
 		{Name: "used_held", Title: "codes used, held out", Goal: table.Higher, Text: table.PercentDecimals(1)},
-		{Name: "tokens", Title: "tokens/code, training", Text: table.MeanDecimals(1)},
-		{Name: "tokens_held", Title: "tokens/code, held out", Text: table.MeanDecimals(1)},
-		{Name: "dead", Title: "dead", Text: table.MeanPercentDecimals(1)},
-		{Name: "perplexity", Title: "perplexity", Text: table.MeanDecimals(0)},
+		{Name: "tokens", Title: "tokens/code, training", Text: table.Decimals(1)},
+		{Name: "tokens_held", Title: "tokens/code, held out", Text: table.Decimals(1)},
+		{Name: "dead", Title: "dead", Text: table.PercentDecimals(1)},
+		{Name: "perplexity", Title: "perplexity", Text: table.Decimals(0)},
 		bits,
-		{Name: "bits_coded", Title: "bits/pixel, coded", Text: table.MeanDecimals(4)},
-		{Name: "seconds", Title: "seconds", Text: table.MeanDecimals(0)},
+		{Name: "bits_coded", Title: "bits/pixel, coded", Text: table.Decimals(4)},
+		{Name: "seconds", Title: "seconds", Text: table.Decimals(0)},
 	}
 	// levelMeasures are those of the table of residual levels.
 	levelMeasures = []table.Measure{bits, psnr, ssim, lpips, frechet, kid, used}

@@ -54,9 +54,9 @@ func ranking(name string) table.Measure {
 var (
 	collisions = table.Measure{Name: "collisions", Title: "collisions", Goal: table.Lower, Text: table.PercentDecimals(2)}
 	used       = table.Measure{Name: "used", Title: "codes used", Goal: table.Higher, Text: table.PercentDecimals(1)}
-	alone      = table.Measure{Name: "alone", Title: "ms an answer", Text: table.MeanDecimals(2)} // of one question, on the machine of the run
-	rate       = table.Measure{Name: "rate", Title: "answers/s", Text: table.MeanDecimals(0)}
-	steps      = table.Measure{Name: "steps", Title: "steps", Text: table.MeanDecimals(0)} // where training ended, early or not
+	alone      = table.Measure{Name: "alone", Title: "ms an answer", Text: table.Decimals(2)} // of one question, on the machine of the run
+	rate       = table.Measure{Name: "rate", Title: "answers/s", Text: table.Decimals(0)}
+	steps      = table.Measure{Name: "steps", Title: "steps", Text: table.Decimals(0)} // where training ended, early or not
 )
 
 // kindMeasures are the columns of the tables of a kind.
@@ -81,7 +81,7 @@ func coldMeasures(kind string) []table.Measure {
 		asked = "queries"
 	}
 	list := rankings(fmt.Sprintf("R@%d", k), fmt.Sprintf("N@%d", k))
-	list = append(list, table.Measure{Name: fmt.Sprintf("users@%d", k), Title: asked, Text: table.MeanDecimals(0)})
+	list = append(list, table.Measure{Name: fmt.Sprintf("users@%d", k), Title: asked, Text: table.Decimals(0)})
 	for i := range list {
 		list[i].Name = coldPrefix + list[i].Name
 	}
@@ -106,8 +106,8 @@ const idLevels = 4
 // idMeasures are the columns of the tables of IDs.
 func idMeasures() []table.Measure {
 	list := []table.Measure{collisions,
-		{Name: "after", Title: "after", Text: table.MeanPercentDecimals(2)},
-		{Name: "largest", Title: "largest group", Text: table.MeanDecimals(0)}}
+		{Name: "after", Title: "after", Text: table.PercentDecimals(2)},
+		{Name: "largest", Title: "largest group", Text: table.Decimals(0)}}
 	for level := 1; level <= idLevels; level++ {
 		list = append(list, table.Measure{Name: fmt.Sprintf("level%d", level), Title: fmt.Sprintf("used, level %d", level),
 			Goal: table.Higher, Text: table.PercentDecimals(1)})

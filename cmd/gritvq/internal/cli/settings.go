@@ -2,8 +2,6 @@ package cli
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -48,9 +46,9 @@ var settings = []setting{
 	{name: "short", key: "model.image.short", value: 0, pictures: true,
 		usage: "pictures: what short sides are reduced to before squares are cut: more shows the network the\n" +
 			"detail of large photos (default 286 for --size 256, and in proportion)"},
-	{name: "width", value: "64,128,128,256,256", pictures: true, usage: "pictures: channels at every resolution", apply: applyWidth},
+	{name: "width", key: "model.image.widths", value: "64,128,128,256,256", pictures: true, usage: "pictures: channels at every resolution"},
 	{name: "down", value: 16, pictures: true, usage: "pictures: pixels on the side of a code's cell, a power of two", apply: applyDown},
-	{name: "precision", value: "f32", pictures: true, apply: applyPrecision,
+	{name: "precision", key: "model.image.precision", value: "f32", pictures: true,
 		usage: "pictures: arithmetic of the convolutions, f32 or bf16 (bf16 with XLA; the embedded engine computes in f32)"},
 	{name: "perceptual", key: "train.perceptual", value: 0.0, pictures: true,
 		usage: "pictures: weight of the perceptual loss (default 0.1 where --metrics has a network, else 0)"},
@@ -147,48 +145,41 @@ func (s *Settings) apply(c *vqtrain.Config) error {
 		if !s.Given(v.name) {
 			continue
 		}
-		value := s.Text(v.name)
+		assign := v.assign
 		if v.apply != nil {
-			if err := v.apply(s, c, value); err != nil {
-				return err
-			}
-		} else if err := config.Set(c, v.key+"="+value); err != nil {
-			return usage.Errorf("--%s %s: %w", v.name, value, err)
+			assign = v.apply
+		}
+		if err := assign(s, c, s.Text(v.name)); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func applyMethod(_ *Settings, c *vqtrain.Config, value string) error {
-	c.Quantizer.Method = value
+// assign sets the key of a flag.
+func (v setting) assign(_ *Settings, c *vqtrain.Config, value string) error {
+	if err := config.Set(c, v.key+"="+value); err != nil {
+		return usage.Errorf("--%s %s: %w", v.name, value, err)
+	}
 	return nil
 }
 
-func applyPrecision(_ *Settings, c *vqtrain.Config, value string) error {
-	c.Model.Image.Precision = value
+// applyMethod leaves it to the presets to refuse unknown methods.
+func applyMethod(_ *Settings, c *vqtrain.Config, value string) error {
+	c.Quantizer.Method = value
 	return nil
 }
 
 // applyHidden sets the hidden layers; without any, latents have the dimension of
 // the vectors.
 func applyHidden(_ *Settings, c *vqtrain.Config, value string) error {
-	widths, err := parseWidths(value)
-	if err != nil {
-		return err
+	if value == "none" || value == "" {
+		c.Model.Hidden, c.Model.Dim = nil, 0
+		return nil
 	}
-	c.Model.Hidden = widths
-	if widths == nil {
-		c.Model.Dim = 0
+	if err := config.Set(c, "model.hidden="+value); err != nil {
+		return usage.Errorf("--hidden %s: %w; write widths such as 512,256, or none", value, err)
 	}
-	return nil
-}
-
-func applyWidth(_ *Settings, c *vqtrain.Config, value string) error {
-	widths, err := parseWidths(value)
-	if err != nil || len(widths) == 0 {
-		return usage.Errorf("--width %s: write channels such as 64,128,256", value)
-	}
-	c.Model.Image.Widths = widths
 	return nil
 }
 
@@ -211,20 +202,4 @@ func applyDown(s *Settings, c *vqtrain.Config, _ string) error {
 	}
 	image.Widths = image.Widths[:stages+1]
 	return nil
-}
-
-// parseWidths reads "512,256" or "none".
-func parseWidths(text string) ([]int, error) {
-	if text == "none" || text == "" {
-		return nil, nil
-	}
-	var widths []int
-	for field := range strings.SplitSeq(text, ",") {
-		w, err := strconv.Atoi(strings.TrimSpace(field))
-		if err != nil || w < 1 {
-			return nil, usage.Errorf("--hidden %s: %q is no width; write numbers such as 512,256 or none", text, field)
-		}
-		widths = append(widths, w)
-	}
-	return widths, nil
 }

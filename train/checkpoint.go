@@ -51,9 +51,6 @@ func (t *Trainer) Save() (err error) {
 		return err
 	}
 	maps.DeleteFunc(c.Variables, func(p string, _ *weights.Array) bool { return t.problem.Constants[p] != nil })
-	if t.problem.Counts != nil {
-		c.Counts = t.problem.Counts()
-	}
 	return checkpoint.Save(t.options.Dir, t.config.Keep, c)
 }
 
@@ -72,8 +69,10 @@ func (t *Trainer) restore() (bool, error) {
 	case s.Data != t.state.Data:
 		return false, fmt.Errorf("the checkpoint %s was made from other data; give the same data, or start afresh in another directory", path)
 	}
-	if err := t.restoreProblem(s, c.Counts); err != nil {
-		return false, fmt.Errorf("the checkpoint %s cannot be resumed: %w", path, err)
+	if t.problem.State != nil {
+		if err := json.Unmarshal(s.Problem, t.problem.State); err != nil {
+			return false, fmt.Errorf("the checkpoint %s cannot be resumed: its state is damaged: %w", path, err)
+		}
 	}
 	if damaged != nil {
 		t.Status(fmt.Sprintf("%v; continuing from the one before it", damaged))
@@ -81,23 +80,4 @@ func (t *Trainer) restore() (bool, error) {
 	t.state, t.best, t.before = s, c.Best, s.Seconds
 	t.list(c.Variables)
 	return true, t.bank.Install(c.Variables)
-}
-
-// restoreProblem hands the problem its part of a checkpoint.
-func (t *Trainer) restoreProblem(s state, counts map[string][]int64) error {
-	if t.problem.State != nil {
-		if err := json.Unmarshal(s.Problem, t.problem.State); err != nil {
-			return fmt.Errorf("its state is damaged: %w", err)
-		}
-	}
-	if t.problem.Counts == nil {
-		return nil
-	}
-	for name, into := range t.problem.Counts() {
-		if len(counts[name]) != len(into) {
-			return fmt.Errorf("array %q has %d entries, the model needs %d", name, len(counts[name]), len(into))
-		}
-		copy(into, counts[name])
-	}
-	return nil
 }

@@ -298,3 +298,22 @@ func TestSecondsAddUp(t *testing.T) {
 		t.Errorf("%g s in all, the last session took %g and three before it at least %g", result.Seconds, last, 3*pause.Seconds())
 	}
 }
+
+// Quick steps are saved by their number, slow ones by the clock.
+func TestSlowStepsAreSaved(t *testing.T) {
+	defer func(before time.Duration) { saveAfter = before }(saveAfter)
+	c := settings()
+	for c.Checkpoint, saveAfter = range map[int]time.Duration{7: time.Hour, 1000: 0} {
+		dir, first := t.TempDir(), 0
+		if _, err := Run(t.Context(), gradtest.Engine(t), regression(-1), c, Options{Dir: dir, Watch: Observer{Step: func(r Record) {
+			if _, err := os.Stat(filepath.Join(dir, CheckpointFile)); err == nil && first == 0 {
+				first = r.Step - 1 // it was saved after the step before
+			}
+		}}}); err != nil {
+			t.Fatal(err)
+		}
+		if want := map[int]int{7: 7, 1000: 1}[c.Checkpoint]; first != want {
+			t.Errorf("every %d steps or %v: first saved at step %d, want %d", c.Checkpoint, saveAfter, first, want)
+		}
+	}
+}

@@ -37,25 +37,31 @@ type Record struct {
 	Event        string             `json:"event,omitempty"`
 }
 
-// Options say where a run happens.
-type Options struct {
+// OptionsOf say where a run happens whose observer sees records of type R.
+type OptionsOf[R any] struct {
 	Dir    string // holds the checkpoints and the log
 	Data   string // names the data: a checkpoint of other data is refused
 	Resume bool   // continues the directory's checkpoint if there is one
 	Pack   bool   // packs variables for the embedded engine too, as for compiled ones
-	Watch  Observer
+	Watch  ObserverOf[R]
 }
+
+// ObserverOf watches a run. Any field may be nil.
+type ObserverOf[R any] struct {
+	Step   func(r R)         // after every step
+	Status func(text string) // says what takes a while before the next step
+}
+
+// Options and observers of runs that log a Record.
+type (
+	Options  = OptionsOf[Record]
+	Observer = ObserverOf[Record]
+)
 
 // Result is the outcome of a run.
 type Result struct {
 	Weights weights.Set // of the best evaluation or the last step
 	Seconds float64     // over all sessions
-}
-
-// Observer watches a run. Any field may be nil.
-type Observer struct {
-	Step   func(r Record)    // after every step
-	Status func(text string) // says what takes a while before the next step
 }
 
 // Hooks are what a problem adds to the loop. All fields are optional.
@@ -67,11 +73,9 @@ type Hooks struct {
 	Parts int
 	// Constants are variables that are neither trained nor saved nor exported.
 	Constants weights.Set
-	// Role says how a variable changes; nil is [DefaultRole].
+	// Role says how a variable changes; by default all but those of the group State
+	// are Trained.
 	Role func(path string) Role
-	// Internal says which variables are not exported because only training needs
-	// them.
-	Internal func(path string) bool
 	// Rate is the learning rate of a group as a multiple of the optimizer's.
 	Rate func(g weights.Group) float64
 	// Decay and Stride are those of [optim.Pace].
@@ -85,32 +89,21 @@ type Hooks struct {
 	After func(s *Step) error
 	// Describe returns the log's line for a step, in place of the record.
 	Describe func(r Record) any
-
 	// State points to the problem's part of a checkpoint, which is stored as JSON.
 	State any
-	// Counts returns arrays that are saved with a checkpoint and overwritten when a
-	// run resumes.
-	Counts func() map[string][]int64
 }
 
 // Role is how a variable changes.
 type Role int
 
-// The roles. All but Fixed have an average, if averages are kept.
+// The roles. Averages are kept of the last three.
 const (
 	Fixed    Role = iota // not at all, or by the problem alone
+	Internal             // as Fixed, and it is not exported: only training needs it
 	Trained              // by the optimizer, at every step
 	Deferred             // by the optimizer, in steps that the problem takes itself
 	Followed             // by the problem
 )
-
-// DefaultRole trains all variables but those of the group State.
-func DefaultRole(path string) Role {
-	if weights.GroupOf(path) == weights.State {
-		return Fixed
-	}
-	return Trained
-}
 
 // Inputs are the nodes that a step is built from.
 type Inputs struct {

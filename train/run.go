@@ -4,18 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/core/tensors"
 
 	"github.com/gritvq/gritvq/dataset"
-	"github.com/gritvq/gritvq/internal/checkpoint"
 	"github.com/gritvq/gritvq/weights"
 )
 
 // skipsInARow is the number of steps without a finite gradient, one after the
 // other, at which a run gives up.
 const skipsInARow = 20
+
+// saveAfter is the time after which a checkpoint is due in any case, to bound the
+// loss by a kill.
+var saveAfter = 3 * time.Minute
 
 // Run trains a model. Every run of the same problem, configuration and seed ends
 // with the same weights however often it was stopped.
@@ -33,7 +37,7 @@ func Run(ctx context.Context, backend compute.Backend, problem Problem, config C
 func (t *Trainer) Run(ctx context.Context) (_ *Result, err error) {
 	feed := dataset.NewPrefetcher(ctx, int64(t.state.Step), int64(t.config.Steps), 2, t.batch, finalize)
 	defer feed.Close()
-	rhythm := checkpoint.NewRhythm(t.config.Checkpoint)
+	saved := time.Now()
 	for ctx.Err() == nil && t.state.Step < t.config.Steps && !t.state.Stopped {
 		inputs, err := feed.Next(ctx)
 		if err == nil {
@@ -43,8 +47,8 @@ func (t *Trainer) Run(ctx context.Context) (_ *Result, err error) {
 		if err != nil && errors.Is(err, ctx.Err()) {
 			break
 		}
-		if err == nil && rhythm.Due(t.state.Step) {
-			err = t.Save()
+		if err == nil && (t.state.Step%t.config.Checkpoint == 0 || time.Since(saved) >= saveAfter) {
+			err, saved = t.Save(), time.Now()
 		}
 		if err != nil {
 			// Also when ctx has ended meanwhile: the step is counted and the work due

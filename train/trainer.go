@@ -125,7 +125,7 @@ func (t *Trainer) install(set weights.Set) error {
 		if role == Trained && t.parts() > 1 {
 			all[partialPrefix+p] = weights.New(a.Shape...)
 		}
-		if role != Fixed && t.config.Average > 0 {
+		if role >= Trained && t.config.Average > 0 {
 			all[AveragePrefix+p] = a.Clone()
 		}
 	}
@@ -140,7 +140,7 @@ func (t *Trainer) list(set weights.Set) {
 	t.parameters, t.averaged = nil, nil
 	for _, p := range set.Paths() {
 		carrier, role := t.bank.Carrier(p), t.role(p)
-		if training(p) || role == Fixed {
+		if training(p) || role < Trained {
 			continue
 		}
 		if role == Trained && !slices.Contains(t.parameters, carrier) {
@@ -176,10 +176,13 @@ func (t *Trainer) pack(first weights.Set) {
 func (t *Trainer) parts() int { return max(1, t.problem.Parts) }
 
 func (t *Trainer) role(path string) Role {
-	if t.problem.Role != nil {
+	switch {
+	case t.problem.Role != nil:
 		return t.problem.Role(path)
+	case weights.GroupOf(path) == weights.State:
+		return Fixed
 	}
-	return DefaultRole(path)
+	return Trained
 }
 
 // seconds is the time spent so far, that of earlier sessions included.
@@ -194,7 +197,7 @@ func (t *Trainer) Variables(averaged bool) (weights.Set, error) {
 	}
 	set := weights.Set{}
 	for p, a := range all {
-		if training(p) || t.problem.Constants[p] != nil || t.problem.Internal != nil && t.problem.Internal(p) {
+		if training(p) || t.problem.Constants[p] != nil || t.role(p) == Internal {
 			continue
 		}
 		set[p] = a

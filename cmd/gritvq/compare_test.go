@@ -11,7 +11,7 @@ import (
 
 	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/lab/compare"
-	"github.com/gritvq/gritvq/train/vqtrain"
+	"github.com/gritvq/gritvq/train"
 )
 
 // A comparison that is killed, then interrupted, ends with the records it had
@@ -34,7 +34,7 @@ func TestKilledComparisonsGoOn(t *testing.T) {
 	}
 	halfway := func(finished int) func() bool {
 		return func() bool {
-			return len(files("cells/*.json")) == finished && len(files("work/*/"+vqtrain.CheckpointFile)) == 1
+			return len(files("cells/*.json")) == finished && len(files("work/*/"+train.CheckpointFile)) == 1
 		}
 	}
 	if output, state := signalWhen(t, args, syscall.SIGKILL, halfway(1)); state.Success() {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/gritvq/gritvq/artifact/bundle"
 	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
-	"github.com/gritvq/gritvq/train/vqtrain"
+	"github.com/gritvq/gritvq/train"
 )
 
 // killArguments train a tokenizer with everything that has state: warm-up,
@@ -89,7 +89,7 @@ func logged(dir string, more int) func() bool {
 // writingCheckpoint is while the temporary file of a checkpoint is there.
 func writingCheckpoint(dir string) func() bool {
 	return func() bool {
-		found, _ := filepath.Glob(filepath.Join(dir, "."+vqtrain.CheckpointFile+".*.tmp"))
+		found, _ := filepath.Glob(filepath.Join(dir, "."+train.CheckpointFile+".*.tmp"))
 		return len(found) > 0
 	}
 }
@@ -110,7 +110,7 @@ func TestKilledRunsEndAsUninterruptedOnes(t *testing.T) {
 	duringWrite := false
 	for i, moment := range []func() func() bool{
 		func() func() bool { return exists(filepath.Join(broken, bundle.LogFile)) },
-		func() func() bool { return exists(filepath.Join(broken, vqtrain.CheckpointFile)) },
+		func() func() bool { return exists(filepath.Join(broken, train.CheckpointFile)) },
 		func() func() bool { return logged(broken, 4) },
 		func() func() bool {
 			end := time.Now().Add(60 * time.Millisecond)
@@ -160,7 +160,7 @@ func TestKilledRunsEndAsUninterruptedOnes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ".tmp") || e.Name() == vqtrain.CheckpointFile {
+		if strings.HasSuffix(e.Name(), ".tmp") || e.Name() == train.CheckpointFile {
 			t.Errorf("%s was left behind", e.Name())
 		}
 	}
@@ -183,7 +183,7 @@ func TestCtrlCSavesAndCanBeResumed(t *testing.T) {
 			!strings.Contains(output, "of 1000; repeat the command with --resume to continue") {
 			t.Errorf("the message does not say how to go on:\n%s", output)
 		}
-		if !exists(filepath.Join(dir, vqtrain.CheckpointFile))() {
+		if !exists(filepath.Join(dir, train.CheckpointFile))() {
 			t.Error("nothing was saved")
 		}
 		runToEnd(t, append(args, "--resume"))

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/gritvq/gritvq/safetensors"
 	"github.com/gritvq/gritvq/weights"
@@ -31,18 +30,10 @@ func name(age int) string {
 
 // Content is what a checkpoint holds.
 type Content struct {
-	State     any                // the host's part: written as JSON, read into
-	Variables weights.Set        // parameters, moments, averages
-	Best      weights.Set        // variables of the best evaluation so far; may be nil
-	Counts    map[string][]int64 // whole numbers by name; may be nil
+	State     any         // the host's part, written as JSON
+	Variables weights.Set // parameters, moments, averages
+	Best      weights.Set // variables of the best evaluation so far; may be nil
 }
-
-// Sections of a file: prefixes of the names of its tensors.
-const (
-	variables = "variables"
-	best      = "best"
-	counts    = "counts"
-)
 
 // Save writes a checkpoint into dir and keeps the given number of them, at least
 // one.
@@ -52,13 +43,10 @@ func Save(dir string, keep int, c Content) error {
 		return fmt.Errorf("saving the checkpoint: %w", err)
 	}
 	var list []safetensors.Tensor
-	for section, set := range map[string]weights.Set{variables: c.Variables, best: c.Best} {
+	for section, set := range map[string]weights.Set{"variables": c.Variables, "best": c.Best} {
 		for p, a := range set {
 			list = append(list, safetensors.FromFloat32(section+"/"+p, a.Shape, a.Data))
 		}
-	}
-	for n, values := range c.Counts {
-		list = append(list, safetensors.FromInt64(counts+"/"+n, []int{len(values)}, values))
 	}
 	slices.SortFunc(list, func(a, b safetensors.Tensor) int { return strings.Compare(a.Name, b.Name) })
 	if err := rotate(dir, keep); err != nil {
@@ -114,29 +102,19 @@ func open(file *safetensors.File, into any) (*Content, error) {
 	if err := json.Unmarshal([]byte(file.Metadata["state"]), into); err != nil {
 		return nil, fmt.Errorf("its state is damaged: %w", err)
 	}
-	c := &Content{State: into, Variables: weights.Set{}, Best: weights.Set{}, Counts: map[string][]int64{}}
+	sections := map[string]weights.Set{"variables": {}, "best": nil}
 	for _, tensor := range file.Tensors {
-		var err error
-		section, n, _ := strings.Cut(tensor.Name, "/")
-		array := &weights.Array{Shape: tensor.Shape}
-		switch section {
-		case variables:
-			array.Data, err = tensor.Float32()
-			c.Variables[n] = array
-		case best:
-			array.Data, err = tensor.Float32()
-			c.Best[n] = array
-		case counts:
-			c.Counts[n], err = tensor.Int64()
-		}
+		section, path, _ := strings.Cut(tensor.Name, "/")
+		values, err := tensor.Float32()
 		if err != nil {
 			return nil, err
 		}
+		if sections[section] == nil {
+			sections[section] = weights.Set{}
+		}
+		sections[section][path] = &weights.Array{Shape: tensor.Shape, Data: values}
 	}
-	if len(c.Best) == 0 {
-		c.Best = nil
-	}
-	return c, nil
+	return &Content{State: into, Variables: sections["variables"], Best: sections["best"]}, nil
 }
 
 // Remove deletes the checkpoints of a run in dir.
@@ -150,28 +128,4 @@ func Remove(dir string) error {
 			return fmt.Errorf("removing a checkpoint: %w", err)
 		}
 	}
-}
-
-// longest is the time after which a checkpoint is due in any case: a kill costs no
-// more.
-const longest = 3 * time.Minute
-
-// Rhythm says when a checkpoint is due: every few steps, and sooner if steps are
-// slow.
-type Rhythm struct {
-	steps   int
-	longest time.Duration
-	last    time.Time
-}
-
-// NewRhythm starts a run's rhythm now.
-func NewRhythm(steps int) *Rhythm { return &Rhythm{steps: steps, longest: longest, last: time.Now()} }
-
-// Due says whether to save after a step; if it returns true, the caller must save.
-func (r *Rhythm) Due(step int) bool {
-	if step%r.steps != 0 && time.Since(r.last) < r.longest {
-		return false
-	}
-	r.last = time.Now()
-	return true
 }

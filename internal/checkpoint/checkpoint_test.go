@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"testing"
-	"time"
 
 	"github.com/gritvq/gritvq/weights"
 )
@@ -16,7 +15,7 @@ type progress struct {
 
 func content(step int) Content {
 	return Content{State: progress{step}, Variables: weights.Set{"a/b": weights.Full(float32(step), 2, 3)},
-		Best: weights.Set{"a/b": weights.Full(-1, 2, 3)}, Counts: map[string][]int64{"seen": {int64(step), 7}}}
+		Best: weights.Set{"a/b": weights.Full(-1, 2, 3)}}
 }
 
 func save(t *testing.T, dir string, keep int, steps ...int) {
@@ -38,7 +37,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 	want := content(5)
 	if p.Step != 5 || path != filepath.Join(dir, Newest) ||
-		!reflect.DeepEqual(c.Variables, want.Variables) || !reflect.DeepEqual(c.Best, want.Best) || !reflect.DeepEqual(c.Counts, want.Counts) {
+		!reflect.DeepEqual(c.Variables, want.Variables) || !reflect.DeepEqual(c.Best, want.Best) {
 		t.Errorf("read %+v of step %d from %s", c, p.Step, path)
 	}
 }
@@ -78,20 +77,6 @@ func TestDamagedOnesArePassedOver(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 0 {
 		t.Errorf("%q are left", left)
-	}
-}
-
-// Slow steps are saved by the clock, quick ones by their number.
-func TestRhythm(t *testing.T) {
-	quick := NewRhythm(3)
-	for step, want := range map[int]bool{1: false, 2: false, 3: true, 4: false, 6: true} {
-		if got := quick.Due(step); got != want {
-			t.Errorf("step %d: %v, want %v", step, got, want)
-		}
-	}
-	slow := &Rhythm{steps: 1000, longest: time.Minute, last: time.Now().Add(-time.Hour)}
-	if !slow.Due(1) || slow.Due(2) {
-		t.Error("an hour without a checkpoint, and none is due after it but one")
 	}
 }
 

@@ -24,6 +24,7 @@ import (
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task"
 	"github.com/gritvq/gritvq/task/tokenize"
+	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/train/vqtrain"
 )
 
@@ -94,7 +95,7 @@ func Run(ctx context.Context, o Options, watch task.Watcher) (*Results, error) {
 	watch.Remark("comparing %s on %s of %s, %d held out: %s", report.Counted(len(p.Variants), "method"),
 		report.Counted(data.Train.Len(), item), p.Input.Path, data.Held.Len(), report.Counted(len(cells), "run"))
 	records, err := r.run(ctx, cells)
-	if errors.Is(err, vqtrain.ErrInterrupted) {
+	if errors.Is(err, train.ErrInterrupted) {
 		return nil, fmt.Errorf("%w after %d of %d runs; repeat the command to continue", err, r.finished, len(cells))
 	}
 	if err != nil {
@@ -112,7 +113,7 @@ func checkDirectory(dir string) error {
 		_, err := os.Stat(filepath.Join(dir, name))
 		return err == nil
 	}
-	if exists(artifact.ManifestFile) || exists(vqtrain.CheckpointFile) {
+	if exists(artifact.ManifestFile) || exists(train.CheckpointFile) {
 		return fmt.Errorf("%s holds a tokenizer; choose another directory with -o", dir)
 	}
 	for _, name := range []string{PageFile, SheetFile, ResultsFile} {

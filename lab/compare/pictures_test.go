@@ -19,6 +19,7 @@ import (
 	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task"
+	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/train/vqtrain"
 )
 
@@ -126,7 +127,7 @@ func TestHalfTrainedPictureCellsGoOn(t *testing.T) {
 			cancel()
 		}
 	}}
-	if _, err := broken.run(ctx, []Cell{cell("ema", 12)}); !errors.Is(err, vqtrain.ErrInterrupted) {
+	if _, err := broken.run(ctx, []Cell{cell("ema", 12)}); !errors.Is(err, train.ErrInterrupted) {
 		t.Fatalf("got %v", err)
 	}
 	broken.watch = task.Silent{}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/task"
-	"github.com/gritvq/gritvq/train/vqtrain"
+	"github.com/gritvq/gritvq/train"
 )
 
 // The directories of a comparison.
@@ -57,7 +57,7 @@ func engines(name string) (func() (compute.Backend, func(), error), error) {
 
 // run returns the records of all cells, in their order. A cell that fails or panics
 // becomes a record with its error. run fails if a record cannot be read or written,
-// and with [vqtrain.ErrInterrupted] when ctx ends; finished work is kept.
+// and with [train.ErrInterrupted] when ctx ends; finished work is kept.
 func (r *runner) run(ctx context.Context, cells []Cell) ([]Record, error) {
 	if err := os.MkdirAll(filepath.Join(r.dir, cellsDir), 0o755); err != nil {
 		return nil, fmt.Errorf("cannot create %s: %w", r.dir, err)
@@ -122,15 +122,15 @@ func (r *runner) runOpen(ctx context.Context, cells []Cell, open []int, records 
 	if cause := context.Cause(ctx); cause == nil || !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
 		return cause
 	}
-	return vqtrain.ErrInterrupted
+	return train.ErrInterrupted
 }
 
 // attempt runs a cell and stores its record. Its errors concern all cells: an
 // interruption, or a record that cannot be written.
 func (r *runner) attempt(ctx context.Context, cell Cell) (Record, error) {
 	record, err := r.guarded(ctx, cell)
-	if err != nil && (ctx.Err() != nil || errors.Is(err, vqtrain.ErrInterrupted)) {
-		return Record{}, vqtrain.ErrInterrupted
+	if err != nil && (ctx.Err() != nil || errors.Is(err, train.ErrInterrupted)) {
+		return Record{}, train.ErrInterrupted
 	}
 	if err != nil {
 		record = cell.failed(reason(err))

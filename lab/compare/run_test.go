@@ -16,6 +16,7 @@ import (
 	"github.com/gritvq/gritvq/dataset/vectors"
 	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/task"
+	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/train/vqtrain"
 )
 
@@ -145,11 +146,11 @@ func TestInterruptionKeepsWhatIsDone(t *testing.T) {
 			if err := os.MkdirAll(c.workDir(cell), 0o755); err != nil {
 				t.Error(err)
 			}
-			return Record{}, vqtrain.ErrInterrupted
+			return Record{}, train.ErrInterrupted
 		}
 		return fine(ctx, cell)
 	}
-	if _, err := c.run(ctx, cells); !errors.Is(err, vqtrain.ErrInterrupted) {
+	if _, err := c.run(ctx, cells); !errors.Is(err, train.ErrInterrupted) {
 		t.Fatalf("got %v", err)
 	}
 	for i, want := range []bool{true, false, false} {
@@ -223,10 +224,10 @@ func TestHalfTrainedCellsGoOn(t *testing.T) {
 			cancel()
 		}
 	}}
-	if _, err := broken.run(ctx, []Cell{cell("ste", 40)}); !errors.Is(err, vqtrain.ErrInterrupted) {
+	if _, err := broken.run(ctx, []Cell{cell("ste", 40)}); !errors.Is(err, train.ErrInterrupted) {
 		t.Fatalf("got %v", err)
 	}
-	if _, err := os.Stat(filepath.Join(broken.workDir(cell("ste", 40)), vqtrain.CheckpointFile)); err != nil {
+	if _, err := os.Stat(filepath.Join(broken.workDir(cell("ste", 40)), train.CheckpointFile)); err != nil {
 		t.Fatal(err)
 	}
 	first := 0

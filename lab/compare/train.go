@@ -42,12 +42,13 @@ func (r *runner) train(ctx context.Context, cell Cell) (Record, error) {
 	}
 	clock := startClock(dir)
 	prepare := func() (*vqtrain.Trainer, error) {
-		return vqtrain.New(backend, cell.Config, source, r.subject.fingerprint, dir, true, vqtrain.Observer{Step: func(m vqtrain.Record) {
+		watch := vqtrain.Observer{Step: func(m vqtrain.Record) {
 			if m.Step%cell.Config.Train.Checkpoint == 0 {
 				clock.save()
 			}
 			r.step(cell, m.Step)
-		}})
+		}}
+		return vqtrain.New(backend, cell.Config, source, vqtrain.Options{Dir: dir, Data: r.subject.fingerprint, Resume: true, Watch: watch})
 	}
 	trainer, err := prepare()
 	if err != nil && clock.before > 0 { // the checkpoint cannot be used

@@ -14,6 +14,7 @@ import (
 	"github.com/gritvq/gritvq/task"
 	"github.com/gritvq/gritvq/task/picture"
 	"github.com/gritvq/gritvq/tokenizer"
+	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/train/vqtrain"
 	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
@@ -40,7 +41,8 @@ func (t *training) run(ctx context.Context) (*outcome, error) {
 	show := task.WatchTraining(t.watch, t.Config.Train.Steps)
 	defer show.Done()
 	begun := time.Now()
-	trainer, err := vqtrain.New(t.backend, t.Config, t.data.Source, t.fingerprint, t.Output, t.resume, observe(show))
+	trainer, err := vqtrain.New(t.backend, t.Config, t.data.Source,
+		vqtrain.Options{Dir: t.Output, Data: t.fingerprint, Resume: t.resume, Watch: observe(show)})
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +56,7 @@ func (t *training) run(ctx context.Context) (*outcome, error) {
 	result := &outcome{firstStep: trainer.Step()}
 	t.started(result.firstStep)
 	if result.weights, err = trainer.Run(ctx); err != nil {
-		if errors.Is(err, vqtrain.ErrInterrupted) {
+		if errors.Is(err, train.ErrInterrupted) {
 			return nil, fmt.Errorf("%w at step %d of %d; repeat the command with --resume to continue", err, trainer.Step(), t.Config.Train.Steps)
 		}
 		return nil, err
@@ -63,7 +65,7 @@ func (t *training) run(ctx context.Context) (*outcome, error) {
 	result.duration = time.Since(begun)
 	if err := t.score(ctx, trainer, result); err != nil {
 		if ctx.Err() != nil {
-			err = fmt.Errorf("%w while scoring; repeat the command with --resume to finish", vqtrain.ErrInterrupted)
+			err = fmt.Errorf("%w while scoring; repeat the command with --resume to finish", train.ErrInterrupted)
 		}
 		return nil, err
 	}
@@ -146,5 +148,5 @@ func (t *training) store(ctx context.Context, result *outcome) (*bundle.Bundle, 
 	if err := bundle.Write(t.Output, b); err != nil {
 		return nil, err
 	}
-	return b, vqtrain.RemoveCheckpoints(t.Output)
+	return b, train.RemoveCheckpoints(t.Output)
 }

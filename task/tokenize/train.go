@@ -22,6 +22,7 @@ import (
 	"github.com/gritvq/gritvq/internal/version"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task"
+	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/train/vqtrain"
 	"github.com/gritvq/gritvq/weights"
 )
@@ -89,7 +90,7 @@ func Train(ctx context.Context, o TrainOptions, watch task.Watcher) (*Trained, e
 	}
 	result, err := t.run(ctx)
 	if err != nil {
-		if !errors.Is(err, vqtrain.ErrInterrupted) {
+		if !errors.Is(err, train.ErrInterrupted) {
 			discard()
 		}
 		return nil, err
@@ -131,7 +132,7 @@ func claim(dir string, force bool) (discard func(), err error) {
 		return nil, err
 	}
 	discard = func() { // errors here would add nothing to the one being reported
-		if output.Present(filepath.Join(dir, vqtrain.CheckpointFile)) {
+		if output.Present(filepath.Join(dir, train.CheckpointFile)) {
 			_ = bundle.Kind.Sweep(dir)
 		} else {
 			_ = bundle.Clear(dir)

@@ -57,7 +57,7 @@ func (t *Trainer) usedCodes(codes *weights.Array, book deadBook, rng *rand.Rand)
 	for code := range upTo {
 		if !dead[code] {
 			for _, position := range book.positions {
-				total += t.window.count(position, code)
+				total += t.state.Window.count(position, code)
 			}
 			for _, x := range codes.Row(code) {
 				square += float64(x) * float64(x)

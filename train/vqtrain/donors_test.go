@@ -23,7 +23,7 @@ func TestResetBesideUsedCodesSticks(t *testing.T) {
 func TestUsedCodesAreDrawnByUsage(t *testing.T) {
 	const k, d = 4000, 3
 	window := newWindow(vq.Layout{Dim: d, Parts: 1, Levels: 2, Vocab: []int{k, k}}, 1)
-	trainer := &Trainer{window: window}
+	trainer := &Trainer{state: state{Window: window}}
 	codes := weights.New(k, d)
 	book := deadBook{positions: []int{0, 1}}
 	for code := range k {
@@ -34,10 +34,10 @@ func TestUsedCodesAreDrawnByUsage(t *testing.T) {
 			book.codes = append(book.codes, code)
 		}
 	}
-	window.current[0][0], window.previous[1][0] = 10, 20 // code 0: 30 uses over both levels
-	window.current[1][2] = 60
-	window.previous[0][3] = 10
-	window.current[0][7] = 5 // a dead code's few uses count for nothing
+	window.Current[0][0], window.Previous[1][0] = 10, 20 // code 0: 30 uses over both levels
+	window.Current[1][2] = 60
+	window.Previous[0][3] = 10
+	window.Current[0][7] = 5 // a dead code's few uses count for nothing
 	targets, rows := trainer.usedCodes(codes, book, weights.Rand(1, "test"))
 	if rows != len(book.codes) || len(targets) != rows*d {
 		t.Fatalf("%d targets of %d values for %d dead codes", rows, len(targets), len(book.codes))
@@ -74,7 +74,7 @@ func TestUsedCodesAreDrawnByUsage(t *testing.T) {
 
 // A codebook without a living code has nothing to copy.
 func TestNoUsedCodeToCopy(t *testing.T) {
-	trainer := &Trainer{window: newWindow(vq.Layout{Dim: 1, Parts: 1, Levels: 1, Vocab: []int{2}}, 1)}
+	trainer := &Trainer{state: state{Window: newWindow(vq.Layout{Dim: 1, Parts: 1, Levels: 1, Vocab: []int{2}}, 1)}}
 	targets, rows := trainer.usedCodes(weights.New(2, 1), deadBook{positions: []int{0}, codes: []int{0, 1}}, weights.Rand(1, "test"))
 	if rows != 0 || len(targets) != 0 {
 		t.Errorf("%d rows %v were drawn from dead codes", rows, targets)

@@ -22,6 +22,8 @@ const (
 func (t *Trainer) role(p string) train.Role {
 	g := weights.GroupOf(p)
 	switch {
+	case vq.TrainingOnly(p):
+		return train.Internal
 	case g == weights.State:
 		return train.Fixed
 	case vq.Frozen(t.model.Quantizer, g) && t.config.Quantizer.Learn == "ema":
@@ -77,7 +79,7 @@ func (t *Trainer) after(s *train.Step) error {
 			}
 			codes = append(codes, part...)
 		}
-		t.window.add(codes, t.activeLevels(s.Step-1))
+		t.state.Window.add(codes, t.activeLevels(s.Step-1))
 	}
 	if s.Logged {
 		t.measureUsage() // before a reset starts the window anew

@@ -16,22 +16,22 @@ import (
 type window struct {
 	layout   vq.Layout
 	target   int64 // tokens a position needs before a bucket is full
-	previous [][]int64
-	current  [][]int64
-	filled   []int64 // tokens of each position in the current bucket
-	settled  []int64 // and in the previous one
+	Previous [][]int64
+	Current  [][]int64
+	Filled   []int64 // tokens of each position in the current bucket
+	Settled  []int64 // and in the previous one
 }
 
 func newWindow(layout vq.Layout, perCode int) *window {
 	w := &window{layout: layout}
 	largest := 0
 	for _, k := range layout.Vocab {
-		w.previous = append(w.previous, make([]int64, k))
-		w.current = append(w.current, make([]int64, k))
+		w.Previous = append(w.Previous, make([]int64, k))
+		w.Current = append(w.Current, make([]int64, k))
 		largest = max(largest, k)
 	}
-	w.filled = make([]int64, len(layout.Vocab))
-	w.settled = make([]int64, len(layout.Vocab))
+	w.Filled = make([]int64, len(layout.Vocab))
+	w.Settled = make([]int64, len(layout.Vocab))
 	w.target = int64(max(1, perCode)) * int64(largest)
 	return w
 }
@@ -43,32 +43,32 @@ func (w *window) add(codes []int32, levels int) {
 	for at, code := range codes {
 		position := at % positions
 		if position%w.layout.Levels < levels {
-			w.current[position][code]++
-			w.filled[position]++
+			w.Current[position][code]++
+			w.Filled[position]++
 		}
 	}
-	for position, n := range w.filled {
+	for position, n := range w.Filled {
 		if n >= w.target {
-			w.previous[position], w.current[position] = w.current[position], w.previous[position]
-			clear(w.current[position])
-			w.settled[position], w.filled[position] = n, 0
+			w.Previous[position], w.Current[position] = w.Current[position], w.Previous[position]
+			clear(w.Current[position])
+			w.Settled[position], w.Filled[position] = n, 0
 		}
 	}
 }
 
 // tokens is the number of choices behind a position's statistics.
-func (w *window) tokens(position int) int64 { return w.settled[position] + w.filled[position] }
+func (w *window) tokens(position int) int64 { return w.Settled[position] + w.Filled[position] }
 
 // count is how often a code of a position was chosen.
 func (w *window) count(position, code int) int64 {
-	return w.previous[position][code] + w.current[position][code]
+	return w.Previous[position][code] + w.Current[position][code]
 }
 
 // dead lists the codes of the codebook behind the given positions that were
 // chosen less than threshold/K of the time; none while the window is too young
 // to tell.
 func (w *window) dead(threshold float64, positions ...int) []int {
-	if w.settled[positions[0]] == 0 {
+	if w.Settled[positions[0]] == 0 {
 		return nil
 	}
 	k, tokens := w.layout.Vocab[positions[0]], int64(0)
@@ -91,9 +91,9 @@ func (w *window) dead(threshold float64, positions ...int) []int {
 
 // forget starts a position's window anew, after its codes were moved.
 func (w *window) forget(position int) {
-	clear(w.previous[position])
-	clear(w.current[position])
-	w.filled[position], w.settled[position] = 0, 0
+	clear(w.Previous[position])
+	clear(w.Current[position])
+	w.Filled[position], w.Settled[position] = 0, 0
 }
 
 // usage describes the window's codes by position.
@@ -109,19 +109,10 @@ func (w *window) usage() []eval.UsageStats {
 	return stats
 }
 
-// arrays are the window's counts by name.
-func (w *window) arrays() map[string][]int64 {
-	all := map[string][]int64{"filled": w.filled, "settled": w.settled}
-	for i := range w.current {
-		all[fmt.Sprintf("current%d", i)], all[fmt.Sprintf("previous%d", i)] = w.current[i], w.previous[i]
-	}
-	return all
-}
-
 // measureUsage records how the codes of the window were used.
 func (t *Trainer) measureUsage() {
 	r, levels, bits := &t.record, &LevelRecord{}, []float64{}
-	for _, stats := range t.window.usage() {
+	for _, stats := range t.state.Window.usage() {
 		levels.Utilization = append(levels.Utilization, stats.Utilization)
 		levels.Perplexity = append(levels.Perplexity, stats.Perplexity)
 		bits = append(bits, stats.EntropyBits)

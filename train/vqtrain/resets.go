@@ -22,7 +22,7 @@ func (t *Trainer) maybeReset(s *train.Step) error {
 	}
 	var books []deadBook
 	for _, positions := range t.model.Quantizer.Layout().Books() {
-		if codes := t.window.dead(c.Threshold, positions...); len(codes) > 0 {
+		if codes := t.state.Window.dead(c.Threshold, positions...); len(codes) > 0 {
 			books = append(books, deadBook{positions, codes})
 		}
 	}
@@ -58,7 +58,7 @@ func (t *Trainer) maybeReset(s *train.Step) error {
 		touched = append(touched, at...)
 		moved += rows
 		for _, position := range book.positions {
-			t.window.forget(position)
+			t.state.Window.forget(position)
 		}
 	}
 	if moved == 0 {

@@ -77,15 +77,15 @@ func resetSticks(t *testing.T, c Config, position int) {
 			banish(t, trainer, position, code)
 		}
 	}
-	w := trainer.window
-	for p := range w.previous { // all codes but one were in use
+	w := trainer.state.Window
+	for p := range w.Previous { // all codes but one were in use
 		w.forget(p)
-		for k := range w.previous[p] {
-			w.previous[p][k] = 10
+		for k := range w.Previous[p] {
+			w.Previous[p][k] = 10
 		}
-		w.settled[p] = 80
+		w.Settled[p] = 80
 	}
-	w.previous[position][code] = 0
+	w.Previous[position][code] = 0
 	before, booksBefore := read(t, trainer), usable(t, trainer)
 	if err := trainer.maybeReset(&train.Step{Record: &train.Record{Step: 12}, Inputs: inputs(t, trainer, 11)}); err != nil {
 		t.Fatal(err)
@@ -108,7 +108,7 @@ func resetSticks(t *testing.T, c Config, position int) {
 		if err := step(t, trainer, 12+i); err != nil {
 			t.Fatal(err)
 		}
-		chosen = chosen || trainer.window.count(position, code) > 0
+		chosen = chosen || trainer.state.Window.count(position, code) > 0
 	}
 	if !chosen {
 		t.Error("the reset code is never chosen")
@@ -222,16 +222,16 @@ func TestSharedCodebookKeepsCodesOfOtherLevels(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w := trainer.window
+	w := trainer.state.Window
 	for code := range 8 { // level 0 uses codes 0-3, level 1 codes 4-6, nobody 7
 		for level := range 2 {
-			w.current[level][code], w.previous[level][code] = 0, 0
+			w.Current[level][code], w.Previous[level][code] = 0, 0
 		}
 		if code < 7 {
-			w.previous[code/4][code] = 10
+			w.Previous[code/4][code] = 10
 		}
 	}
-	w.settled, w.filled = []int64{40, 30}, []int64{0, 0}
+	w.Settled, w.Filled = []int64{40, 30}, []int64{0, 0}
 	before := read(t, trainer)[levelPath(0, "codes")]
 	x := []*tensors.Tensor{tensorOf(weights.New(32, 8), 0.5)}
 	if err := trainer.maybeReset(&train.Step{Record: &train.Record{Step: 10}, Inputs: x}); err != nil {

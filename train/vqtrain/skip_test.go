@@ -38,12 +38,12 @@ func TestSkippedStepChangesNothing(t *testing.T) {
 				t.Fatalf("%s: started %v at step %d", name, trainer.state.Started, at)
 			}
 			events = nil
-			before, seen := read(t, trainer), trainer.window.usage()
+			before, seen := read(t, trainer), trainer.state.Window.usage()
 			if err := trainer.loop.Advance(context.Background(), poisoned(t, trainer)); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
 			identical(t, read(t, trainer), before)
-			if after := trainer.window.usage(); !slices.Equal(after, seen) {
+			if after := trainer.state.Window.usage(); !slices.Equal(after, seen) {
 				t.Errorf("%s: the codes of a skipped step were counted", name)
 			}
 			if trainer.Step() != at+1 || trainer.record.Skipped != 1 || len(events) != 1 || !strings.Contains(events[0], "skipped") {

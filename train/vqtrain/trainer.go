@@ -16,11 +16,11 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// Observer watches a run. Any field may be nil.
-type Observer struct {
-	Step   func(r Record)    // after every step; only logged steps carry all fields
-	Status func(text string) // what takes a while before the next step
-}
+// Options and observers of a run. Only logged steps have all fields of a record.
+type (
+	Options  = train.OptionsOf[Record]
+	Observer = train.ObserverOf[Record]
+)
 
 // Trainer runs one experiment: the loop of package train, with all that codes
 // need between its steps.
@@ -29,12 +29,10 @@ type Trainer struct {
 	backend compute.Backend
 	model   *tokenizer.Tokenizer
 	source  Source
-	observe Observer
 	loop    *train.Trainer
 	bank    *weights.Bank // of the loop
 
 	sampler *dataset.Sampler
-	window  *window
 	state   state
 	record  Record // of the step under way
 
@@ -51,15 +49,11 @@ type state struct {
 	Started bool    `json:"started"` // codes were placed
 	Resets  int     `json:"resets"`  // codes moved so far
 	Smooth  float64 `json:"smooth"`  // running mean of the reconstruction error
+	Window  *window `json:"window"`  // how often codes were chosen lately
 }
 
-// New prepares a run in dir. fingerprint identifies the data. With resume, a
-// checkpoint in dir is continued if there is one.
-func New(backend compute.Backend, config Config, source Source, fingerprint, dir string, resume bool, observe Observer) (*Trainer, error) {
-	return newTrainer(backend, config, source, observe, train.Options{Dir: dir, Data: fingerprint, Resume: resume})
-}
-
-func newTrainer(backend compute.Backend, c Config, source Source, observe Observer, o train.Options) (*Trainer, error) {
+// New prepares a run: it restores a checkpoint or starts afresh.
+func New(backend compute.Backend, c Config, source Source, o Options) (*Trainer, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
@@ -74,17 +68,17 @@ func newTrainer(backend compute.Backend, c Config, source Source, observe Observ
 	if err != nil {
 		return nil, err
 	}
-	t := &Trainer{config: c, backend: backend, model: m, source: source, observe: observe,
-		sampler: sampler, window: newWindow(m.Quantizer.Layout(), c.Quantizer.Resets.Window)}
+	t := &Trainer{config: c, backend: backend, model: m, source: source, sampler: sampler}
+	t.state.Window = newWindow(m.Quantizer.Layout(), c.Quantizer.Resets.Window)
 	problem, err := t.problem()
 	if err != nil {
 		return nil, err
 	}
-	o.Watch = train.Observer{Status: observe.Status}
-	if observe.Step != nil {
-		o.Watch.Step = func(train.Record) { observe.Step(t.record) }
+	loop := train.Options{Dir: o.Dir, Data: o.Data, Resume: o.Resume, Pack: o.Pack, Watch: train.Observer{Status: o.Watch.Status}}
+	if o.Watch.Step != nil {
+		loop.Watch.Step = func(train.Record) { o.Watch.Step(t.record) }
 	}
-	if t.loop, err = train.New(backend, problem, c.loop(), o); err != nil {
+	if t.loop, err = train.New(backend, problem, c.loop(), loop); err != nil {
 		return nil, err
 	}
 	t.bank = t.loop.Bank()
@@ -111,10 +105,10 @@ func (t *Trainer) problem() (train.Problem, error) {
 		Init:     func() weights.Set { return t.model.InitNetwork(t.config.Seed, t.source.Mean, t.source.Variance) },
 		Batch:    t.batch,
 		Hooks: train.Hooks{
-			Build: t.build, Parts: t.config.Train.Accumulate, Constants: perceptual, Role: t.role, Internal: vq.TrainingOnly,
+			Build: t.build, Parts: t.config.Train.Accumulate, Constants: perceptual, Role: t.role,
 			Rate: t.config.Train.Rates.Of, Decay: map[weights.Group]float64{weights.Mixer: t.config.Train.Optimizer.MixerDecay}, Stride: t.stride,
 			Before: t.before, After: t.after, Describe: t.describe,
-			State: &t.state, Counts: func() map[string][]int64 { return t.window.arrays() },
+			State: &t.state,
 		},
 	}
 	if t.source.Held.Len() > 0 {
@@ -168,19 +162,22 @@ func (t *Trainer) dropExecutors() {
 	}
 }
 
-// batch reads the examples of a step, in the parts it is taken in; with each part
-// goes the mask [levels] of the levels in use.
+// batch reads the examples of a step, part after part, each with a mask [levels]
+// that is 1 for levels in use.
 func (t *Trainer) batch(step int64) (inputs []*tensors.Tensor, err error) {
 	rows := make([]int, t.config.Train.Batch)
 	t.sampler.Batch(step, rows)
 	parts := max(1, t.config.Train.Accumulate)
-	size := len(rows) / parts
+	size, mask := len(rows)/parts, make([]float32, t.config.Quantizer.Levels)
+	for l := range t.activeLevels(int(step)) {
+		mask[l] = 1
+	}
 	for i := range parts {
 		items, err := t.source.Set.Draw(rows[i*size:(i+1)*size], t.config.Seed, step*int64(parts)+int64(i))
 		if err != nil {
 			return inputs, err
 		}
-		inputs = append(inputs, t.model.Tensor(items), t.activeMask(int(step)))
+		inputs = append(inputs, t.model.Tensor(items), tensors.FromFlatDataAndDimensions(mask, len(mask)))
 	}
 	return inputs, nil
 }
@@ -197,20 +194,3 @@ func (t *Trainer) activeLevels(step int) int {
 	}
 	return 1 + rng.IntN(q.Levels)
 }
-
-func (t *Trainer) activeMask(step int) *tensors.Tensor {
-	mask := make([]float32, t.config.Quantizer.Levels)
-	for l := range t.activeLevels(step) {
-		mask[l] = 1
-	}
-	return tensors.FromFlatDataAndDimensions(mask, len(mask))
-}
-
-// ErrInterrupted is train.ErrInterrupted.
-var ErrInterrupted = train.ErrInterrupted
-
-// CheckpointFile is train.CheckpointFile.
-const CheckpointFile = train.CheckpointFile
-
-// RemoveCheckpoints is train.RemoveCheckpoints.
-func RemoveCheckpoints(dir string) error { return train.RemoveCheckpoints(dir) }

@@ -18,6 +18,7 @@ import (
 	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task/tokenize"
+	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/train/vqtrain"
 	"github.com/gritvq/gritvq/vq"
 )
@@ -94,8 +95,8 @@ func run(ctx context.Context, s *cli.Streams, o options) error {
 	defer os.RemoveAll(c.Output)
 	c.Command = s.Command
 	results, err := compare.Run(ctx, c, s)
-	if errors.Is(err, vqtrain.ErrInterrupted) {
-		return vqtrain.ErrInterrupted // there is nothing to resume
+	if errors.Is(err, train.ErrInterrupted) {
+		return train.ErrInterrupted // there is nothing to resume
 	}
 	if err != nil {
 		return err

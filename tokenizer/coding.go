@@ -19,11 +19,7 @@ type Options struct {
 
 // Positions is the number of codes per vector under the options.
 func (r *Runtime) Positions(o Options) int {
-	layout := r.tokenizer.Quantizer.Layout()
-	if o.Levels == 0 {
-		return layout.Positions()
-	}
-	return layout.Parts * o.Levels
+	return len(r.tokenizer.Quantizer.Layout().VocabOf(o.Levels))
 }
 
 // Latents maps items to latents [N*Tokens*Dim].
@@ -42,21 +38,14 @@ func (r *Runtime) Latents(ctx context.Context, x dataset.Batch) ([]float32, erro
 // Encode maps items to codes [N*Tokens*Positions], the tokens of an item in the
 // order of its latents.
 func (r *Runtime) Encode(ctx context.Context, x dataset.Batch, o Options) ([]uint32, error) {
-	if err := r.checkLevels(o); err != nil {
-		return nil, err
+	if levels := r.tokenizer.Quantizer.Layout().Levels; o.Levels < 0 || o.Levels > levels {
+		return nil, fmt.Errorf("%d levels were asked for, the tokenizer has %d; use 1 to %d, or 0 for all", o.Levels, levels, levels)
 	}
 	z, err := r.Latents(ctx, x)
 	if err != nil {
 		return nil, err
 	}
 	return r.Assign(ctx, z, x.N*r.tokenizer.Tokens(), o)
-}
-
-func (r *Runtime) checkLevels(o Options) error {
-	if levels := r.tokenizer.Quantizer.Layout().Levels; o.Levels < 0 || o.Levels > levels {
-		return fmt.Errorf("%d levels were asked for, the tokenizer has %d; use 1 to %d, or 0 for all", o.Levels, levels, levels)
-	}
-	return nil
 }
 
 // Assign finds the codes of n latents [n,d]. A beam needs a quantizer whose
@@ -97,7 +86,7 @@ func (r *Runtime) Assign(ctx context.Context, z []float32, n int, o Options) ([]
 // tokenizer has are its leading levels.
 func (r *Runtime) Decode(ctx context.Context, codes []uint32, n, positions int) (x dataset.Batch, err error) {
 	t := r.tokenizer
-	z, err := r.LookUp(codes, n*t.Tokens(), positions)
+	z, err := r.lookUp(codes, n*t.Tokens(), positions)
 	if err != nil {
 		return x, err
 	}
@@ -111,8 +100,8 @@ func (r *Runtime) Decode(ctx context.Context, codes []uint32, n, positions int) 
 	return x, err
 }
 
-// LookUp maps codes [n*positions] to quantized latents [n*Dim].
-func (r *Runtime) LookUp(codes []uint32, n, positions int) ([]float32, error) {
+// lookUp maps codes [n*positions] to quantized latents [n*Dim].
+func (r *Runtime) lookUp(codes []uint32, n, positions int) ([]float32, error) {
 	layout := r.tokenizer.Quantizer.Layout()
 	if positions < 1 || positions%layout.Parts != 0 || positions > layout.Positions() {
 		return nil, fmt.Errorf("%d codes a vector do not fit this tokenizer of %d parts x %d levels", positions, layout.Parts, layout.Levels)

@@ -57,85 +57,61 @@ func Usable(backend compute.Backend, t *Tokenizer, set weights.Set) ([]*weights.
 }
 
 // NewRuntime prepares a tokenizer with the given variables and usable codebooks
-// (see [Usable]).
+// (see [Usable]); without codebooks only its networks can be used.
 func NewRuntime(backend compute.Backend, t *Tokenizer, set weights.Set, codebooks []*weights.Array) (*Runtime, error) {
-	r := &Runtime{tokenizer: t}
-	if err := r.setCodebooks(codebooks); err != nil {
-		return nil, err
+	heapguard.Ensure()
+	r := &Runtime{tokenizer: t, store: model.NewStore()}
+	err := r.Update(set, codebooks)
+	compile := func(into **model.Exec, build func(v weights.Vars, x *graph.Node) *graph.Node) {
+		if err == nil {
+			*into, err = model.NewExec(backend, r.store, func(_ *model.Scope, x *graph.Node) *graph.Node {
+				return build(weights.FromStore(r.store, x.Graph()), x)
+			})
+		}
 	}
-	return r, r.compile(backend, set)
+	compile(&r.encode, t.Encode)
+	compile(&r.decode, func(v weights.Vars, z *graph.Node) *graph.Node { return t.network.output(t.Decode(v, z)) })
+	compile(&r.choose, func(v weights.Vars, z *graph.Node) *graph.Node {
+		chosen := t.Quantizer.Build(&vq.Context{Vars: v.In(vq.Prefix)}, z).Index
+		return graph.ConvertDType(chosen, z.DType()) // exact: below 2^24
+	})
+	return r, err
 }
 
 // Update replaces variables and usable codebooks without compiling the networks
-// again; without codebooks only the networks can be used. Nothing else may use
-// the runtime meanwhile.
-func (r *Runtime) Update(set weights.Set, codebooks []*weights.Array) error {
-	r.codebooks, r.search = nil, nil
+// again. Nothing else may use the runtime meanwhile.
+func (r *Runtime) Update(set weights.Set, codebooks []*weights.Array) (err error) {
+	r.codebooks, r.search = codebooks, nil
 	if codebooks != nil {
-		if err := r.setCodebooks(codebooks); err != nil {
+		if r.search, err = newSearch(r.tokenizer.Quantizer.Layout(), codebooks); err != nil {
 			return err
 		}
 	}
 	return weights.Install(r.store, set)
 }
 
-func (r *Runtime) setCodebooks(codebooks []*weights.Array) error {
-	layout := r.tokenizer.Quantizer.Layout()
+// newSearch prepares codebooks for the search of nearest codes.
+func newSearch(layout vq.Layout, codebooks []*weights.Array) (*index.Product, error) {
 	if len(codebooks) != layout.Positions() {
-		return fmt.Errorf("%d codebooks for %d code positions", len(codebooks), layout.Positions())
+		return nil, fmt.Errorf("%d codebooks for %d code positions", len(codebooks), layout.Positions())
 	}
-	parts := make([]*index.Residual, layout.Parts)
-	for p := range parts {
-		levels := make([]*index.Codes, layout.Levels)
-		for l := range levels {
-			book := codebooks[p*layout.Levels+l]
+	var parts []*index.Residual
+	for first := 0; first < len(codebooks); first += layout.Levels {
+		var levels []*index.Codes
+		for i, book := range codebooks[first : first+layout.Levels] {
 			codes, err := index.NewCodes(book.Data, book.Shape[0], book.Shape[1])
 			if err != nil {
-				return fmt.Errorf("codebook %d: %w", p*layout.Levels+l, err)
+				return nil, fmt.Errorf("codebook %d: %w", first+i, err)
 			}
-			levels[l] = codes
+			levels = append(levels, codes)
 		}
-		var err error
-		if parts[p], err = index.NewResidual(levels...); err != nil {
-			return err
+		part, err := index.NewResidual(levels...)
+		if err != nil {
+			return nil, err
 		}
+		parts = append(parts, part)
 	}
-	search, err := index.NewProduct(parts...)
-	if err != nil {
-		return err
-	}
-	r.codebooks, r.search = codebooks, search
-	return nil
-}
-
-// NewEncoder prepares the networks alone, for latents before there are codes.
-func NewEncoder(backend compute.Backend, t *Tokenizer, set weights.Set) (*Runtime, error) {
-	r := &Runtime{tokenizer: t}
-	return r, r.compile(backend, set)
-}
-
-func (r *Runtime) compile(backend compute.Backend, set weights.Set) (err error) {
-	heapguard.Ensure()
-	store := model.NewStore()
-	r.store = store
-	if err := weights.Install(store, set); err != nil {
-		return err
-	}
-	if r.encode, err = model.NewExec(backend, store, func(_ *model.Scope, x *graph.Node) *graph.Node {
-		return r.tokenizer.Encode(weights.FromStore(store, x.Graph()), x)
-	}); err != nil {
-		return err
-	}
-	if r.decode, err = model.NewExec(backend, store, func(_ *model.Scope, z *graph.Node) *graph.Node {
-		return r.tokenizer.network.output(r.tokenizer.Decode(weights.FromStore(store, z.Graph()), z))
-	}); err != nil {
-		return err
-	}
-	r.choose, err = model.NewExec(backend, store, func(_ *model.Scope, z *graph.Node) *graph.Node {
-		ctx := &vq.Context{Vars: weights.FromStore(store, z.Graph()).In(vq.Prefix)}
-		return graph.ConvertDType(r.tokenizer.Quantizer.Build(ctx, z).Index, z.DType()) // exact: below 2^24
-	})
-	return err
+	return index.NewProduct(parts...)
 }
 
 // Close releases the engine's copy of the weights and the compiled networks. The

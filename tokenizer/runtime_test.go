@@ -202,7 +202,7 @@ func TestRuntimeErrors(t *testing.T) {
 		t.Errorf("cancelled encoding: %v", err)
 	}
 	delete(set, "encoder/layer0/bias")
-	broken, err := NewEncoder(gradtest.Engine(t), tok, set)
+	broken, err := NewRuntime(gradtest.Engine(t), tok, set, nil)
 	if err == nil {
 		_, err = broken.Latents(ctx, dataset.VectorBatch(make([]float32, 8), 1))
 	}

@@ -46,7 +46,7 @@ func startUntrained(ctx context.Context, engine compute.Backend, size int, width
 		return nil, err
 	}
 	variables := t.InitNetwork(1, nil, nil)
-	networks, err := tokenizer.NewEncoder(engine, t, variables)
+	networks, err := tokenizer.NewRuntime(engine, t, variables, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -11,13 +11,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gritvq/gritvq/artifact/bundle"
 	"github.com/gritvq/gritvq/codes"
 	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/task"
 	"github.com/gritvq/gritvq/task/picture"
 	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/train/vqtrain"
+	"github.com/gritvq/gritvq/vq"
 )
 
 const mixture = "synthetic:mixture?rows=400&dim=8"
@@ -230,8 +230,8 @@ func TestSettingsOfAnotherMethodAreExplained(t *testing.T) {
 }
 
 func TestNamesOfPositionsAndScores(t *testing.T) {
-	l := bundle.Layout{Parts: 2, Levels: 2}
-	if got := []string{PositionLabel(l, 1), PositionLabel(bundle.Layout{Parts: 2, Levels: 1}, 1), PositionLabel(bundle.Layout{Parts: 1, Levels: 4}, 3),
+	l := vq.Layout{Parts: 2, Levels: 2}
+	if got := []string{PositionLabel(l, 1), PositionLabel(vq.Layout{Parts: 2, Levels: 1}, 1), PositionLabel(vq.Layout{Parts: 1, Levels: 4}, 3),
 		PositionColumn(l)}; !slices.Equal(got, []string{"part 0, level 1", "part 1", "3", "code"}) {
 		t.Errorf("got %q", got)
 	}

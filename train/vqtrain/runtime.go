@@ -29,14 +29,10 @@ func (t *Trainer) renew(set weights.Set) (err error) {
 			return err
 		}
 	}
-	switch {
-	case t.runtime != nil:
+	if t.runtime != nil {
 		return t.runtime.Update(set, books)
-	case t.state.Started:
-		t.runtime, err = tokenizer.NewRuntime(t.backend, t.model, set, books)
-	default:
-		t.runtime, err = tokenizer.NewEncoder(t.backend, t.model, set)
 	}
+	t.runtime, err = tokenizer.NewRuntime(t.backend, t.model, set, books)
 	return err
 }
 

@@ -31,8 +31,8 @@ func (t *Training) Step(step int, text, event string) {
 	t.line.Update(int64(step), text)
 }
 
-// Status tells what happens between steps. Texts that are not routine, such as a
-// damaged checkpoint, stay visible.
+// Status shows work between steps. Texts that are not routine, such as a damaged
+// checkpoint, stay visible.
 func (t *Training) Status(text string) {
 	compiling := strings.HasPrefix(text, "compiling ")
 	if !compiling && text != "placing the codes" && text != "evaluating" {

@@ -1,9 +1,9 @@
-// Package task holds what the workflows below it share. A workflow is a whole
-// job, such as training a tokenizer into a directory, that a command, a server
-// or a test calls in the same way.
+// Package task is shared by the workflows below it. A workflow is a whole job,
+// such as training a tokenizer into a directory, that a command, a server or a
+// test calls in the same way.
 package task
 
-// Watcher is told what a workflow does. A command prints it.
+// Watcher receives the progress of a workflow. A command prints it.
 type Watcher interface {
 	// Remark is a line worth keeping: a note, a warning, the next stage.
 	Remark(format string, args ...any)
@@ -15,9 +15,9 @@ type Watcher interface {
 type Line interface {
 	// Of changes the total and its units.
 	Of(total int64, units string)
-	// Update says how many units are done, and what is being done.
+	// Update says how many units are done, and describes the work.
 	Update(done int64, text string)
-	// Status shows what happens before the next unit, where a line can be redrawn.
+	// Status shows the work before the next unit, where a line can be redrawn.
 	Status(text string)
 	// Log keeps a text where a line cannot be redrawn.
 	Log(text string)

@@ -20,7 +20,8 @@ import (
 // killArguments train a tokenizer with everything that has state: warm-up,
 // resets, averaged weights, a cached codebook, dropped levels, early stopping.
 func killArguments(vectors, dir string) []string {
-	args := []string{"train", vectors, "-o", dir, "--codes", "32", "--levels", "2", "--hidden", "32", "--dim", "8", "--steps", "1000", "--batch", "64"}
+	args := []string{"train", vectors, "-o", dir, "--codes", "32", "--levels", "2", "--hidden", "32", "--dim", "8",
+		"--steps", "1000", "--batch", "64"}
 	for _, set := range []string{"quantizer.cache.period=4", "quantizer.dropout=0.3", "train.average=0.99", "quantizer.start.from=random",
 		"quantizer.resets.every=20", "train.checkpoint=10", "train.log=10", "train.evaluate=50", "train.patience=50"} {
 		args = append(args, "--set", set)

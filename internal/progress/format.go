@@ -13,10 +13,10 @@ const (
 	shortestBar = 8
 )
 
-// state is what one drawing of the line shows.
+// state is the content of one drawing of the line.
 type state struct {
 	done, total int64
-	units       string  // what is counted; empty: nothing worth a number, such as bytes
+	units       string  // empty: the count is not shown, as for bytes
 	rate        float64 // steps a second now, 0 when unknown
 	pace        float64 // steps a second to reckon with, 0 when unknown
 	elapsed     time.Duration

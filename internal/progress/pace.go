@@ -6,7 +6,7 @@ const (
 	// fewestSteps are measured before a time left is told: the first of a run
 	// compile programs and fill caches.
 	fewestSteps = 4
-	// mostPoints bounds what a pace remembers.
+	// mostPoints bounds the memory of a pace.
 	mostPoints = 512
 )
 

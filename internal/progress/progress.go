@@ -48,7 +48,7 @@ func newLine(w io.Writer, total int64, enabled bool, now func() time.Time, colum
 	return &Line{w: w, total: total, units: steps, enabled: enabled, now: now, columns: columns, started: now()}
 }
 
-// steps is what a line counts unless Of says otherwise.
+// steps are the units of a line unless Of names others.
 const steps = "steps"
 
 // Of says that a run counts up to total units, such as "pictures", instead of

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// memory is the time constant of the smoothing: what happened this long ago
-// counts 1/e of what happens now.
+// memory is the time constant of the smoothing: a speed this long ago counts 1/e
+// of the present one.
 const memory = 15 * time.Second
 
 // sampleEvery is the shortest interval a speed is measured over; shorter ones

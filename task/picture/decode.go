@@ -15,7 +15,8 @@ func (e Encoder) Decode(ctx context.Context, g Grid) (*images.RGB, error) {
 		return nil, err
 	}
 	if g.GridWidth != c.x.cells || g.GridHeight != c.y.cells {
-		return nil, fmt.Errorf("a picture of %d x %d pixels is a grid of %d x %d codes for this tokenizer, not %d x %d; use the one that encoded it",
+		return nil, fmt.Errorf("a picture of %d x %d pixels is a grid of %d x %d codes for this tokenizer, not %d x %d; "+
+			"use the one that encoded it",
 			g.Width, g.Height, c.x.cells, c.y.cells, g.GridWidth, g.GridHeight)
 	}
 	positions := g.Positions()

@@ -9,7 +9,7 @@ import (
 	"github.com/gritvq/gritvq/task/picture"
 )
 
-// Result describes what was written: as a line of text, and as JSON.
+// Result describes a written file: as a line of text, and as JSON.
 type Result interface{ String() string }
 
 // Written describes a file of rows.
@@ -20,7 +20,7 @@ type Written struct {
 	Dropped int    `json:"dropped_rows"`
 	Bytes   int64  `json:"bytes"`
 
-	values string // what a row holds
+	values string // the values of a row, such as "codes"
 	size   int    // side of decoded pictures
 }
 

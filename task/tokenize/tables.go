@@ -29,11 +29,13 @@ func scoreRows(r tokenizer.Result) [][2]string {
 	switch s := r.(type) {
 	case *tokenizer.Scores:
 		return slices.Concat(
-			[][2]string{{"relative error", RelativeError(s)}, {"mean squared error", report.Number(s.MSE, 4)}, {"cosine", report.Number(s.Cosine, 4)}},
+			[][2]string{{"relative error", RelativeError(s)}, {"mean squared error", report.Number(s.MSE, 4)},
+				{"cosine", report.Number(s.Cosine, 4)}},
 			codes, [][2]string{{"bits per vector", report.Number(s.BitsPerVector, 4)}, {"vectors", report.Count(s.Vectors)}})
 	case *tokenizer.PictureScores:
 		return slices.Concat(
-			[][2]string{{"PSNR (dB)", report.Number(s.PSNR, 4)}, {"SSIM", report.Number(s.SSIM, 4)}, {"mean squared error", report.Number(s.MSE, 4)}},
+			[][2]string{{"PSNR (dB)", report.Number(s.PSNR, 4)}, {"SSIM", report.Number(s.SSIM, 4)},
+				{"mean squared error", report.Number(s.MSE, 4)}},
 			codes, [][2]string{{"bits per pixel", report.Number(s.BitsPerPixel, 4)}, {"pictures", report.Count(s.Images)}})
 	}
 	return codes

@@ -36,8 +36,9 @@ func configure(t *testing.T, pictures bool, sets ...string) vqtrain.Config {
 func trainVectors(t *testing.T) (*Trained, TrainOptions) {
 	t.Helper()
 	o := TrainOptions{
-		Config: configure(t, false, "quantizer.codes=8", "quantizer.levels=2", "model.hidden=[]", "model.dim=0", "train.steps=20", "train.batch=32"),
-		Input:  Input{Path: mixture}, Output: filepath.Join(t.TempDir(), "tok"), Backend: "go", Command: "a test",
+		Config: configure(t, false, "quantizer.codes=8", "quantizer.levels=2", "model.hidden=[]", "model.dim=0", "train.steps=20",
+			"train.batch=32"),
+		Input: Input{Path: mixture}, Output: filepath.Join(t.TempDir(), "tok"), Backend: "go", Command: "a test",
 	}
 	trained, err := Train(t.Context(), o, task.Silent{})
 	if err != nil {
@@ -153,9 +154,11 @@ func TestPicturesToCodesAndBack(t *testing.T) {
 	const scenes = "synthetic:scenes?images=20&size=16"
 	dir := t.TempDir()
 	tok := filepath.Join(dir, "tok")
-	c := configure(t, true, "model.image.size=16", "model.image.widths=[4,8]", "model.dim=4", "quantizer.codes=8", "train.steps=4", "train.batch=4",
-		"train.perceptual=0")
-	_, err := Train(t.Context(), TrainOptions{Config: c, Input: Input{Path: scenes, FixedPerceptual: true}, Output: tok, Backend: "go"}, task.Silent{})
+	c := configure(t, true, "model.image.size=16", "model.image.widths=[4,8]", "model.dim=4", "quantizer.codes=8",
+		"train.steps=4", "train.batch=4", "train.perceptual=0")
+	_, err := Train(t.Context(), TrainOptions{
+		Config: c, Input: Input{Path: scenes, FixedPerceptual: true}, Output: tok, Backend: "go",
+	}, task.Silent{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +221,8 @@ func TestSettingsOfAnotherMethodAreExplained(t *testing.T) {
 	}
 	s := Settings{Preset: "default", File: file}
 	cause := errors.New("no transform")
-	if err := s.Explain(usage.Error{Err: &UnsuitedError{"ema", cause}}); !errors.Is(err, cause) || !strings.Contains(err.Error(), "config --method ema") {
+	err := s.Explain(usage.Error{Err: &UnsuitedError{"ema", cause}})
+	if !errors.Is(err, cause) || !strings.Contains(err.Error(), "config --method ema") {
 		t.Errorf("got %v", err)
 	}
 	if err := s.Explain(usage.Error{Err: &UnsuitedError{"grit", cause}}); strings.Contains(err.Error(), "config --method") {
@@ -231,8 +235,8 @@ func TestSettingsOfAnotherMethodAreExplained(t *testing.T) {
 
 func TestNamesOfPositionsAndScores(t *testing.T) {
 	l := vq.Layout{Parts: 2, Levels: 2}
-	if got := []string{PositionLabel(l, 1), PositionLabel(vq.Layout{Parts: 2, Levels: 1}, 1), PositionLabel(vq.Layout{Parts: 1, Levels: 4}, 3),
-		PositionColumn(l)}; !slices.Equal(got, []string{"part 0, level 1", "part 1", "3", "code"}) {
+	if got := []string{PositionLabel(l, 1), PositionLabel(vq.Layout{Parts: 2, Levels: 1}, 1),
+		PositionLabel(vq.Layout{Parts: 1, Levels: 4}, 3), PositionColumn(l)}; !slices.Equal(got, []string{"part 0, level 1", "part 1", "3", "code"}) {
 		t.Errorf("got %q", got)
 	}
 	if got := RelativeError(&tokenizer.Scores{RelativeError: math.Inf(1)}); got != "n/a" {

@@ -74,7 +74,8 @@ func show(s *cli.Streams, i *tokenize.Inspection) error {
 	}
 	fmt.Fprintln(s.Out)
 	t := report.Table{Columns: []report.Column{{Name: tokenize.PositionColumn(i.Layout)}, {Name: "codes"}, {Name: "used"},
-		{Name: "perplexity"}, {Name: "eff. rank"}, {Name: "min distance"}, {Name: "|W|", Align: report.Right}, {Name: "use, most to least", Align: report.Left}},
+		{Name: "perplexity"}, {Name: "eff. rank"}, {Name: "min distance"}, {Name: "|W|", Align: report.Right},
+		{Name: "use, most to least", Align: report.Left}},
 		Caption: "use: log scale, dots are codes that no training row chose"}
 	for position, l := range i.Levels {
 		norm := "-"

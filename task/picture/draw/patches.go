@@ -10,8 +10,7 @@ import (
 	"strconv"
 )
 
-// Patches is what a code looks like: parts of the originals, of one size, at
-// places where the code was chosen.
+// Patches are parts of pictures, of one size, at places where a code was chosen.
 type Patches struct {
 	Code     uint32
 	Count    int           // how often it was chosen
@@ -35,11 +34,10 @@ func FrequentCodes(codes []uint32, n int) []uint32 {
 	return list[:min(n, len(list))]
 }
 
-// CutPatches collects, for every chosen code, its cells in the originals with
-// margin pixels around them (border pixels are repeated beyond the border), at
-// most examples of each. codes [len(originals), height, width] are those of the
-// originals, row after row; the originals' sides must be multiples of height
-// and width, by the same factor.
+// CutPatches cuts the cells of every chosen code out of the originals, at most
+// examples of each, with margin pixels around them; border pixels are repeated
+// beyond the border. codes are [len(originals), height, width]; the sides of an
+// original must be the same multiple of height and width.
 func CutPatches(originals []image.Image, codes []uint32, height, width int, chosen []uint32, examples, margin int) ([]Patches, error) {
 	if height < 1 || width < 1 || len(codes) != len(originals)*height*width {
 		return nil, fmt.Errorf("%d codes are no %d maps of %d x %d", len(codes), len(originals), height, width)
@@ -120,10 +118,9 @@ func meanPatch(places []int, cut func(place int) *image.RGBA) *image.RGBA {
 	return mean
 }
 
-// PatchSheet answers "what does code 37 look like?": a line for every code with
-// its colour on code maps (where colours has one; it may be nil), its number,
-// how often it was chosen, the mean of its patches, and examples. With a
-// margin, a frame marks the code's own cell.
+// PatchSheet draws a line for every code: its colour on code maps (if colours has
+// one), its number, how often it was chosen, the mean of its patches, and
+// examples. With a margin, a frame marks the code's own cell.
 func PatchSheet(list []Patches, colours []color.RGBA) *image.RGBA {
 	const shownSide, swatch = 56, 10
 	side, factor, most, label := 1, 1, 0, 0

@@ -52,7 +52,7 @@ func (l *line) Update(done int64, text string) {
 	l.Log(fmt.Sprintf("step %d/%d  %s", done, l.total, text))
 }
 
-// Status shows what happens before the next unit.
+// Status shows the work before the next unit.
 func (l *line) Status(text string) { l.Line.Update(l.at, text+" …") }
 
 // Log prints a text unless Err is a terminal.

@@ -58,7 +58,7 @@ func TestLinesAndRemarks(t *testing.T) {
 	}
 }
 
-// News stay in a log; what is being done between steps does not fill it.
+// News stay in a log; routine work between steps does not fill it.
 func TestStatusOfARun(t *testing.T) {
 	s, _, text := silent()
 	run := task.WatchTraining(s, 10)
@@ -67,7 +67,8 @@ func TestStatusOfARun(t *testing.T) {
 	} {
 		run.Status(status)
 	}
-	if got, want := text.String(), "compiling the training step\nthe checkpoint x is damaged; continuing from the one before it\n"; got != want {
+	want := "compiling the training step\nthe checkpoint x is damaged; continuing from the one before it\n"
+	if got := text.String(); got != want {
 		t.Errorf("the log is %q, want %q", got, want)
 	}
 }

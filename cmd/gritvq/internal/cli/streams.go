@@ -1,5 +1,5 @@
-// Package cli holds what gritvq's commands share: streams, flags, errors and
-// exit codes.
+// Package cli is shared by gritvq's commands: streams, flags, errors and exit
+// codes.
 package cli
 
 import (

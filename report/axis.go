@@ -53,11 +53,11 @@ func (d *domain) settle() {
 		return
 	}
 	if d.log {
-		if d.hi/d.lo < 1+1e-9 {
-			if d.whole && d.lo == 1 { // nothing is half of one
-				d.hi = 2
-				return
-			}
+		switch {
+		case d.hi/d.lo >= 1+1e-9:
+		case d.whole && d.lo == 1: // no rank below 1
+			d.hi = 2
+		default:
 			d.lo, d.hi = d.lo/2, d.hi*2
 		}
 		return
@@ -73,9 +73,8 @@ func (d *domain) settle() {
 	d.lo, d.hi = d.lo-around, d.hi+around
 }
 
-// settleShare settles a domain of shares of a hundred: it stays between 0 and
-// 100 and shows at least one of them, so that noise in the last digit is not
-// drawn as large as a collapse.
+// settleShare settles a domain of percentages: it stays between 0 and 100 and
+// shows at least 1 of them, so that noise in the last digit does not look large.
 func (d *domain) settleShare() {
 	d.settle()
 	if d.log || d.lo >= 100 || d.hi <= 0 { // no shares
@@ -91,8 +90,7 @@ func (d *domain) settleShare() {
 	}
 }
 
-// round widens a settled linear domain to whole tick steps, so that the
-// outermost grid lines frame the data.
+// round widens a settled linear domain to whole tick steps.
 func (d *domain) round(target int) {
 	if d.log {
 		return
@@ -150,9 +148,7 @@ func (a axis) ticksThatFit(target int, gap float64, measure func(label string) f
 		fits := true
 		for i := 1; i < len(ticks); i++ {
 			distance := math.Abs(a.pos(ticks[i].value) - a.pos(ticks[i-1].value))
-			if distance < (measure(ticks[i].label)+measure(ticks[i-1].label))/2+gap {
-				fits = false
-			}
+			fits = fits && distance >= (measure(ticks[i].label)+measure(ticks[i-1].label))/2+gap
 		}
 		if fits || target <= 2 {
 			return ticks

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// bandLabels is how the categories of an x axis are written: on up to two
-// level lines, or slanted where they are too long for that.
+// bandLabels are the categories of an x axis: on up to two level lines, or slanted
+// where they are too long for that.
 type bandLabels struct {
 	lines   [][]string
 	slanted bool
@@ -14,8 +14,7 @@ type bandLabels struct {
 
 const longestSlanted = 130.0
 
-// layBands decides how the category labels are written and makes room for
-// them under the plotting area.
+// layBands decides how the labels are written and makes room for them.
 func (f *frame) layBands() bandLabels {
 	if f.bands == nil {
 		return bandLabels{}
@@ -23,11 +22,9 @@ func (f *frame) layBands() bandLabels {
 	width := (f.right-f.left)/float64(len(f.bands)) - 8
 	labels := bandLabels{}
 	most := 1
-	for _, b := range f.bands {
-		lines, ok := wrapLabel(b, width)
-		if !ok {
-			labels.slanted = true
-		}
+	for _, label := range f.bands {
+		lines, ok := wrapLabel(label, width)
+		labels.slanted = labels.slanted || !ok
 		most = max(most, len(lines))
 		labels.lines = append(labels.lines, lines)
 	}
@@ -36,8 +33,8 @@ func (f *frame) layBands() bandLabels {
 		return labels
 	}
 	deepest := 0.0
-	for i, b := range f.bands {
-		text := fitText(b, longestSlanted, tickFont)
+	for i, label := range f.bands {
+		text := fitText(label, longestSlanted, tickFont)
 		labels.lines[i] = []string{text}
 		length := textLength(text, tickFont)
 		deepest = math.Max(deepest, length*slantSin)

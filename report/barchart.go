@@ -20,11 +20,8 @@ type BarChart struct {
 	Values  []float64 // [n]
 }
 
-func (c BarChart) heading() (string, string) { return c.Title, c.Caption }
-
-func (c BarChart) render(m *markup, ids *idSource) error {
-	return renderFigure(m, c, fullRow, ids)
-}
+func (c BarChart) heading() (string, string)             { return c.Title, c.Caption }
+func (c BarChart) render(m *markup, ids *idSource) error { return renderFigure(m, c, fullRow, ids) }
 
 // bar is the mean of values[from:to].
 type bar struct {
@@ -33,8 +30,8 @@ type bar struct {
 }
 
 // bin groups values into at most mostBars bars of equal width (the last may
-// be narrower). Values that cannot be drawn are no part of a mean; a bar of
-// none but those has mean NaN.
+// be narrower). Values that cannot be drawn are left out of the mean; without any
+// other it is NaN.
 func bin(values []float64) []bar {
 	per := max(1, (len(values)+mostBars-1)/mostBars)
 	var bars []bar
@@ -82,9 +79,7 @@ func (c BarChart) draw(size chartSize) (*drawing, error) {
 	if shown == 0 {
 		f.emptyMessage()
 	}
-	d := &drawing{size: f.size, body: f.String(), notes: c.notes(bars)}
-	d.description = c.describe()
-	return d, nil
+	return &drawing{size: f.size, body: f.String(), description: c.describe(), notes: c.notes(bars)}, nil
 }
 
 func (f *frame) drawBar(b bar) {

@@ -49,22 +49,21 @@ func WriteSVG(w io.Writer, chart Chart) error {
 		"width", px(d.size.width), "height", px(d.size.height+titleHeight))
 	m.element("title", title)
 	m.element("desc", d.description)
-	m.open("style")
-	m.trusted(fileStyle)
-	m.close("style")
+	m.verbatim("style", fileStyle)
 	m.empty("rect", "width", "100%", "height", "100%", "fill", lightColours.surface)
 	m.element("text", fitText(title, d.size.width-16, titleFont), "class", "heading", "x", "8", "y", "20")
 	m.open("g", "transform", fmt.Sprintf("translate(0 %d)", titleHeight))
-	m.trusted(d.body)
-	m.close("g")
-	m.close("svg")
-	m.newline()
+	m.WriteString(d.body)
+	m.closeLine("g", "svg")
 	_, err = io.WriteString(w, m.String())
 	return err
 }
 
 // renderCharts lays charts out in rows of two.
 func renderCharts(m *markup, charts []Chart, ids *idSource) error {
+	if len(charts) == 0 {
+		return nil
+	}
 	m.open("div", "class", "charts")
 	for i, chart := range charts {
 		size := halfRow
@@ -75,8 +74,7 @@ func renderCharts(m *markup, charts []Chart, ids *idSource) error {
 			return err
 		}
 	}
-	m.close("div")
-	m.newline()
+	m.closeLine("div")
 	return nil
 }
 
@@ -92,47 +90,38 @@ func renderFigure(m *markup, chart Chart, size chartSize, ids *idSource) error {
 	}
 	id := ids.next()
 	m.open("figure", "class", class)
-	if title != "" {
-		m.element("h3", title)
-	}
+	m.optional("h3", title)
 	m.open("div", "class", "scroll", "tabindex", "0", "role", "group", "aria-label", title)
 	m.open("svg", append([]string{"xmlns", "http://www.w3.org/2000/svg", "role", "img",
 		"aria-labelledby", id + "t " + id + "d",
 		"viewBox", fmt.Sprintf("0 0 %s %s", px(d.size.width), px(d.size.height))}, d.data...)...)
 	m.element("title", title, "id", id+"t")
 	m.element("desc", d.description, "id", id+"d")
-	m.trusted(d.body)
-	m.close("svg")
-	m.close("div")
-	if caption != "" || len(d.notes) > 0 {
-		m.open("figcaption")
-		m.text(caption)
-		if len(d.notes) > 0 {
-			m.element("small", strings.Join(d.notes, " "))
-		}
-		m.close("figcaption")
+	m.WriteString(d.body)
+	m.close("svg", "div")
+	var notes []string
+	if len(d.notes) > 0 {
+		notes = []string{strings.Join(d.notes, " ")}
 	}
-	m.close("figure")
-	m.newline()
+	m.caption(caption, notes...)
+	m.closeLine("figure")
 	return nil
 }
 
 // leftOut words the notes on values that a chart does not show.
 func leftOut(notFinite, notPositive int) []string {
+	values := func(n int) string {
+		if n == 1 {
+			return "1 value is"
+		}
+		return Count(n) + " values are"
+	}
 	var notes []string
 	if notFinite > 0 {
-		notes = append(notes, fmt.Sprintf("%s not finite and left out.", countOf(notFinite, "value is", "values are")))
+		notes = append(notes, values(notFinite)+" not finite and left out.")
 	}
 	if notPositive > 0 {
-		notes = append(notes, fmt.Sprintf("%s zero or negative and cannot be shown on a logarithmic axis.",
-			countOf(notPositive, "value is", "values are")))
+		notes = append(notes, values(notPositive)+" zero or negative and cannot be shown on a logarithmic axis.")
 	}
 	return notes
-}
-
-func countOf(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return Count(n) + " " + many
 }

@@ -28,7 +28,8 @@ func Number(v float64, digits int) string {
 		return "0"
 	}
 	if size := math.Abs(v); size < 1e-4 || size >= 1e15 {
-		return exponential(v, digits)
+		mantissa, power := scientific(v, digits)
+		return trimZeros(mantissa) + "e" + strconv.Itoa(power)
 	}
 	return trimZeros(strconv.FormatFloat(v, 'f', decimalsFor(v, digits), 64))
 }
@@ -41,14 +42,16 @@ func Short(v float64, digits int) string {
 	if !(size >= 999.5) || size >= 1e15 { // also NaN
 		return Number(v, digits)
 	}
-	for i, prefix := range prefixes {
+	text := ""
+	for _, prefix := range prefixes {
 		scaled := v / prefix.value
-		rounded := math.Abs(roundTo(scaled, max(0, decimalsFor(scaled, digits))))
-		if rounded < 1000 || i == len(prefixes)-1 {
-			return trimZeros(strconv.FormatFloat(scaled, 'f', decimalsFor(scaled, digits), 64)) + prefix.name
+		decimals := decimalsFor(scaled, digits)
+		text = trimZeros(strconv.FormatFloat(scaled, 'f', decimals, 64)) + prefix.name
+		if math.Abs(roundTo(scaled, decimals)) < 1000 {
+			break
 		}
 	}
-	return Number(v, digits)
+	return text
 }
 
 var prefixes = []struct {
@@ -78,8 +81,8 @@ func Counted(n int, noun string) string {
 }
 
 // Percent formats a fraction with the given number of decimals:
-// Percent(0.1234, 1) is "12.3%". A fraction that is not quite nothing or not
-// quite everything is not rounded to it: Percent(0.9999, 1) is ">99.9%".
+// Percent(0.1234, 1) is "12.3%". Only exact fractions become 0% or 100%:
+// Percent(0.9999, 1) is ">99.9%".
 func Percent(fraction float64, decimals int) string {
 	if math.IsNaN(fraction) || math.IsInf(fraction, 0) {
 		return Number(fraction, 1)
@@ -144,19 +147,17 @@ func Duration(d time.Duration) string {
 	return fmt.Sprintf("%dd %02dh", hours/24, hours%24)
 }
 
-// decimalsFor returns how many decimals show v with digits significant
-// digits, at least none. Rounding up to the next power of ten (9.996 to 10.0)
-// is taken into account.
+// scientific returns v as mantissa*10^power, the mantissa with that many digits.
+func scientific(v float64, digits int) (mantissa string, power int) {
+	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'e', digits-1, 64), "e")
+	power, _ = strconv.Atoi(exponent) // of a finite v, always a number
+	return mantissa, power
+}
+
+// decimalsFor returns how many decimals show v with that many significant digits,
+// also where v is rounded up to the next power of ten (9.996 to 10.0).
 func decimalsFor(v float64, digits int) int {
-	if v == 0 {
-		return 0
-	}
-	text := strconv.FormatFloat(math.Abs(v), 'e', digits-1, 64)
-	_, exponent, _ := strings.Cut(text, "e")
-	power, err := strconv.Atoi(exponent)
-	if err != nil {
-		return 0
-	}
+	_, power := scientific(v, digits)
 	return max(0, digits-1-power)
 }
 
@@ -165,23 +166,9 @@ func roundTo(v float64, decimals int) float64 {
 	return math.Round(v*unit) / unit
 }
 
-// exponential formats v as 1.23e-7.
-func exponential(v float64, digits int) string {
-	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'e', digits-1, 64), "e")
-	power, err := strconv.Atoi(exponent)
-	if err != nil {
-		return mantissa
-	}
-	return trimZeros(mantissa) + "e" + strconv.Itoa(power)
-}
-
 func trimZeros(s string) string {
 	if !strings.Contains(s, ".") {
 		return s
 	}
-	s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
-	if s == "-0" {
-		return "0"
-	}
-	return s
+	return strings.TrimRight(strings.TrimRight(s, "0"), ".")
 }

@@ -31,7 +31,7 @@ type legendItem struct {
 	symbol      func(m *markup, x, y float64)
 }
 
-// layout is the description of a chart from which its frame is made.
+// layout describes a frame to make.
 type layout struct {
 	size           chartSize
 	x, y           domain
@@ -40,22 +40,22 @@ type layout struct {
 	bands          []string
 }
 
-// newFrame computes the margins, then draws legend, grid, ticks and labels.
+// newFrame computes the margins, then draws legend, grid, ticks and labels. A
+// single series without a name needs no legend.
 func newFrame(l layout) *frame {
+	if len(l.legend) == 1 && l.legend[0].name == "" {
+		l.legend = nil
+	}
 	rows := legendRows(l.legend, l.size.width-16)
 	// A long legend makes the drawing taller rather than the plot smaller.
 	l.size.height += 20 * float64(max(0, len(rows)-2))
-	f := &frame{size: l.size, bands: l.bands, right: l.size.width - 16, top: 8}
-	f.top += float64(len(rows)) * 20
-	if len(rows) > 0 && l.yLabel != "" {
-		f.top += 6
-	}
+	f := &frame{size: l.size, bands: l.bands, right: l.size.width - 16, top: 14 + float64(len(rows))*20, bottom: l.size.height - 26}
 	if l.yLabel != "" {
-		f.top += 20
-	} else {
-		f.top += 6
+		f.top += 14
+		if len(rows) > 0 {
+			f.top += 6
+		}
 	}
-	f.bottom = l.size.height - 26
 	if l.xLabel != "" {
 		f.bottom -= 20
 	}
@@ -151,8 +151,7 @@ func (f *frame) drawLegend(rows [][]legendItem) {
 	}
 }
 
-// hoverData returns the attributes from which the hover script computes
-// values back from pixels.
+// hoverData returns the attributes from which the hover script computes values.
 func (f *frame) hoverData() []string {
 	scale := func(d domain) string {
 		kind := "lin"

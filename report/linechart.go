@@ -15,12 +15,9 @@ type LineChart struct {
 	YLabel  string
 	LogX    bool
 	LogY    bool
-	// Percent says that values are shares of a hundred: the axis stays between 0
-	// and 100 and shows at least one of them.
-	Percent bool
-	// FromZero begins the y axis at 0, so that ripples on a high level look as
-	// small as they are.
-	FromZero bool
+	// Percent keeps the y axis between 0 and 100, showing at least 1 of them.
+	Percent  bool
+	FromZero bool // begins the y axis at 0, so that ripples on a high level look small
 	Series   []Series
 	Marks    []Mark
 }
@@ -44,30 +41,25 @@ type Mark struct {
 }
 
 // RankSeries returns the use of a codebook by rank: counts [K] sorted from
-// the most used code (x = 1) to the least, as shares of their sum. Draw it
-// with LogX and LogY; codes never used do not show on a logarithmic axis.
+// the most used code (x = 1) to the least, as shares of their sum. With LogX and
+// LogY, unused codes do not show.
 func RankSeries(name string, counts []float64) Series {
-	y := slices.Clone(counts)
-	slices.SortFunc(y, func(a, b float64) int { return cmp.Compare(b, a) })
-	x := make([]float64, len(y))
+	s := Series{Name: name}
 	sum := 0.0
-	for i, v := range y {
-		x[i] = float64(i + 1)
+	for i, v := range slices.SortedFunc(slices.Values(counts), func(a, b float64) int { return cmp.Compare(b, a) }) {
+		s.Add(float64(i+1), v)
 		sum += v
 	}
 	if sum != 0 {
-		for i := range y {
-			y[i] /= sum
+		for i := range s.Y {
+			s.Y[i] /= sum
 		}
 	}
-	return Series{Name: name, X: x, Y: y}
+	return s
 }
 
-func (c LineChart) heading() (string, string) { return c.Title, c.Caption }
-
-func (c LineChart) render(m *markup, ids *idSource) error {
-	return renderFigure(m, c, fullRow, ids)
-}
+func (c LineChart) heading() (string, string)             { return c.Title, c.Caption }
+func (c LineChart) render(m *markup, ids *idSource) error { return renderFigure(m, c, fullRow, ids) }
 
 func (c LineChart) validate() error {
 	if len(c.Series) == 0 {
@@ -152,13 +144,9 @@ func (c LineChart) draw(size chartSize) (*drawing, error) {
 	}, nil
 }
 
-// legend is empty for a single series without a name.
 func (c LineChart) legend() []legendItem {
 	var items []legendItem
 	for i, s := range c.Series {
-		if len(c.Series) == 1 && s.Name == "" {
-			break
-		}
 		items = append(items, legendItem{s.Name, lineClass(i), func(m *markup, x, y float64) {
 			m.empty("line", "class", "line", "x1", px(x-10), "x2", px(x+10), "y1", px(y), "y2", px(y))
 			if len(s.Y) <= mostMarked {

@@ -64,17 +64,24 @@ func (f *frame) drawLine(number int, s Series) {
 // drawMarker draws a filled marker whose shape tells series apart without
 // colour: circle, square, diamond, triangle.
 func drawMarker(m *markup, number int, x, y, r float64) {
-	at := func(dx, dy float64) string { return px(x+dx*r) + " " + px(y+dy*r) }
-	switch number % 4 {
-	case 0:
+	corners := markerCorners[number%len(markerCorners)]
+	if corners == nil {
 		m.empty("circle", "class", "fill", "cx", px(x), "cy", px(y), "r", px(r))
-	case 1:
-		m.empty("path", "class", "fill", "d", "M"+at(-0.9, -0.9)+" "+at(0.9, -0.9)+" "+at(0.9, 0.9)+" "+at(-0.9, 0.9)+"Z")
-	case 2:
-		m.empty("path", "class", "fill", "d", "M"+at(0, -1.35)+" "+at(1.35, 0)+" "+at(0, 1.35)+" "+at(-1.35, 0)+"Z")
-	case 3:
-		m.empty("path", "class", "fill", "d", "M"+at(0, -1.25)+" "+at(1.2, 0.9)+" "+at(-1.2, 0.9)+"Z")
+		return
 	}
+	var points []string
+	for _, at := range corners {
+		points = append(points, px(x+at[0]*r)+" "+px(y+at[1]*r))
+	}
+	m.empty("path", "class", "fill", "d", "M"+strings.Join(points, " ")+"Z")
+}
+
+// markerCorners are the markers' corners in radii; the first is a circle.
+var markerCorners = [][][2]float64{
+	nil,
+	{{-0.9, -0.9}, {0.9, -0.9}, {0.9, 0.9}, {-0.9, 0.9}},
+	{{0, -1.35}, {1.35, 0}, {0, 1.35}, {-1.35, 0}},
+	{{0, -1.25}, {1.2, 0.9}, {-1.2, 0.9}},
 }
 
 // drawBand fills between Low and High. Long bands are summarised by the

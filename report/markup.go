@@ -8,73 +8,85 @@ import (
 	"unicode"
 )
 
-// markup builds HTML and SVG text that is also well-formed XML. Names come
-// from this package; every attribute value and text passes through escape, so
-// no caller can insert markup of its own.
-type markup struct {
-	b strings.Builder
-}
+// markup builds HTML and SVG that is also well-formed XML. Callers of the package
+// cannot insert markup: every attribute value and text is escaped.
+type markup struct{ strings.Builder }
 
-// open starts an element; attributes are given as name, value pairs.
+// open starts an element; attributes are name, value pairs.
 func (m *markup) open(name string, attributes ...string) {
 	m.tag(name, attributes)
-	m.b.WriteByte('>')
+	m.WriteByte('>')
 }
 
 // empty writes an element without content.
 func (m *markup) empty(name string, attributes ...string) {
 	m.tag(name, attributes)
-	m.b.WriteString("/>")
+	m.WriteString("/>")
 }
 
-// element writes an element around text.
 func (m *markup) element(name, text string, attributes ...string) {
 	m.open(name, attributes...)
 	m.text(text)
 	m.close(name)
 }
 
-func (m *markup) tag(name string, attributes []string) {
-	m.b.WriteByte('<')
-	m.b.WriteString(name)
-	for i := 0; i+1 < len(attributes); i += 2 {
-		m.b.WriteByte(' ')
-		m.b.WriteString(attributes[i])
-		m.b.WriteString(`="`)
-		m.b.WriteString(escape(attributes[i+1]))
-		m.b.WriteByte('"')
+// optional writes an element unless its text is empty.
+func (m *markup) optional(name, text string, attributes ...string) {
+	if text != "" {
+		m.element(name, text, attributes...)
 	}
 }
 
-func (m *markup) close(name string) {
-	m.b.WriteString("</")
-	m.b.WriteString(name)
-	m.b.WriteByte('>')
+func (m *markup) tag(name string, attributes []string) {
+	m.WriteString("<" + name)
+	for i := 0; i+1 < len(attributes); i += 2 {
+		m.WriteString(" " + attributes[i] + `="` + escape(attributes[i+1]) + `"`)
+	}
 }
 
-func (m *markup) text(s string) { m.b.WriteString(escape(s)) }
+func (m *markup) close(names ...string) {
+	for _, name := range names {
+		m.WriteString("</" + name + ">")
+	}
+}
 
-// trusted writes markup, style or script text of this package unchanged.
-func (m *markup) trusted(s string) { m.b.WriteString(s) }
+// closeLine closes elements and ends the line.
+func (m *markup) closeLine(names ...string) {
+	m.close(names...)
+	m.WriteByte('\n')
+}
 
-func (m *markup) newline() { m.b.WriteByte('\n') }
+func (m *markup) text(s string) { m.WriteString(escape(s)) }
 
-func (m *markup) String() string { return m.b.String() }
+// verbatim writes an element around style or script text of this package.
+func (m *markup) verbatim(name, trusted string) {
+	m.open(name)
+	m.WriteString(trusted)
+	m.close(name)
+}
 
-// escape makes s text in HTML and XML: special characters become references,
-// and characters that XML cannot hold (most control characters, invalid UTF-8)
-// become U+FFFD.
+// caption writes the text under a figure, notes in small print.
+func (m *markup) caption(text string, notes ...string) {
+	if text == "" && len(notes) == 0 {
+		return
+	}
+	m.open("figcaption")
+	m.text(text)
+	for _, note := range notes {
+		m.element("small", note)
+	}
+	m.close("figcaption")
+}
+
+// escape makes s text in HTML and XML. Characters that XML cannot hold (most
+// control characters, invalid UTF-8) become U+FFFD.
 func escape(s string) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case unicode.IsControl(r), r == 0xfffe, r == 0xffff:
+	return html.EscapeString(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' || r == 0xfffe || r == 0xffff {
 			return unicode.ReplacementChar
 		}
 		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
-	return html.EscapeString(s)
+	}, strings.ToValidUTF8(s, "\uFFFD")))
 }
 
 // px formats a length or coordinate to a hundredth of a pixel, without

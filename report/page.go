@@ -1,22 +1,24 @@
 // Package report writes self-contained HTML pages with inline SVG charts and
-// tables. A page is one file: it needs no network, no other file and no
-// script to be read, follows the reader's light or dark scheme, prints, and
-// describes its charts to screen readers. A few lines of script add values
-// under the pointer where scripts run.
+// tables. A page needs no network, no other file and no script to be read. It
+// follows the reader's light or dark scheme, prints, and describes its charts to
+// screen readers. Where scripts run, a few lines show the values under the pointer.
 //
 // Everything a caller passes is text: it is escaped, never markup.
 package report
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/base64"
 	"fmt"
+	"image/png"
 	"io"
 	"strconv"
 
 	"github.com/gritvq/gritvq/internal/atomicfile"
 )
 
-// Page is a report under construction. Make it with New, add to it, then
-// Render or WriteFile it.
+// Page is a report under construction; New makes an empty one.
 type Page struct {
 	title, subtitle string
 	facts           []Fact
@@ -31,8 +33,7 @@ type Fact struct {
 	Note  string // optional, small under the value
 }
 
-// Part is a piece of a section: a Chart (LineChart, BarChart, PointChart,
-// Scatter), a Table, a Paragraph or a Code block.
+// Part is a piece of a section: a [Chart], [Table], [Figure], [Paragraph] or [Code].
 type Part interface {
 	render(m *markup, ids *idSource) error
 }
@@ -51,38 +52,32 @@ func (s *idSource) next() string {
 }
 
 // New starts a page. The subtitle, a sentence about its content, may be empty.
-func New(title, subtitle string) *Page {
-	return &Page{title: title, subtitle: subtitle}
-}
+func New(title, subtitle string) *Page { return &Page{title: title, subtitle: subtitle} }
 
 // Facts adds figures to the summary at the top, in order.
 func (p *Page) Facts(facts []Fact) { p.facts = append(p.facts, facts...) }
 
-// Section adds a section with its heading, a note under it (may be empty)
-// and its parts. Charts that follow each other share rows of two; the last
-// of an odd number takes a row of its own.
+// Section adds a section; the note under its heading may be empty. Consecutive
+// charts share rows of two; the last of an odd number takes a row of its own.
 func (p *Page) Section(heading, note string, parts ...Part) {
 	p.sections = append(p.sections, section{heading, note, parts})
 }
 
-// Footer sets the small print at the end of the page, such as the version and
-// date that made it.
+// Footer sets the small print at the end, such as version and date.
 func (p *Page) Footer(text string) { p.footer = text }
 
 // WriteFile writes the page to path, whole or not at all.
-func (p *Page) WriteFile(path string) error {
-	return atomicfile.Write(path, p.Render)
-}
+func (p *Page) WriteFile(path string) error { return atomicfile.Write(path, p.Render) }
 
-// Render writes the page to w. It returns an error, before writing anything,
-// when a part contradicts itself (such as a series with more x than y values).
+// Render writes the page to w. It fails before writing anything if a part
+// contradicts itself, such as a series with more x than y values.
 func (p *Page) Render(w io.Writer) error {
 	var m markup
-	m.trusted("<!DOCTYPE html>\n")
+	m.WriteString("<!DOCTYPE html>\n")
 	m.open("html", "lang", "en")
 	p.head(&m)
 	m.open("body")
-	m.newline()
+	m.WriteByte('\n')
 	m.open("main")
 	p.header(&m)
 	ids := &idSource{}
@@ -91,16 +86,10 @@ func (p *Page) Render(w io.Writer) error {
 			return fmt.Errorf("report %q, section %q: %w", p.title, s.heading, err)
 		}
 	}
-	if p.footer != "" {
-		m.element("footer", p.footer)
-	}
+	m.optional("footer", p.footer)
 	m.close("main")
-	m.open("script")
-	m.trusted(hoverScript)
-	m.close("script")
-	m.close("body")
-	m.close("html")
-	m.newline()
+	m.verbatim("script", hoverScript)
+	m.closeLine("body", "html")
 	_, err := io.WriteString(w, m.String())
 	return err
 }
@@ -112,19 +101,14 @@ func (p *Page) head(m *markup) {
 	m.empty("meta", "http-equiv", "Content-Security-Policy", "content", contentPolicy)
 	m.empty("meta", "name", "color-scheme", "content", "light dark")
 	m.element("title", p.title)
-	m.open("style")
-	m.trusted(pageStyle)
-	m.close("style")
-	m.close("head")
-	m.newline()
+	m.verbatim("style", pageStyle)
+	m.closeLine("head")
 }
 
 func (p *Page) header(m *markup) {
 	m.open("header")
 	m.element("h1", p.title)
-	if p.subtitle != "" {
-		m.element("p", p.subtitle, "class", "lead")
-	}
+	m.optional("p", p.subtitle, "class", "lead")
 	if len(p.facts) > 0 {
 		m.open("dl", "class", "facts")
 		for _, f := range p.facts {
@@ -132,11 +116,8 @@ func (p *Page) header(m *markup) {
 			m.element("dt", f.Name)
 			m.open("dd")
 			m.text(f.Value)
-			if f.Note != "" {
-				m.element("small", f.Note)
-			}
-			m.close("dd")
-			m.close("div")
+			m.optional("small", f.Note)
+			m.close("dd", "div")
 		}
 		m.close("dl")
 	}
@@ -147,8 +128,7 @@ func (p *Page) header(m *markup) {
 		}
 		m.close("nav")
 	}
-	m.close("header")
-	m.newline()
+	m.closeLine("header")
 }
 
 func sectionID(i int) string { return "s" + strconv.Itoa(i+1) }
@@ -156,34 +136,72 @@ func sectionID(i int) string { return "s" + strconv.Itoa(i+1) }
 func (s section) render(m *markup, number int, ids *idSource) error {
 	m.open("section", "id", sectionID(number))
 	m.element("h2", s.heading)
-	if s.note != "" {
-		m.element("p", s.note, "class", "lead")
-	}
-	for i := 0; i < len(s.parts); {
-		var charts []Chart
-		for _, part := range s.parts[i:] {
-			chart, ok := part.(Chart)
-			if !ok {
-				break
-			}
-			charts = append(charts, chart)
+	m.optional("p", s.note, "class", "lead")
+	var charts []Chart // that follow each other
+	for i, part := range s.parts {
+		if part == nil {
+			return fmt.Errorf("part %d is nil; leave it out instead", i+1)
 		}
-		if len(charts) == 0 {
-			if s.parts[i] == nil {
-				return fmt.Errorf("part %d is nil; leave it out instead", i+1)
-			}
-			if err := s.parts[i].render(m, ids); err != nil {
-				return err
-			}
-			i++
+		if chart, ok := part.(Chart); ok {
+			charts = append(charts, chart)
 			continue
 		}
-		if err := renderCharts(m, charts, ids); err != nil {
+		if err := cmp.Or(renderCharts(m, charts, ids), part.render(m, ids)); err != nil {
 			return err
 		}
-		i += len(charts)
+		charts = nil
 	}
-	m.close("section")
-	m.newline()
+	if err := renderCharts(m, charts, ids); err != nil {
+		return err
+	}
+	m.closeLine("section")
+	return nil
+}
+
+// Paragraph is running text in a section.
+type Paragraph string
+
+func (p Paragraph) render(m *markup, _ *idSource) error {
+	m.element("p", string(p))
+	return nil
+}
+
+// Code is preformatted text, such as the commands that reproduce the page.
+type Code struct {
+	Caption string // optional, above the block
+	Text    string
+}
+
+func (c Code) render(m *markup, _ *idSource) error {
+	m.open("figure", "class", "code")
+	m.optional("figcaption", c.Caption)
+	m.open("pre", "tabindex", "0")
+	m.element("code", c.Text)
+	m.closeLine("pre", "figure")
+	return nil
+}
+
+// Figure is a picture made of pixels, stored inside the page.
+type Figure struct {
+	Title   string // optional, above the picture
+	PNG     []byte // the whole file
+	Caption string // optional, below the picture
+	Alt     string // the picture in words, for readers who cannot see it
+}
+
+func (f Figure) render(m *markup, _ *idSource) error {
+	size, err := png.DecodeConfig(bytes.NewReader(f.PNG))
+	if err != nil {
+		return fmt.Errorf("figure %q is no PNG: %w", f.Title, err)
+	}
+	if f.Alt == "" {
+		return fmt.Errorf("figure %q has no alternative text; say in a sentence what it shows", f.Title)
+	}
+	m.open("figure", "class", "chart")
+	m.optional("h3", f.Title)
+	m.empty("img", "alt", f.Alt, "width", strconv.Itoa(size.Width), "height", strconv.Itoa(size.Height),
+		"style", "display:block;max-width:100%;height:auto", "src", "data:image/png;base64,"+base64.StdEncoding.EncodeToString(f.PNG))
+	m.caption(f.Caption)
+	m.closeLine("figure")
 	return nil
 }

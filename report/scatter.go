@@ -9,14 +9,12 @@ import (
 // Scatter draws layers of points, such as a projection of latents with the
 // codes on top. Layers are painted in order.
 type Scatter struct {
-	Title   string
-	Caption string // advice to the reader
-	XLabel  string
-	YLabel  string
-	Layers  []Layer
-	// EqualUnits gives both axes the same scale, for projections in which
-	// distances mean something.
-	EqualUnits bool
+	Title      string
+	Caption    string // advice to the reader
+	XLabel     string
+	YLabel     string
+	Layers     []Layer
+	EqualUnits bool // both axes have the same scale, for meaningful distances
 }
 
 // Layer is one set of points. More than 3000 are thinned, always the same way.
@@ -39,11 +37,10 @@ const (
 	Hollow               // outline only
 )
 
-func (c Scatter) heading() (string, string) { return c.Title, c.Caption }
+var markerClasses = map[Marker]string{Dot: "fill", Ringed: "ringed", Hollow: "hollow"}
 
-func (c Scatter) render(m *markup, ids *idSource) error {
-	return renderFigure(m, c, fullRow, ids)
-}
+func (c Scatter) heading() (string, string)             { return c.Title, c.Caption }
+func (c Scatter) render(m *markup, ids *idSource) error { return renderFigure(m, c, fullRow, ids) }
 
 func (c Scatter) validate() error {
 	if len(c.Layers) == 0 {
@@ -54,7 +51,8 @@ func (c Scatter) validate() error {
 			return fmt.Errorf("layer %q has %d x and %d y values; give one y for each x", l.Name, len(l.X), len(l.Y))
 		}
 		if l.Labels != nil && len(l.Labels) != len(l.X) {
-			return fmt.Errorf("layer %q has %d labels for %d points; give one each, or none at all", l.Name, len(l.Labels), len(l.X))
+			return fmt.Errorf("layer %q has %d labels for %d points; give one each, or none at all",
+				l.Name, len(l.Labels), len(l.X))
 		}
 	}
 	return nil
@@ -108,24 +106,19 @@ func (c Scatter) draw(size chartSize) (*drawing, error) {
 	if points == 0 {
 		f.emptyMessage()
 	}
-	return &drawing{
-		size: f.size, body: f.String(), notes: append(notes, leftOut(notFinite, 0)...),
-		description: fmt.Sprintf("Scatter plot of %s against %s. %s",
-			cmp.Or(c.YLabel, "y"), cmp.Or(c.XLabel, "x"), strings.Join(words, " "))}, nil
+	description := fmt.Sprintf("Scatter plot of %s against %s. %s",
+		cmp.Or(c.YLabel, "y"), cmp.Or(c.XLabel, "x"), strings.Join(words, " "))
+	return &drawing{size: f.size, body: f.String(), description: description, notes: append(notes, leftOut(notFinite, 0)...)}, nil
 }
 
 // equalUnits widens the narrower domain of f until a unit is as long on both.
 func equalUnits(f *frame) (x, y domain) {
 	x, y = f.x.domain, f.y.domain
 	perX, perY := (x.hi-x.lo)/(f.right-f.left), (y.hi-y.lo)/(f.bottom-f.top)
-	widen := func(d *domain, factor float64) {
-		by := (d.hi - d.lo) * (factor - 1) / 2
-		d.lo, d.hi = d.lo-by, d.hi+by
-	}
 	if perX < perY {
-		widen(&x, perY/perX)
+		x.pad((perY/perX - 1) / 2)
 	} else {
-		widen(&y, perX/perY)
+		y.pad((perX/perY - 1) / 2)
 	}
 	return x, y
 }
@@ -147,8 +140,8 @@ func (l Layer) opacity() string {
 	return "1"
 }
 
-// sheets is over how many paths the dots of a faint layer are spread: dots of
-// one path do not add up where they overlap, those of different paths do.
+// sheets is the number of paths that share the dots of a layer: overlapping dots
+// look darker if they are on different paths.
 const sheets = 8
 
 func (f *frame) drawLayer(l Layer, picked []int) {
@@ -164,7 +157,7 @@ func (f *frame) drawLayer(l Layer, picked []int) {
 		}
 		return
 	}
-	f.open("g", "class", l.Marker.class(), "opacity", l.opacity())
+	f.open("g", "class", markerClasses[l.Marker], "opacity", l.opacity())
 	for _, i := range picked {
 		attributes := []string{"cx", px(f.x.pos(l.X[i])), "cy", px(f.y.pos(l.Y[i])), "r", px(l.radius())}
 		if l.Labels == nil {
@@ -178,24 +171,11 @@ func (f *frame) drawLayer(l Layer, picked []int) {
 	f.close("g")
 }
 
-func (k Marker) class() string {
-	switch k {
-	case Ringed:
-		return "ringed"
-	case Hollow:
-		return "hollow"
-	}
-	return "fill"
-}
-
 func (c Scatter) legend() []legendItem {
 	var items []legendItem
 	for i, l := range c.Layers {
-		if len(c.Layers) == 1 && l.Name == "" {
-			break
-		}
 		items = append(items, legendItem{l.Name, seriesClass(i), func(m *markup, x, y float64) {
-			m.empty("circle", "class", l.Marker.class(), "cx", px(x), "cy", px(y), "r", px(min(max(l.radius(), 3), 6)))
+			m.empty("circle", "class", markerClasses[l.Marker], "cx", px(x), "cy", px(y), "r", px(min(max(l.radius(), 3), 6)))
 		}})
 	}
 	return items

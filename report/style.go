@@ -17,10 +17,10 @@ var chartStyle string
 //go:embed hover.js
 var hoverScript string
 
-// colours is one scheme. The series colours start from the palette of Okabe
-// and Ito (jfly.uni-koeln.de/color), which stays distinguishable with the
-// common colour vision deficiencies; its light members are darkened on white,
-// and its dark ones lightened on black, to a contrast of at least 3.
+// colours is one scheme. The series colours are the palette of Okabe and Ito
+// (jfly.uni-koeln.de/color), which stays distinguishable with the common colour
+// vision deficiencies, darkened on white and lightened on black to a contrast of
+// at least 3.
 type colours struct {
 	page, surface, text, muted, grid, axis, accent string
 	series                                         []string
@@ -50,21 +50,19 @@ func (c colours) variables() [][2]string {
 }
 
 func (c colours) root() string {
-	var b strings.Builder
-	b.WriteString(":root{")
+	root := ":root{"
 	for _, v := range c.variables() {
-		b.WriteString(v[0] + ":" + v[1] + ";")
+		root += v[0] + ":" + v[1] + ";"
 	}
-	b.WriteString("}")
-	return b.String()
+	return root + "}"
 }
 
 func seriesStyle() string {
-	var b strings.Builder
+	style := ""
 	for i := range lightColours.series {
-		fmt.Fprintf(&b, ".s%d{color:var(--s%d)}", i, i)
+		style += fmt.Sprintf(".s%d{color:var(--s%d)}", i, i)
 	}
-	return b.String() + "\n"
+	return style + "\n"
 }
 
 func fontStyle() string {
@@ -72,15 +70,14 @@ func fontStyle() string {
 		tickFont, labelFont, legendFont, titleFont)
 }
 
-// pageStyle serves the page: light, dark where the reader asks for it, and
-// always light on paper.
+// pageStyle is light, dark where the reader asks for it, and light on paper.
 var pageStyle = "\n" + lightColours.root() +
 	"\n@media (prefers-color-scheme:dark){" + darkColours.root() + "}" +
 	"\n@media print{" + lightColours.root() + "}\n" +
 	layoutStyle + chartStyle + fontStyle() + seriesStyle()
 
-// fileStyle serves SVG files of their own. Many programs that show SVG do not
-// know CSS variables, so their values are written out.
+// fileStyle is for SVG files. Many programs that show them do not know CSS
+// variables, so their values are written out.
 var fileStyle = func() string {
 	style := chartStyle + fontStyle() + seriesStyle()
 	for _, v := range lightColours.variables() {

@@ -27,7 +27,7 @@ type Cell struct {
 	Text   string
 	Strong bool   // stands out, such as the best of its column
 	Muted  bool   // steps back, such as a baseline
-	Link   string // address that the text leads to in HTML, relative to the page; or empty
+	Link   string // optional, in HTML: address relative to the page
 }
 
 // Align is where the text of a column stands.
@@ -55,7 +55,8 @@ func (t Table) validate() error {
 	}
 	for i, row := range t.Rows {
 		if len(row) > len(t.Columns) {
-			return fmt.Errorf("table %q has %d cells in row %d for %d columns; add columns or drop cells", t.Title, len(row), i+1, len(t.Columns))
+			return fmt.Errorf("table %q has %d cells in row %d for %d columns; add columns or drop cells",
+				t.Title, len(row), i+1, len(t.Columns))
 		}
 	}
 	return nil
@@ -67,6 +68,14 @@ func (t Table) cell(row, column int) Cell {
 		return t.Rows[row][column]
 	}
 	return Cell{}
+}
+
+func (t Table) alignments() []Align {
+	aligns := make([]Align, len(t.Columns))
+	for i := range aligns {
+		aligns[i] = t.alignment(i)
+	}
+	return aligns
 }
 
 // alignment settles Auto for a column.
@@ -124,24 +133,23 @@ func (t Table) render(m *markup, _ *idSource) error {
 		return err
 	}
 	m.open("figure", "class", "table")
-	if t.Title != "" {
-		m.element("h3", t.Title)
-	}
+	m.optional("h3", t.Title)
 	m.open("div", "class", "scroll", "tabindex", "0", "role", "group", "aria-label", cmp.Or(t.Title, "table"))
 	m.open("table")
 	m.open("thead")
 	m.open("tr")
 	classes := make([]string, len(t.Columns))
 	for i, c := range t.Columns {
-		classes[i] = t.alignment(i).class()
+		if classes[i] = "left"; t.alignment(i) == Right {
+			classes[i] = "right"
+		}
 		attributes := []string{"scope", "col", "class", classes[i]}
 		if c.Note != "" {
 			attributes = append(attributes, "title", c.Note)
 		}
 		m.element("th", c.Name, attributes...)
 	}
-	m.close("tr")
-	m.close("thead")
+	m.close("tr", "thead")
 	m.open("tbody")
 	for row := range t.Rows {
 		m.open("tr")
@@ -155,22 +163,11 @@ func (t Table) render(m *markup, _ *idSource) error {
 			c.render(m)
 			m.close("td")
 		}
-		m.close("tr")
-		m.newline()
+		m.closeLine("tr")
 	}
-	m.close("tbody")
-	m.close("table")
-	m.close("div")
-	if notes := t.notes(); t.Caption != "" || len(notes) > 0 {
-		m.open("figcaption")
-		m.text(t.Caption)
-		for _, note := range notes {
-			m.element("small", note)
-		}
-		m.close("figcaption")
-	}
-	m.close("figure")
-	m.newline()
+	m.close("tbody", "table", "div")
+	m.caption(t.Caption, t.notes()...)
+	m.closeLine("figure")
 	return nil
 }
 
@@ -196,11 +193,4 @@ func (t Table) notes() []string {
 		}
 	}
 	return notes
-}
-
-func (a Align) class() string {
-	if a == Right {
-		return "right"
-	}
-	return "left"
 }

@@ -4,55 +4,40 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/gritvq/gritvq/internal/textwidth"
 )
 
-// Text prints the table for a terminal: aligned columns under a rule, then
-// the caption and the notes of the columns. Control characters in cells
-// become spaces.
+// Text prints the table for a terminal: aligned columns under a rule, then the
+// caption and the notes of the columns. Control characters become spaces.
 func (t Table) Text(w io.Writer) error {
 	if err := t.validate(); err != nil {
 		return err
 	}
 	widths := make([]int, len(t.Columns))
-	head := make([]string, len(t.Columns))
-	rows := make([][]string, len(t.Rows))
-	for i, c := range t.Columns {
-		head[i] = textwidth.OneLine(c.Name)
-		widths[i] = textwidth.Of(head[i])
-	}
-	for r := range t.Rows {
-		rows[r] = make([]string, len(t.Columns))
-		for i := range t.Columns {
-			rows[r][i] = textwidth.OneLine(t.cell(r, i).Text)
-			widths[i] = max(widths[i], textwidth.Of(rows[r][i]))
+	rows := t.records()
+	for _, row := range rows {
+		for i, text := range row {
+			row[i] = textwidth.OneLine(text)
+			widths[i] = max(widths[i], textwidth.Of(row[i]))
 		}
 	}
-	aligns := t.alignments()
-	var b strings.Builder
-	writeRow := func(cells []string) {
-		var line strings.Builder
-		for i, text := range cells {
-			if i > 0 {
-				line.WriteString("  ")
-			}
-			line.WriteString(pad(text, widths[i], aligns[i]))
-		}
-		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
-	}
-	if t.Title != "" {
-		b.WriteString(textwidth.OneLine(t.Title) + "\n")
-	}
-	writeRow(head)
 	rules := make([]string, len(widths))
 	for i, n := range widths {
 		rules[i] = strings.Repeat("─", n)
 	}
-	writeRow(rules)
-	for _, row := range rows {
-		writeRow(row)
+	aligns := t.alignments()
+	var b strings.Builder
+	if t.Title != "" {
+		b.WriteString(textwidth.OneLine(t.Title) + "\n")
+	}
+	for _, row := range slices.Insert(rows, 1, rules) {
+		for i, text := range row {
+			row[i] = pad(text, widths[i], aligns[i])
+		}
+		b.WriteString(strings.TrimRight(strings.Join(row, "  "), " ") + "\n")
 	}
 	for _, line := range t.smallPrint() {
 		b.WriteString(textwidth.OneLine(line) + "\n")
@@ -99,30 +84,26 @@ func (t Table) Markdown(w io.Writer) error {
 	return err
 }
 
-// CSV prints the column names and the cells as comma-separated values, and
-// nothing else.
+// CSV prints the column names and the cells as comma-separated values.
 func (t Table) CSV(w io.Writer) error {
 	if err := t.validate(); err != nil {
 		return err
 	}
-	out := csv.NewWriter(w)
-	record := make([]string, len(t.Columns))
-	for i, c := range t.Columns {
-		record[i] = c.Name
-	}
-	if err := out.Write(record); err != nil {
-		return err
+	return csv.NewWriter(w).WriteAll(t.records())
+}
+
+// records returns the column names and the texts of the cells, row by row.
+func (t Table) records() [][]string {
+	rows := make([][]string, 1+len(t.Rows))
+	for _, c := range t.Columns {
+		rows[0] = append(rows[0], c.Name)
 	}
 	for r := range t.Rows {
 		for i := range t.Columns {
-			record[i] = t.cell(r, i).Text
-		}
-		if err := out.Write(record); err != nil {
-			return err
+			rows[r+1] = append(rows[r+1], t.cell(r, i).Text)
 		}
 	}
-	out.Flush()
-	return out.Error()
+	return rows
 }
 
 func (t Table) smallPrint() []string {
@@ -130,14 +111,6 @@ func (t Table) smallPrint() []string {
 		return t.notes()
 	}
 	return append([]string{t.Caption}, t.notes()...)
-}
-
-func (t Table) alignments() []Align {
-	aligns := make([]Align, len(t.Columns))
-	for i := range aligns {
-		aligns[i] = t.alignment(i)
-	}
-	return aligns
 }
 
 // pad fills text with spaces to width columns.
@@ -149,7 +122,7 @@ func pad(text string, width int, align Align) string {
 	return text + free
 }
 
-// markdownText keeps s on one line and its characters from meaning anything.
+// markdownText puts s on one line and escapes it.
 func markdownText(s string) string {
 	return markdownEscapes.Replace(strings.TrimSpace(textwidth.OneLine(s)))
 }

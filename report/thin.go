@@ -11,11 +11,10 @@ const (
 	scatterPoints = 3000 // most points drawn of one scatter layer
 )
 
-// thinLine picks the points of a line to draw, as indices in order; -1 marks
-// a gap. ok tells which points can be drawn; position(i) is where point i lies
-// along the axis, in [0,1]. Long lines are cut into slots along the axis and
-// keep the lowest and the highest point of each, so no spike is lost. At most
-// limit points are returned.
+// thinLine picks at most limit points of a line to draw, as indices in order; -1
+// marks a gap. ok tells which points can be drawn; position(i) is where point i
+// lies along the axis, in [0,1]. Long lines are cut into slots along the axis and
+// keep the lowest and the highest point of each, so no spike is lost.
 func thinLine(n, limit int, ok func(i int) bool, value, position func(i int) float64) []int {
 	drawable := 0
 	for i := range n {
@@ -105,9 +104,8 @@ func ascending(n int, ok func(i int) bool, position func(i int) float64) bool {
 	return true
 }
 
-// thinPoints picks at most limit of the given point indices, at random but
-// the same on every call, and always with the outermost points in each
-// direction. The order of the indices is kept.
+// thinPoints picks at most limit of the indices, in order: the
+// outermost points in each direction, and others at random with a fixed seed.
 func thinPoints(indices []int, limit int, x, y []float64) []int {
 	if len(indices) <= limit {
 		return indices
@@ -118,18 +116,11 @@ func thinPoints(indices []int, limit int, x, y []float64) []int {
 		keep[slices.MinFunc(indices, byValue)] = true
 		keep[slices.MaxFunc(indices, byValue)] = true
 	}
-	random := rand.New(rand.NewPCG(1, 2))
-	for _, at := range random.Perm(len(indices)) {
+	for _, at := range rand.New(rand.NewPCG(1, 2)).Perm(len(indices)) {
 		if len(keep) == limit {
 			break
 		}
 		keep[indices[at]] = true
 	}
-	picked := make([]int, 0, limit)
-	for _, i := range indices {
-		if keep[i] {
-			picked = append(picked, i)
-		}
-	}
-	return picked
+	return slices.DeleteFunc(slices.Clone(indices), func(i int) bool { return !keep[i] })
 }

@@ -11,9 +11,8 @@ type tick struct {
 	label string
 }
 
-// tickStep returns the step 1, 2 or 5 times a power of ten that divides width
-// into about target parts, as mantissa and power; whole asks for no step
-// below 1.
+// tickStep returns the step 1, 2 or 5 times 10^power that divides width into about
+// target parts; a whole one is at least 1.
 func tickStep(width float64, target int, whole bool) (mantissa float64, power int) {
 	raw := width / float64(max(target, 1))
 	if whole {
@@ -48,9 +47,8 @@ func multiple(i, mantissa float64, power int) float64 {
 func linearTicks(lo, hi float64, target int, whole bool) []tick {
 	mantissa, power := tickStep(hi-lo, target, whole)
 	step := multiple(1, mantissa, power)
-	slack := 1e-6
 	var values []float64
-	for i, last := math.Ceil(lo/step-slack), math.Floor(hi/step+slack); i <= last; i++ {
+	for i, last := math.Ceil(lo/step-1e-6), math.Floor(hi/step+1e-6); i <= last; i++ {
 		values = append(values, multiple(i, mantissa, power))
 	}
 	return labelLinear(values, power)
@@ -63,54 +61,40 @@ func labelLinear(values []float64, power int) []tick {
 	for _, v := range values {
 		largest = math.Max(largest, math.Abs(v))
 	}
-	unit, suffix := 1.0, ""
+	exponent, suffix := 0, ""
+	scaled := func(v float64) float64 { return v }
 	switch {
 	case largest >= 1e15 || largest > 0 && largest < 1e-3:
-		e := int(math.Floor(math.Log10(largest) + 1e-9))
-		return labelExponential(values, power, e)
+		exponent = int(math.Floor(math.Log10(largest) + 1e-9))
+		suffix = "e" + strconv.Itoa(exponent)
+		half := exponent / 2 // in two steps, to stay in the range of a float64
+		scaled = func(v float64) float64 { return v * math.Pow10(-half) * math.Pow10(half-exponent) }
 	case largest >= 1e4:
-		for _, prefix := range prefixes {
+		for i, prefix := range prefixes {
 			if largest >= prefix.value {
-				unit, suffix = prefix.value, prefix.name
+				exponent, suffix = 3*(i+1), prefix.name
+				scaled = func(v float64) float64 { return v / prefix.value }
 			}
 		}
 	}
-	decimals := max(0, int(math.Round(math.Log10(unit)))-power)
-	ticks := make([]tick, len(values))
-	for i, v := range values {
-		label := strconv.FormatFloat(v/unit, 'f', decimals, 64)
+	return labelled(values, func(v float64) string {
 		if v == 0 {
-			label = "0"
-		} else {
-			label += suffix
+			return "0"
 		}
-		ticks[i] = tick{v, label}
-	}
-	return ticks
+		return strconv.FormatFloat(scaled(v), 'f', max(0, exponent-power), 64) + suffix
+	})
 }
 
-func labelExponential(values []float64, power, exponent int) []tick {
-	decimals := max(0, exponent-power)
+func labelled(values []float64, label func(v float64) string) []tick {
 	ticks := make([]tick, len(values))
 	for i, v := range values {
-		label := "0"
-		if v != 0 {
-			label = strconv.FormatFloat(shift(v, -exponent), 'f', decimals, 64) + "e" + strconv.Itoa(exponent)
-		}
-		ticks[i] = tick{v, label}
+		ticks[i] = tick{v, label(v)}
 	}
 	return ticks
 }
 
-// shift returns v*10^power without leaving the range of a float64 on the way.
-func shift(v float64, power int) float64 {
-	half := power / 2
-	return v * math.Pow10(half) * math.Pow10(power-half)
-}
-
-// logTicks returns ticks in [lo, hi], 0 < lo < hi: powers of ten where the
-// range holds several, their multiples by 2 and 5 where it holds few, and
-// even steps where it is narrower than that, whole ones where asked for.
+// logTicks returns ticks in [lo, hi], 0 < lo < hi: powers of ten in a wide range,
+// also their multiples by 2 and 5 in a narrower one, else linear ticks.
 func logTicks(lo, hi float64, target int, whole bool) []tick {
 	decades := math.Log10(hi) - math.Log10(lo)
 	first, last := int(math.Floor(math.Log10(lo))), int(math.Ceil(math.Log10(hi)))
@@ -137,11 +121,7 @@ func logTicks(lo, hi float64, target int, whole bool) []tick {
 	default:
 		return linearTicks(lo, hi, target, whole)
 	}
-	ticks := make([]tick, len(values))
-	for i, v := range values {
-		ticks[i] = tick{v, Short(v, 1)}
-	}
-	return ticks
+	return labelled(values, func(v float64) string { return Short(v, 1) })
 }
 
 // binaryTicks returns powers of two in [lo, hi], 2 <= hi, in even steps.

@@ -34,10 +34,16 @@ bench COMMAND -h lists the flags.
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil {
-		if !errors.Is(err, flag.ErrHelp) {
-			fmt.Fprintln(os.Stderr, "bench:", err)
-		}
+	commands := map[string]func(context.Context, *flag.FlagSet, []string) error{
+		"speed": runSpeed, "step": runStep, "rate": runRate, "pictures": runPictures, "recommendation": runRecommendation,
+	}
+	if len(os.Args) < 2 || commands[os.Args[1]] == nil {
+		fmt.Fprint(os.Stderr, help)
+		os.Exit(2)
+	}
+	err := commands[os.Args[1]](ctx, flag.NewFlagSet("bench "+os.Args[1], flag.ExitOnError), os.Args[2:])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
@@ -47,63 +53,13 @@ type stderr struct{ task.Silent }
 
 func (stderr) Remark(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
 
-func run(ctx context.Context, args []string) error {
-	if len(args) == 0 {
-		fmt.Fprint(os.Stderr, help)
-		return flag.ErrHelp
-	}
-	command := args[0]
-	flags := flag.NewFlagSet("bench "+command, flag.ContinueOnError)
-	parse := func() ([]string, error) { return arguments(flags, args[1:]) }
-	output := func() *string { return flags.String("out", "results", "`directory` of the page") }
-	switch command {
-	case "speed":
-		return runSpeed(ctx, flags, parse)
-	case "step":
-		return runStep(ctx, flags, parse)
-	case "rate":
-		o := rate.Options{}
-		flags.StringVar(&o.Backend, "backend", "go", "engine, such as xla:PLUGIN")
-		flags.StringVar(&o.Metrics, "metrics", "", "`directory` of the LPIPS network")
-		out := output()
-		given, err := parse()
-		if err != nil {
-			return err
-		}
-		if len(given) == 0 {
-			return rate.Write(*out)
-		}
-		o.Pictures, o.Tokenizers, o.Output = given[0], given[1:], *out
-		return rate.Run(ctx, o, stderr{})
-	case "pictures":
-		out := output()
-		files, err := parse()
-		if err != nil {
-			return err
-		}
-		return pictures.Document.Write(files, *out, stderr{})
-	case "recommendation":
-		users := flags.String("users", "", "`directory` of the ranks of every user or query, ID.parquet of run ID, to test differences")
-		out := output()
-		files, err := parse()
-		if err != nil {
-			return err
-		}
-		return recommendation.Document(*users).Write(files, *out, stderr{})
-	}
-	fmt.Fprint(os.Stderr, help)
-	return fmt.Errorf("unknown command %q", command)
-}
-
-func runSpeed(ctx context.Context, flags *flag.FlagSet, parse func() ([]string, error)) error {
+func runSpeed(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	var o speed.Options
 	flags.StringVar(&o.Only, "only", "", "one `group`: step, overhead, nearest, encode, fit or conv")
 	flags.StringVar(&o.Python, "python", "/usr/bin/python3", "interpreter that has torch and faiss")
 	flags.IntVar(&o.Rounds, "rounds", 3, "times every measurement is repeated; the best counts on both sides")
 	asJSON := flags.Bool("json", false, "print JSON")
-	if _, err := parse(); err != nil {
-		return err
-	}
+	arguments(flags, args)
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -114,53 +70,65 @@ func runSpeed(ctx context.Context, flags *flag.FlagSet, parse func() ([]string, 
 		return err
 	}
 	if *asJSON {
-		return printJSON(results)
+		encoder := json.NewEncoder(os.Stdout)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(results)
 	}
-	fmt.Printf("%s, %d cores, %s, nearest-code kernel %s, best of %d rounds\n\n", results.CPU, results.Cores, results.Go, results.Index,
-		o.Rounds)
+	fmt.Printf("%s, %d cores, %s, nearest-code kernel %s, best of %d rounds\n\n",
+		results.CPU, results.Cores, results.Go, results.Index, o.Rounds)
 	return results.Table().Text(os.Stdout)
 }
 
-func runStep(ctx context.Context, flags *flag.FlagSet, parse func() ([]string, error)) error {
+func runStep(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	backend := flags.String("backend", "go", "engine of picture scenarios, such as xla:PLUGIN")
 	steps := flags.Int("steps", 60, "steps of a picture scenario")
 	var settings []string
 	flags.Func("set", "one setting of a picture scenario (repeatable)", func(s string) error { settings = append(settings, s); return nil })
-	given, err := parse()
-	if err != nil {
-		return err
-	}
+	given := arguments(flags, args)
 	if len(given) != 1 {
 		return errors.New("name one scenario, such as ste or pictures-ste")
 	}
-	var cost any
-	if speed.OnDevice(given[0]) {
-		cost, err = speed.Device(ctx, given[0], *backend, *steps, settings)
-	} else {
-		cost, err = speed.Vectors(ctx, given[0])
-	}
+	cost, err := speed.Step(ctx, given[0], *backend, *steps, settings)
 	if err != nil {
 		return err
 	}
 	return json.NewEncoder(os.Stdout).Encode(cost)
 }
 
-func printJSON(v any) error {
-	encoder := json.NewEncoder(os.Stdout)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(v)
+func runRate(ctx context.Context, flags *flag.FlagSet, args []string) error {
+	var o rate.Options
+	flags.StringVar(&o.Backend, "backend", "go", "engine, such as xla:PLUGIN")
+	flags.StringVar(&o.Metrics, "metrics", "", "`directory` of the LPIPS network")
+	flags.StringVar(&o.Output, "out", "results", "`directory` of the page")
+	given := arguments(flags, args)
+	if len(given) == 0 {
+		return rate.Write(o.Output)
+	}
+	o.Pictures, o.Tokenizers = given[0], given[1:]
+	return rate.Run(ctx, o, stderr{})
+}
+
+func runPictures(_ context.Context, flags *flag.FlagSet, args []string) error {
+	out := flags.String("out", "results", "`directory` of the page")
+	files := arguments(flags, args)
+	return pictures.Document.Write(files, *out, stderr{})
+}
+
+func runRecommendation(_ context.Context, flags *flag.FlagSet, args []string) error {
+	out := flags.String("out", "results", "`directory` of the page")
+	users := flags.String("users", "", "`directory` of the ranks of every user or query, ID.parquet of run ID, to test differences")
+	files := arguments(flags, args)
+	return recommendation.Document(*users).Write(files, *out, stderr{})
 }
 
 // arguments parses flags before, between and behind arguments, and returns the
-// arguments.
-func arguments(flags *flag.FlagSet, line []string) ([]string, error) {
+// arguments. Wrong flags end the program.
+func arguments(flags *flag.FlagSet, line []string) []string {
 	var given []string
 	for {
-		if err := flags.Parse(line); err != nil {
-			return nil, err
-		}
+		flags.Parse(line)
 		if flags.NArg() == 0 {
-			return given, nil
+			return given
 		}
 		given, line = append(given, flags.Arg(0)), flags.Args()[1:]
 	}

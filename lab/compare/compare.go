@@ -13,7 +13,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -109,10 +108,7 @@ func Run(ctx context.Context, o Options, watch task.Watcher) (*Results, error) {
 // checkDirectory refuses a directory with files that the comparison did not create
 // and would overwrite.
 func checkDirectory(dir string) error {
-	exists := func(name string) bool {
-		_, err := os.Stat(filepath.Join(dir, name))
-		return err == nil
-	}
+	exists := func(name string) bool { return output.Present(filepath.Join(dir, name)) }
 	if exists(artifact.ManifestFile) || exists(train.CheckpointFile) {
 		return fmt.Errorf("%s holds a tokenizer; choose another directory with -o", dir)
 	}

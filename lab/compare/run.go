@@ -11,6 +11,7 @@ import (
 	"github.com/gomlx/compute"
 
 	"github.com/gritvq/gritvq/engine"
+	"github.com/gritvq/gritvq/internal/output"
 	"github.com/gritvq/gritvq/task"
 	"github.com/gritvq/gritvq/train"
 )
@@ -59,8 +60,8 @@ func engines(name string) (func() (compute.Backend, func(), error), error) {
 // becomes a record with its error. run fails if a record cannot be read or written,
 // and with [train.ErrInterrupted] when ctx ends; finished work is kept.
 func (r *runner) run(ctx context.Context, cells []Cell) ([]Record, error) {
-	if err := os.MkdirAll(filepath.Join(r.dir, cellsDir), 0o755); err != nil {
-		return nil, fmt.Errorf("cannot create %s: %w", r.dir, err)
+	if err := output.MakeDir(filepath.Join(r.dir, cellsDir)); err != nil {
+		return nil, err
 	}
 	if r.measure == nil {
 		r.measure = r.train

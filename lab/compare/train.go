@@ -1,10 +1,10 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -14,6 +14,7 @@ import (
 	"github.com/gomlx/compute"
 	"github.com/gritvq/gritvq/artifact/bundle"
 	"github.com/gritvq/gritvq/config"
+	"github.com/gritvq/gritvq/internal/output"
 	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/train/vqtrain"
@@ -37,8 +38,8 @@ func (r *runner) train(ctx context.Context, cell Cell) (Record, error) {
 	defer debug.FreeOSMemory() // runs last, when nothing refers to the engine
 	defer release()
 	dir := r.workDir(cell)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return Record{}, fmt.Errorf("cannot create %s: %w", dir, err)
+	if err := output.MakeDir(dir); err != nil {
+		return Record{}, err
 	}
 	clock := startClock(dir)
 	prepare := func() (*vqtrain.Trainer, error) {
@@ -52,12 +53,10 @@ func (r *runner) train(ctx context.Context, cell Cell) (Record, error) {
 	}
 	trainer, err := prepare()
 	if err != nil && clock.before > 0 { // the checkpoint cannot be used
-		os.RemoveAll(dir)
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return Record{}, fmt.Errorf("cannot create %s: %w", dir, err)
+		if err = cmp.Or(os.RemoveAll(dir), output.MakeDir(dir)); err == nil {
+			clock = startClock(dir)
+			trainer, err = prepare()
 		}
-		clock = startClock(dir)
-		trainer, err = prepare()
 	}
 	if err != nil {
 		return Record{}, err

@@ -180,12 +180,9 @@ func (m measure) chart(points []Point) report.LineChart {
 
 // table compares every own point with the bits that others need to be as good.
 func (m measure) table(points []Point) report.Table {
-	t := report.Table{Columns: []report.Column{{Name: "tokenizer"}, {Name: m.name, Align: report.Right},
-		{Name: ownCoder, Align: report.Right}}}
 	others := slices.DeleteFunc(coders(points), func(name string) bool { return name == ownCoder })
-	for _, name := range others {
-		t.Columns = append(t.Columns, report.Column{Name: name, Align: report.Right})
-	}
+	t := report.Table{Columns: append([]report.Column{{Name: "tokenizer"}}, table.Columns(report.Right,
+		append([]string{m.name, ownCoder}, others...)...)...)}
 	for _, p := range ofCoder(points, ownCoder) {
 		row := report.Cells(p.Setting, m.text(p), fmt.Sprintf("%.3f", p.BitsPerPixel))
 		best, fewest := 2, p.BitsPerPixel

@@ -29,12 +29,12 @@ var pictureScenarios = map[string][]string{
 // nearestScenario times the nearest code on a GPU.
 const nearestScenario = "nearest-gpu"
 
-// OnDevice says whether a scenario is one of [Device].
-func OnDevice(name string) bool { return pictureScenarios[name] != nil || name == nearestScenario }
-
-// Device runs a scenario on an engine and returns its cost; steps and settings are
-// those of picture scenarios.
-func Device(ctx context.Context, name, backendName string, steps int, set []string) (map[string]any, error) {
+// Step runs a scenario and returns its cost. Backend, steps and settings are those of
+// picture scenarios; others train on vectors with the embedded engine.
+func Step(ctx context.Context, name, backendName string, steps int, set []string) (any, error) {
+	if pictureScenarios[name] == nil && name != nearestScenario {
+		return vectorStep(ctx, name)
+	}
 	backend, err := engine.Open(backendName)
 	if err != nil {
 		return nil, err

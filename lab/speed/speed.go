@@ -41,8 +41,8 @@ type Options struct {
 	Only   string // one group; empty: all
 	Rounds int    // of every measurement; the best counts on both sides
 	Python string // interpreter with torch and faiss
-	// Scenario is the command that runs [Vectors] in a process of its own, which
-	// then prints the peak memory.
+	// Scenario is the command that prints the [Cost] of a scenario from [Step], run in
+	// a process of its own for its peak memory.
 	Scenario []string
 }
 

@@ -52,8 +52,8 @@ type Cost struct {
 	Memory int64   `json:"memory"` // peak resident bytes of the process; 0: unknown
 }
 
-// Vectors runs a training scenario on vectors.
-func Vectors(ctx context.Context, name string) (Cost, error) {
+// vectorStep runs a training scenario on vectors.
+func vectorStep(ctx context.Context, name string) (Cost, error) {
 	if scenarios[name] == nil {
 		known := append(slices.Sorted(maps.Keys(scenarios)), slices.Sorted(maps.Keys(pictureScenarios))...)
 		return Cost{}, fmt.Errorf("unknown scenario %q, use %s or %s", name, strings.Join(known, ", "), nearestScenario)

@@ -14,39 +14,29 @@ import (
 // temporary directory, and returns the files in dir that differ. write makes the
 // page in a directory.
 func Stale(dir, name string, write func(dir string) error) (files []string, err error) {
-	published, err := filepath.Glob(filepath.Join(dir, name+"*"))
-	if err != nil {
-		return nil, err
-	}
 	again, err := os.MkdirTemp("", "gritvq-page-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(again)
-	before := map[string][]byte{}
-	for _, path := range published {
-		base := filepath.Base(path)
-		if before[base], err = os.ReadFile(path); err != nil {
-			return nil, err
-		}
-		if err := os.WriteFile(filepath.Join(again, base), before[base], 0o644); err != nil {
-			return nil, err
-		}
+	if err := os.CopyFS(again, os.DirFS(dir)); err != nil {
+		return nil, err
 	}
 	if err := write(again); err != nil {
 		return nil, err
 	}
-	made, err := os.ReadDir(again)
+	made, err := filepath.Glob(filepath.Join(again, name+"*"))
 	if err != nil {
 		return nil, err
 	}
-	for _, file := range made {
-		content, err := os.ReadFile(filepath.Join(again, file.Name()))
+	for _, path := range made {
+		content, err := os.ReadFile(path)
 		if err != nil {
 			return nil, err
 		}
-		if want, known := before[file.Name()]; !known || !bytes.Equal(content, want) {
-			files = append(files, file.Name())
+		published, missing := os.ReadFile(filepath.Join(dir, filepath.Base(path)))
+		if missing != nil || !bytes.Equal(content, published) {
+			files = append(files, filepath.Base(path))
 		}
 	}
 	return files, nil

@@ -1,20 +1,15 @@
 package table
 
 import (
-	"slices"
+	"regexp"
 	"strconv"
 	"strings"
 )
 
 // Flag reads a number among the flags of a command; the last one counts.
 func Flag(flags, name string, otherwise int) int {
-	fields := strings.Fields(flags)
-	for i, field := range fields {
-		value, joined := strings.CutPrefix(field, name+"=")
-		if field == name && i+1 < len(fields) {
-			value, joined = fields[i+1], true
-		}
-		if n, err := strconv.Atoi(value); joined && err == nil {
+	for _, m := range regexp.MustCompile(`(?:^|\s)`+name+`[=\s]\s*(\d+)\b`).FindAllStringSubmatch(flags, -1) {
+		if n, err := strconv.Atoi(m[1]); err == nil {
 			otherwise = n
 		}
 	}
@@ -23,15 +18,8 @@ func Flag(flags, name string, otherwise int) int {
 
 // WithoutFlags removes flags and their values.
 func WithoutFlags(flags string, names ...string) string {
-	var kept []string
-	fields := strings.Fields(flags)
-	for i := 0; i < len(fields); i++ {
-		name, _, joined := strings.Cut(fields[i], "=")
-		if !slices.Contains(names, name) {
-			kept = append(kept, fields[i])
-		} else if !joined {
-			i++
-		}
+	for _, name := range names {
+		flags = regexp.MustCompile(`(^|\s)`+name+`([=\s]\s*\S+|$)`).ReplaceAllString(flags, " ")
 	}
-	return strings.Join(kept, " ")
+	return strings.Join(strings.Fields(flags), " ")
 }

@@ -33,13 +33,8 @@ func addPartTests(page *table.Page, tests []Test, p place) {
 
 // testTable has a row a test.
 func testTable(tests []Test, name func(string) string) report.Table {
-	var t report.Table
-	for _, column := range []string{"data", "model", "metric", "other"} {
-		t.Columns = append(t.Columns, report.Column{Name: column, Align: report.Left})
-	}
-	for _, column := range []string{"seeds", "users", "GRIT-VQ", "the other", "difference", "interval", "t test p", "Wilcoxon p"} {
-		t.Columns = append(t.Columns, report.Column{Name: column, Align: report.Right})
-	}
+	t := report.Table{Columns: append(table.Columns(report.Left, "data", "model", "metric", "other"),
+		table.Columns(report.Right, "seeds", "users", "GRIT-VQ", "the other", "difference", "interval", "t test p", "Wilcoxon p")...)}
 	for _, test := range tests {
 		metric := fmt.Sprintf("%s@%d", map[eval.RankMetric]string{eval.Recall: "R", eval.NDCG: "N"}[test.Metric], test.K)
 		seeds := strings.Trim(strings.ReplaceAll(fmt.Sprint(test.Seeds), " ", ", "), "[]")

@@ -31,10 +31,8 @@ func addTimes(page *table.Page, runs *table.Runs[Run]) {
 
 // timeTable has a row a method and search.
 func timeTable(runs []Run, k int) report.Table {
-	t := report.Table{Columns: []report.Column{{Name: "method", Align: report.Left}, {Name: "search", Align: report.Left}}}
-	for _, name := range []string{"effort", fmt.Sprintf("R@%d", k), "of exact", "ms in the index", "ms an answer", "answers/s"} {
-		t.Columns = append(t.Columns, report.Column{Name: name, Align: report.Right})
-	}
+	t := report.Table{Columns: append(table.Columns(report.Left, "method", "search"),
+		table.Columns(report.Right, "effort", fmt.Sprintf("R@%d", k), "of exact", "ms in the index", "ms an answer", "answers/s")...)}
 	for _, r := range runs {
 		for _, s := range searches(r) {
 			effort, lookup := "", ""

@@ -33,15 +33,16 @@ type Dataset struct {
 	Table *catalogue.Table
 	// Users is the number of users of a log, Queries of training searches.
 	Users, Queries int
+	// Fingerprint identifies the questions, their parts and their relevant items.
+	Fingerprint string
 
-	purpose     *Purpose
-	name        string // in messages
-	fingerprint string
-	order       string // of the log's rows: training depends on it, ranks do not
-	cases       map[Part][]Case
-	first       []int // training examples before each training case; the last entry counts all
-	targets     []int // training examples of which each row is the target
-	seen        []int // occurrences of each row in training
+	purpose *Purpose
+	name    string // in messages
+	order   string // of the log's rows: training depends on it, ranks do not
+	cases   map[Part][]Case
+	first   []int // training examples before each training case; the last entry counts all
+	targets []int // training examples of which each row is the target
+	seen    []int // occurrences of each row in training
 }
 
 func newDataset(p *Purpose, name string, table *catalogue.Table) *Dataset {
@@ -58,17 +59,13 @@ func FromLog(log *interactions.Log, table *catalogue.Table) (*Dataset, error) {
 		return nil, err
 	}
 	d := newDataset(Recommending, log.Path(), table)
-	d.Users, d.fingerprint, d.order = log.Users(), log.Fingerprint(), log.Order()
+	d.Users, d.Fingerprint, d.order = log.Users(), log.Fingerprint(), log.Order()
 	for u := range log.Users() {
 		sequence := make([]int32, len(log.Sequence(u)))
 		for i, item := range log.Sequence(u) {
 			sequence[i] = rows[item]
 		}
-		user := Question{Name: log.User(u)}
-		past := func(n int) Question {
-			user.History = sequence[:n:n]
-			return user
-		}
+		past := func(n int) Question { return Question{Name: log.User(u), History: sequence[:n:n]} }
 		trained := len(log.Train(u))
 		for i, row := range sequence[:trained] {
 			d.seen[row]++
@@ -150,7 +147,7 @@ func FromSearches(q *interactions.Queries, table *catalogue.Table) (*Dataset, er
 			}
 		}
 	}
-	d.Queries, d.fingerprint = len(d.cases[TrainPart]), h.String()
+	d.Queries, d.Fingerprint = len(d.cases[TrainPart]), h.String()
 	return d, nil
 }
 
@@ -162,15 +159,9 @@ func (d *Dataset) add(part Part, c Case, examples int) {
 	d.cases[part] = append(d.cases[part], c)
 }
 
-// Fingerprint identifies the questions, their parts and their relevant items.
-func (d *Dataset) Fingerprint() string { return d.fingerprint }
-
 // identity names all that training depends on.
 func (d *Dataset) identity() string {
-	if d.order == "" {
-		return d.fingerprint + " " + d.Table.Fingerprint()
-	}
-	return d.fingerprint + " " + d.order + " " + d.Table.Fingerprint()
+	return d.Fingerprint + " " + d.order + " " + d.Table.Fingerprint()
 }
 
 // Examples is the number of training examples.

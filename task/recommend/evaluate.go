@@ -11,31 +11,31 @@ import (
 	"time"
 
 	"github.com/gritvq/gritvq/eval"
+	"github.com/gritvq/gritvq/index"
 	"github.com/gritvq/gritvq/internal/output"
 	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task"
 	"github.com/gritvq/gritvq/task/catalogue"
 	"github.com/gritvq/gritvq/task/recommend/network"
-	"github.com/gritvq/gritvq/task/recommend/twotower"
 )
 
 // SearchOptions say among which items answers are found, and how.
 type SearchOptions struct {
 	IDs    string // directory of a later version of the model's IDs, to find added items too
-	Search string // index of an indexed kind, one of twotower.Indexes; empty is exact
+	Search string // index of an indexed kind, see index.New
 	Effort int    // how hard an approximate index looks; 0 is its own
 }
 
 // check reports options that cannot work with any model.
 func (o SearchOptions) check() error {
-	if o.Search != "" && !slices.Contains(twotower.Indexes, o.Search) {
-		return usage.Errorf("--search %s: use %s", o.Search, strings.Join(twotower.Indexes, ", "))
+	if o.Search != "" && !slices.Contains(index.Kinds, o.Search) {
+		return usage.Errorf("--search %s: use %s", o.Search, strings.Join(index.Kinds, ", "))
 	}
 	if o.Effort < 0 {
 		return usage.Errorf("--effort %d must not be negative", o.Effort)
 	}
-	if o.Effort > 0 && (o.Search == "" || o.Search == twotower.Indexes[0]) {
+	if o.Effort > 0 && (o.Search == "" || o.Search == index.Kinds[0]) {
 		return usage.Errorf("--effort %d is for --search ivf or hnsw; an exact search looks at everything", o.Effort)
 	}
 	return nil
@@ -51,7 +51,10 @@ func (o SearchOptions) load(ctx context.Context, dir string, p *Purpose, w task.
 		return nil, usage.Errorf("--search and --effort are for dual encoders, and this %s is %s: a larger --beam finds more",
 			p.Title(), r.Config.Kind().Name)
 	}
-	if o.IDs == "" {
+	switch {
+	case r.Catalogue == nil:
+		return nil, fmt.Errorf("the model in %s was stored without a catalogue; only a program that has one can use it", dir)
+	case o.IDs == "":
 		return r, nil
 	}
 	later, err := catalogue.Open(ctx, o.IDs)
@@ -126,7 +129,7 @@ func Evaluate(ctx context.Context, o EvalOptions, w task.Watcher) (*Evaluation, 
 	if err != nil {
 		return nil, err
 	}
-	if hash := r.Manifest.DataHash; hash != "" && hash != d.Fingerprint() {
+	if hash := r.Manifest.DataHash; hash != "" && hash != d.Fingerprint {
 		w.Remark("note: %s was trained on other data than these (%s, or another part of it): what is asked for may be what it has learned from",
 			o.Dir, r.Manifest.Data)
 	}

@@ -17,7 +17,7 @@ import (
 
 // A depth of 50 leaves out the cutoff of 100: so many beams take twice the time.
 var generativeKind = &Kind{Name: "generative", Purpose: Recommending, Score: "log_probability", Depth: 50, Users: true,
-	Default: func() Config { c := DefaultGenerative(); return &c }}
+	Default: func() Config { return DefaultGenerative() }}
 
 // Generative configures a model that writes the ID of the next item.
 type Generative struct {
@@ -28,8 +28,8 @@ type Generative struct {
 }
 
 // DefaultGenerative is the paper's network and schedule.
-func DefaultGenerative() Generative {
-	return Generative{
+func DefaultGenerative() *Generative {
+	return &Generative{
 		Model: seqrec.Default(), ValidationUsers: 2000, Beam: 20,
 		Train: train.Config{
 			Seed: 1,

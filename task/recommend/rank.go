@@ -79,7 +79,7 @@ func (r *Recommender) ranker(ctx context.Context, backend string, o network.Opti
 	return r.Model.Ranker(ctx, started, r.Weights, r.Catalogue.Table, o)
 }
 
-// timeAnswers times n answers of a ranker, one by one after one that warms up. It
+// timeAnswers times n answers of a ranker, one by one, after one that warms up. It
 // returns the median time of an answer and of the part spent in an index.
 func timeAnswers(n int, ranker any, answer func(i int) error) (whole, lookup time.Duration, err error) {
 	lookups := func() time.Duration { return 0 }
@@ -96,14 +96,7 @@ func timeAnswers(n int, ranker any, answer func(i int) error) (whole, lookup tim
 			answers, inIndex = append(answers, time.Since(begun)), append(inIndex, lookups()-before)
 		}
 	}
-	return median(answers), median(inIndex), nil
-}
-
-// median is the upper one of an even number of times, 0 of none.
-func median(times []time.Duration) time.Duration {
-	if len(times) == 0 {
-		return 0
-	}
-	slices.Sort(times)
-	return times[len(times)/2]
+	slices.Sort(answers)
+	slices.Sort(inIndex)
+	return answers[len(answers)/2], inIndex[len(inIndex)/2], nil
 }

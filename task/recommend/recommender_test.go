@@ -61,7 +61,7 @@ func tiny() map[string]Config {
 	d.Layers, d.ItemLayers, d.Width, d.FeedForward, d.Heads, d.HeadDim = 1, 1, 16, 32, 2, 8
 	d.Length, d.Dropout = 4, 0
 	dual.Train.Steps, dual.Train.Evaluate = 300, 100
-	all := map[string]Config{"generative": &generative, "dual": &dual}
+	all := map[string]Config{"generative": generative, "dual": dual}
 	for _, c := range all {
 		t := c.Training()
 		t.Batch, t.Log, t.Checkpoint, t.Patience = 32, 50, 60, 0

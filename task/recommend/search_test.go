@@ -65,7 +65,7 @@ func tinySearch() *Search {
 	m.Length, m.WordBuckets, m.Dropout, m.Positions = 4, 1000, 0, "none" // words in any order
 	c.Train.Steps, c.Train.Batch, c.Train.Evaluate, c.Train.Patience, c.Train.Checkpoint = 300, 24, 100, 0, 7
 	c.Train.Optimizer.Rate, c.Train.Schedule.Warmup = 0.01, 20
-	return &c
+	return c
 }
 
 func fromColours(t *testing.T) *Dataset {
@@ -192,7 +192,7 @@ func TestFingerprintOfSearches(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return d.Fingerprint()
+		return d.Fingerprint
 	}
 	own := of(func(*interactions.Queries) {})
 	if of(func(*interactions.Queries) {}) != own {

@@ -1,6 +1,7 @@
 package recommend
 
 import (
+	"cmp"
 	"os"
 	"reflect"
 
@@ -27,14 +28,19 @@ func (s Settings) Config() (Config, error) {
 			return nil, usage.Errorf("cannot read the configuration: %w", err)
 		}
 	}
-	c, err := s.preset(document)
+	fits := s.fitting(document)
+	c, err := Default(s.Purpose, cmp.Or(s.Model, fits, Kinds(s.Purpose)[0]))
 	if err != nil {
-		return nil, err
+		return nil, usage.Errorf("--model: %w", err)
 	}
 	if s.File != "" {
-		if err := config.Decode(document, c); err != nil {
-			return nil, usage.Errorf("%s: %w", s.File, err)
-		}
+		err = config.Decode(document, c)
+	}
+	switch {
+	case err != nil && s.Model != "" && fits != "":
+		return nil, usage.Errorf("%s is a configuration of a %s model: leave out --model %s, or give a file for that", s.File, fits, s.Model)
+	case err != nil:
+		return nil, usage.Errorf("%s: %w", s.File, err)
 	}
 	for _, assignment := range s.Set {
 		if err := config.Set(c, assignment); err != nil {
@@ -50,33 +56,14 @@ func (s Settings) Config() (Config, error) {
 	return c, nil
 }
 
-// preset returns the defaults of the kind that Model names or the document is for.
-func (s Settings) preset(document []byte) (Config, error) {
-	names := Kinds(s.Purpose)
-	var fits []string // kinds that can read the document
-	for _, name := range names {
-		c, err := Default(s.Purpose, name)
-		if err != nil {
-			return nil, err
-		}
-		if document != nil && config.Decode(document, c) == nil {
-			fits = append(fits, name)
+// fitting returns the first kind that can read a document; none if it is empty.
+func (s Settings) fitting(document []byte) string {
+	for _, k := range kinds {
+		if document != nil && k.Purpose == s.Purpose && config.Decode(document, k.Default()) == nil {
+			return k.Name
 		}
 	}
-	kind := s.Model
-	switch {
-	case kind == "" && len(fits) == 1:
-		kind = fits[0]
-	case kind == "":
-		kind = names[0]
-	case len(fits) == 1 && kind != fits[0]:
-		return nil, usage.Errorf("%s is a configuration of a %s model: leave out --model %s, or give a file for that", s.File, fits[0], kind)
-	}
-	c, err := Default(s.Purpose, kind)
-	if err != nil {
-		return nil, usage.Errorf("--model: %w", err)
-	}
-	return c, nil
+	return ""
 }
 
 // fitToSteps shortens the periods that a short run leaves no room for, where they

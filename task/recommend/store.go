@@ -63,20 +63,15 @@ func (r *Recommender) Save(dir string) error {
 	r.Manifest.Kind = kind.Name
 	if r.Catalogue != nil {
 		r.Manifest.Items, r.Manifest.Vocab = r.Catalogue.Len(), r.Catalogue.Vocab()
-		if err := r.Catalogue.Save(filepath.Join(dir, IDsDir)); err != nil {
-			return err
-		}
-		if r.Catalogue.Items != nil && r.Catalogue.Items.Len() > 0 {
-			if err := catalogue.WriteItems(dir, r.Catalogue.Items.Items); err != nil {
-				return err
-			}
-		}
 	}
 	settings, err := config.Render(r.Config)
 	if err != nil {
 		return err
 	}
 	model := artifact.Part{Name: ModelFile, Write: func(path string) error {
+		if err := r.saveCatalogue(dir); err != nil { // here, while there is no manifest
+			return err
+		}
 		var list []safetensors.Tensor
 		for _, p := range r.Weights.Paths() {
 			list = append(list, safetensors.FromFloat32(p, r.Weights[p].Shape, r.Weights[p].Data))
@@ -84,6 +79,16 @@ func (r *Recommender) Save(dir string) error {
 		return safetensors.Write(path, list, map[string]string{"format": "pt"})
 	}}
 	return kind.Purpose.stored.Write(dir, &r.Manifest, model, artifact.Bytes(ConfigFile, settings))
+}
+
+func (r *Recommender) saveCatalogue(dir string) error {
+	if r.Catalogue == nil {
+		return nil
+	}
+	if err := r.Catalogue.Save(filepath.Join(dir, IDsDir)); err != nil || r.Catalogue.Items == nil || r.Catalogue.Items.Len() == 0 {
+		return err
+	}
+	return catalogue.WriteItems(dir, r.Catalogue.Items.Items)
 }
 
 // Load reads and verifies the model in dir, with the titles of its items.

@@ -17,7 +17,7 @@ import (
 )
 
 var dualKind = &Kind{Name: "dual", Purpose: Recommending, Score: "inner_product", Depth: 100, Index: true,
-	Default: func() Config { c := DefaultDual(); return &c }}
+	Default: func() Config { return DefaultDual() }}
 
 // Dual configures a model that compares vectors of histories and items.
 type Dual struct {
@@ -27,7 +27,7 @@ type Dual struct {
 }
 
 // DefaultDual is the paper's network and schedule, but for its 100,000 steps.
-func DefaultDual() Dual { return Dual{Model: twotower.Default(), Train: towersTraining()} }
+func DefaultDual() *Dual { return &Dual{Model: twotower.Default(), Train: towersTraining()} }
 
 // towersTraining is how both kinds of two towers are trained.
 func towersTraining() train.Config {
@@ -62,7 +62,7 @@ func (c *Dual) Validate() error {
 func (c *Dual) New(vocab []int) (Model, error) { return newTowers(c.Model, twotower.Histories, vocab) }
 
 var searchKind = &Kind{Name: "search", Purpose: Searching, Score: "inner_product", Depth: 100, Index: true,
-	Default: func() Config { c := DefaultSearch(); return &c }}
+	Default: func() Config { return DefaultSearch() }}
 
 // Search configures a model that compares vectors of texts and items.
 type Search struct {
@@ -71,8 +71,8 @@ type Search struct {
 }
 
 // DefaultSearch is the paper's network and schedule, but for its 100,000 steps.
-func DefaultSearch() Search {
-	c := Search{Model: twotower.Default(), Train: towersTraining()}
+func DefaultSearch() *Search {
+	c := &Search{Model: twotower.Default(), Train: towersTraining()}
 	c.Model.Length = 16
 	return c
 }

@@ -87,7 +87,7 @@ func TrainModel(ctx context.Context, o TrainOptions, w task.Watcher) (*Recommend
 		return nil, err
 	}
 	r := &Recommender{Config: o.Config, Model: m, Weights: trained.Weights, Catalogue: items, Manifest: Manifest{
-		Head: artifact.Provenance(version.CreatedBy(), o.Command), Data: o.Source.String(), DataHash: d.Fingerprint(),
+		Head: artifact.Provenance(version.CreatedBy(), o.Command), Data: o.Source.String(), DataHash: d.Fingerprint,
 		Users: d.Users, Queries: d.Queries, Steps: steps, Seconds: trained.Seconds, Validation: validation.Means()}}
 	if err := r.Save(o.Dir); err != nil {
 		return nil, err

@@ -33,8 +33,8 @@ type Options struct {
 	// Questions is the number that the engine works on at a time; 0 leaves it to the
 	// network.
 	Questions int
-	// Index is how a network with an index looks for items, one of
-	// twotower.Indexes (empty: exact), and Effort how hard: see index.SearchOptions.
+	// Index is the kind of index of a network that has one, see index.New, and
+	// Effort how hard it looks, see index.SearchOptions.
 	Index  string
 	Effort int
 }

@@ -37,9 +37,6 @@ func NewBeamSearch(backend compute.Backend, m *Model, set weights.Set, items *ne
 	if err := m.vocab.Check(items); err != nil {
 		return nil, err
 	}
-	if err := m.Init(0).Check(set); err != nil {
-		return nil, fmt.Errorf("the variables do not fit the recommender: %w", err)
-	}
 	if o.Depth < 0 || o.Questions < 0 {
 		return nil, fmt.Errorf("a beam of %d for %d users at a time: neither can be negative", o.Depth, o.Questions)
 	}
@@ -56,16 +53,16 @@ func NewBeamSearch(backend compute.Backend, m *Model, set weights.Set, items *ne
 	heapguard.Ensure()
 	s := &BeamSearch{model: m, items: items, options: o, embedded: embedded, bank: weights.NewBank()}
 	if !embedded {
-		s.bank.Pack("packed", set)
+		s.bank.Pack("packed", m.Init(0))
 	}
-	if err := s.bank.Install(set); err != nil {
+	if err := s.Update(context.Background(), set); err != nil {
 		return nil, err
 	}
 	return s, s.compile(backend)
 }
 
-// Update exchanges the variables for others of the same model without compiling
-// its programs again. Nothing else may use the search meanwhile.
+// Update replaces the variables by others of the same model without compiling its
+// programs again. Nothing else may use the search meanwhile.
 func (s *BeamSearch) Update(_ context.Context, set weights.Set) error {
 	if err := s.model.Init(0).Check(set); err != nil {
 		return fmt.Errorf("the variables do not fit the recommender: %w", err)

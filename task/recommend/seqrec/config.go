@@ -8,7 +8,7 @@ import (
 // Config describes the network of a recommender.
 type Config struct {
 	network.Blocks `yaml:",inline"`
-	Smoothing      float64 `yaml:"smoothing" min:"0" below:"1" doc:"Share of the target's probability that is spread over all codes of its position."`
+	Smoothing      float64 `yaml:"smoothing" min:"0" below:"1"`
 	Tied           bool    `yaml:"tied" doc:"Codes are predicted by the vectors they are read with, instead of vectors of their own."`
 	History        int     `yaml:"history" min:"1" doc:"Items of a user's history that are read: the last ones."`
 	UserBuckets    int     `yaml:"user_buckets" min:"1" doc:"Tokens that users are hashed to; 1 tells no user from another."`
@@ -17,6 +17,7 @@ type Config struct {
 // Docs describes keys.
 func (c Config) Docs() map[string]string {
 	docs := c.Blocks.Docs()
+	docs["smoothing"] = "Share of the target's probability that is spread over all codes of its position."
 	docs["layers"] = "Blocks of the encoder, and as many of the decoder."
 	return docs
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/ml/model"
 
+	"github.com/gritvq/gritvq/index"
 	"github.com/gritvq/gritvq/internal/gradtest"
 	"github.com/gritvq/gritvq/nn"
 	"github.com/gritvq/gritvq/task/recommend/network"
@@ -40,7 +41,7 @@ func paperScale(tb testing.TB, n, history int) (*Model, *network.Items, []networ
 
 // Answers to 64 users one by one and together, a hundred items each.
 func BenchmarkTop(b *testing.B) {
-	for _, kind := range Indexes {
+	for _, kind := range index.Kinds {
 		m, items, examples := paperScale(b, 64, 20)
 		s := newRetriever(b, m, m.Init(1), items, network.Options{Index: kind})
 		questions := make([]network.Question, len(examples))

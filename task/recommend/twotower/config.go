@@ -14,7 +14,7 @@ type Config struct {
 	network.Blocks     `yaml:",inline"`
 	ItemLayers         int     `yaml:"item_layers" min:"0"`
 	Pool               string  `yaml:"pool" enum:"first|mean" doc:"What becomes of a sequence: the vector at its start, or the mean of all."`
-	Length             int     `yaml:"length" min:"1" doc:"Items of a history, the last ones, or words of a search, the first ones, that are read."`
+	Length             int     `yaml:"length" min:"1"`
 	WordBuckets        int     `yaml:"word_buckets" min:"1" doc:"Tokens that the words of a search are hashed to."`
 	Similarity         string  `yaml:"similarity" enum:"dot|cosine" doc:"Vectors are compared as they are, or brought to length 1 first."`
 	Temperature        float64 `yaml:"temperature"`
@@ -29,6 +29,7 @@ func (c Config) Docs() map[string]string {
 	docs["width"] = "Dimension of all vectors, those of the index included."
 	docs["positions"] = "How the query tower knows order: a bias by distance, a learned vector a place, or not at all."
 	docs["item_layers"] = "Blocks of the item tower, which takes the mean of what they make of an item's codes (0: of the codes' vectors)."
+	docs["length"] = "Items of a history, the last ones, or words of a search, the first ones, that are read."
 	docs["temperature"] = "What scores are divided by in the loss (0: the root of the width for dot, 0.1 for cosine)."
 	docs["popularity"] = "Popular items come up in more batches and are corrected for that, so that scores include how popular an item is."
 	return docs

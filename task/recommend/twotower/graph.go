@@ -83,7 +83,11 @@ func (m *Model) lookUp(v weights.Vars, tokens *Node) *Node {
 	} else {
 		table := m.projectedCodes(v)
 		for t := range m.vocab.Codes {
-			sum = plus(sum, Gather(table, ExpandAxes(at(t), -1)))
+			own := Gather(table, ExpandAxes(at(t), -1))
+			if sum != nil {
+				own = Add(sum, own)
+			}
+			sum = own
 		}
 	}
 	return Reshape(sum, dims[1], dims[2], m.Config.Width)
@@ -138,11 +142,4 @@ func (m *Model) project(v weights.Vars, tower string, x *Node) *Node {
 		y = L2Normalize(y, -1)
 	}
 	return y
-}
-
-func plus(a, b *Node) *Node {
-	if a == nil {
-		return b
-	}
-	return Add(a, b)
 }

@@ -144,7 +144,6 @@ func TestBatchErrors(t *testing.T) {
 		"a negative target": func() error { return batch(items, example(-1)) },
 		"an unknown item":   func() error { return batch(items, example(0, 20)) },
 		"shorter IDs":       func() error { return batch(short, example(0)) },
-		"an unknown index":  func() error { _, err := newIndex(t.Context(), "tree", []float32{1}, 1, 1); return err },
 		"a negative request": func() error {
 			_, err := newRetriever(t, m, m.Init(1), items, network.Options{}).Top(t.Context(), nil, 0)
 			return err

@@ -19,10 +19,6 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// Indexes lists how items are found: by looking at all of them, at the lists
-// nearest to the query, or along a graph of neighbours.
-var Indexes = []string{"exact", "ivf", "hnsw"}
-
 // itemBlock is the number of items whose vectors are made at a time.
 const itemBlock = 512
 
@@ -41,7 +37,8 @@ type Retriever struct {
 
 // NewRetriever makes the vectors of all items and their index. Questions is 64
 // where it is 0; lists may have any length.
-func NewRetriever(ctx context.Context, backend compute.Backend, m *Model, set weights.Set, items *network.Items, o network.Options) (*Retriever, error) {
+func NewRetriever(ctx context.Context, backend compute.Backend, m *Model, set weights.Set, items *network.Items, o network.Options) (
+	*Retriever, error) {
 	if err := m.vocab.Check(items); err != nil {
 		return nil, err
 	}
@@ -77,8 +74,8 @@ func (s *Retriever) compile(backend compute.Backend) (err error) {
 	return err
 }
 
-// Update exchanges the variables for others of the same model without compiling
-// its programs again, and makes the vectors of all items and their index anew.
+// Update replaces the variables by others of the same model without compiling its
+// programs again, and remakes the vectors of all items and their index.
 // Nothing else may use the retriever meanwhile.
 func (s *Retriever) Update(ctx context.Context, set weights.Set) error {
 	if err := s.model.Init(0).Check(set); err != nil {
@@ -91,21 +88,8 @@ func (s *Retriever) Update(ctx context.Context, set weights.Set) error {
 	if err != nil {
 		return err
 	}
-	s.index, err = newIndex(ctx, s.options.Index, rows, s.items.Len(), s.model.Config.Width)
+	s.index, err = index.New(ctx, s.options.Index, index.InnerProduct, rows, s.items.Len(), s.model.Config.Width)
 	return err
-}
-
-// newIndex puts rows [n, d] into an index of a kind.
-func newIndex(ctx context.Context, kind string, rows []float32, n, d int) (index.RowIndex, error) {
-	switch kind {
-	case "", "exact":
-		return index.NewExact(index.InnerProduct, rows, n, d)
-	case "ivf":
-		return index.NewIVF(ctx, index.InnerProduct, rows, n, d, index.IVFOptions{})
-	case "hnsw":
-		return index.NewHNSW(ctx, index.InnerProduct, rows, n, d, index.HNSWOptions{})
-	}
-	return nil, fmt.Errorf("there is no index %q: use exact, ivf or hnsw", kind)
 }
 
 // itemVectors makes the vectors [n, Width] of all items.

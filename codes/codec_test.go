@@ -5,14 +5,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
+	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/gritvq/gritvq/internal/atomicfile"
 )
 
 func encode(t *testing.T, header Header, codes []uint32) []byte {
@@ -144,52 +141,8 @@ func TestSizeIsWhatTheBitsSay(t *testing.T) {
 	if want := int64(2*6656 + 2938 + 3*4 + 68); err != nil || size != want {
 		t.Errorf("%d bytes, %v, want %d", size, err, want)
 	}
-	if _, err := (Header{Vocab: []uint32{8}, Rows: UnknownRows}).Size(); err == nil {
-		t.Error("an unknown number of rows has a size")
-	}
-	if _, err := (Header{Vocab: []uint32{1<<32 - 1}, Rows: UnknownRows - 1}).Size(); err == nil {
+	if _, err := (Header{Vocab: []uint32{1<<32 - 1}, Rows: math.MaxUint64 - 1}).Size(); err == nil {
 		t.Error("a size above int64 was accepted")
-	}
-}
-
-func TestRowsAreCountedWhenUnknown(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "codes.gvqc")
-	file, err := atomicfile.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Abort()
-	header := goldenHeader()
-	header.Rows = UnknownRows
-	w, err := NewWriter(file, header)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for row := 0; row < 3; row++ {
-		if err := w.WriteRows(goldenCodes[3*row : 3*row+3]); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := file.Commit(); err != nil {
-		t.Fatal(err)
-	}
-	if got, _ := os.ReadFile(path); !bytes.Equal(got, golden()) {
-		t.Errorf("got  %x\nwant %x", got, golden())
-	}
-	if _, err := NewWriter(new(bytes.Buffer), header); err == nil || !strings.Contains(err.Error(), "up front") {
-		t.Errorf("a stream without a row count: %v", err)
-	}
-}
-
-func TestUnfinishedFileIsRefused(t *testing.T) {
-	header := goldenHeader()
-	header.Rows = UnknownRows
-	if _, err := open(append(header.encode(), golden()[len(header.encode()):]...)); err == nil ||
-		!strings.Contains(err.Error(), "never finished") {
-		t.Error(err)
 	}
 }
 

@@ -23,7 +23,6 @@ package codes
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"math"
@@ -44,8 +43,6 @@ const (
 	MaxBlockRows = 1 << 20
 	// DefaultBlockRows is the block size where a header leaves it at 0.
 	DefaultBlockRows = 4096
-	// UnknownRows, as Header.Rows, asks the writer to count rows itself.
-	UnknownRows = math.MaxUint64
 )
 
 // castagnoli is the CRC-32C polynomial, which CPUs compute in hardware.
@@ -56,7 +53,7 @@ type Header struct {
 	// Vocab is the number of codes of each level; its length is the number
 	// of levels, 1 to MaxLevels.
 	Vocab []uint32
-	// Rows in the file, or UnknownRows while writing one.
+	// Rows in the file.
 	Rows uint64
 	// BlockRows is the number of rows that are checked, and so read,
 	// together, at most MaxBlockRows; 0 means DefaultBlockRows.
@@ -77,14 +74,11 @@ func (h Header) BitsPerRow() int {
 	return total
 }
 
-// Size returns the bytes of a file with this header, h.Rows being known. It
-// fails on a header that NewWriter would refuse and on a size above int64.
+// Size returns the bytes of a file with this header. It fails on a header that
+// NewWriter would refuse and on a size above int64.
 func (h Header) Size() (int64, error) {
 	if err := h.check(); err != nil {
 		return 0, err
-	}
-	if h.Rows == UnknownRows {
-		return 0, errors.New("the size of a file needs its number of rows")
 	}
 	blocks := h.Rows / uint64(h.blockRows())
 	last := h.Rows % uint64(h.blockRows())

@@ -29,18 +29,18 @@ func (m *Model) Tensors() []safetensors.Tensor {
 			list = append(list, safetensors.Tensor{Name: fmt.Sprintf("level%d/%s", i, name), DType: dtype, Shape: shape, Data: data})
 		}
 		vocab := len(level.counts)
-		add("counts", safetensors.U16, pack16(level.counts), vocab)
-		add("order", safetensors.U32, pack32(level.tree.order), vocab)
+		add("counts", safetensors.U16, packCounts(level.counts), vocab)
+		add("order", safetensors.U32, toBytes(level.tree.order), vocab)
 		add("depth", safetensors.U8, slices.Clone(level.tree.depth), vocab)
-		add("vectors", safetensors.I8, pack8(level.vectors), vocab, level.width)
-		add("regression", safetensors.I16, pack16(level.regression), len(level.regression)/level.width, level.width)
+		add("vectors", safetensors.I8, toBytes(level.vectors), vocab, level.width)
+		add("regression", safetensors.I16, toBytes(level.regression), len(level.regression)/level.width, level.width)
 		var weights []int32
 		for _, w := range level.weights {
 			weights = append(weights, w[:]...)
 		}
-		add("weights", safetensors.I32, pack32(weights), maxDepth, mixInputs)
+		add("weights", safetensors.I32, toBytes(weights), maxDepth, mixInputs)
 		for context, table := range level.tables {
-			add(contextNames[context], safetensors.I8, pack8(table), len(table))
+			add(contextNames[context], safetensors.I8, toBytes(table), len(table))
 		}
 	}
 	return list
@@ -105,13 +105,13 @@ func readLevel(index int, byName map[string]safetensors.Tensor, before []*levelM
 		}
 		return t.Data
 	}
-	level := &levelModel{counts: unpack16[uint32](get("counts", safetensors.U16, -1))}
+	level := &levelModel{counts: unpackCounts(get("counts", safetensors.U16, -1))}
 	vocab := len(level.counts)
 	if failed == nil && vocab > MaxPictureVocab {
 		failed = fmt.Errorf("%d codes are more than %d", vocab, MaxPictureVocab)
 	}
-	order, depth := unpack32[uint32](get("order", safetensors.U32, vocab)), get("depth", safetensors.U8, vocab)
-	level.vectors = unpack8(get("vectors", safetensors.I8, vocab, -1))
+	order, depth := fromBytes[uint32](get("order", safetensors.U32, vocab)), get("depth", safetensors.U8, vocab)
+	level.vectors = fromBytes[int8](get("vectors", safetensors.I8, vocab, -1))
 	if failed != nil {
 		return nil, failed
 	}
@@ -127,14 +127,14 @@ func readLevel(index int, byName map[string]safetensors.Tensor, before []*levelM
 	if index > 0 {
 		lower = before[index-1]
 	}
-	level.setRegression(unpack16[int16](get("regression", safetensors.I16, features(level, lower), level.width)))
-	weights := unpack32[int32](get("weights", safetensors.I32, maxDepth, mixInputs))
+	level.setRegression(fromBytes[int16](get("regression", safetensors.I16, features(level, lower), level.width)))
+	weights := fromBytes[int32](get("weights", safetensors.I32, maxDepth, mixInputs))
 	for context, name := range contextNames {
 		cells := fineCells
 		if context == placeContext || context == predictedContext {
 			cells = coarseCells
 		}
-		level.tables[context] = unpack8(get(name, safetensors.I8, cells))
+		level.tables[context] = fromBytes[int8](get(name, safetensors.I8, cells))
 	}
 	if failed != nil {
 		return nil, failed
@@ -146,50 +146,32 @@ func readLevel(index int, byName map[string]safetensors.Tensor, before []*levelM
 	return level, nil
 }
 
-func pack8(values []int8) []byte {
-	data := make([]byte, len(values))
-	for i, v := range values {
-		data[i] = byte(v)
-	}
+// toBytes stores integers in their own width.
+func toBytes[T int8 | int16 | int32 | uint32](values []T) []byte {
+	data, _ := binary.Append(nil, binary.LittleEndian, values) // fixed-size values cannot fail
 	return data
 }
 
-func unpack8(data []byte) []int8 {
-	values := make([]int8, len(data))
-	for i, v := range data {
-		values[i] = int8(v)
-	}
+// fromBytes is the inverse of toBytes.
+func fromBytes[T int8 | int16 | int32 | uint32](data []byte) []T {
+	values := make([]T, len(data)/binary.Size(T(0)))
+	_, _ = binary.Decode(data, binary.LittleEndian, values)
 	return values
 }
 
-func pack16[T uint32 | int16](values []T) []byte {
-	data := make([]byte, 0, 2*len(values))
-	for _, v := range values {
+// packCounts stores counts in 16 bits, which Train keeps them below.
+func packCounts(counts []uint32) []byte {
+	data := make([]byte, 0, 2*len(counts))
+	for _, v := range counts {
 		data = binary.LittleEndian.AppendUint16(data, uint16(v))
 	}
 	return data
 }
 
-func unpack16[T uint32 | int16](data []byte) []T {
-	values := make([]T, len(data)/2)
-	for i := range values {
-		values[i] = T(binary.LittleEndian.Uint16(data[2*i:]))
+func unpackCounts(data []byte) []uint32 {
+	counts := make([]uint32, len(data)/2)
+	for i := range counts {
+		counts[i] = uint32(binary.LittleEndian.Uint16(data[2*i:]))
 	}
-	return values
-}
-
-func pack32[T uint32 | int32](values []T) []byte {
-	data := make([]byte, 0, 4*len(values))
-	for _, v := range values {
-		data = binary.LittleEndian.AppendUint32(data, uint32(v))
-	}
-	return data
-}
-
-func unpack32[T uint32 | int32](data []byte) []T {
-	values := make([]T, len(data)/4)
-	for i := range values {
-		values[i] = T(binary.LittleEndian.Uint32(data[4*i:]))
-	}
-	return values
+	return counts
 }

@@ -336,7 +336,7 @@ func FuzzNewModel(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if damaged.sum == m.sum && !bytes.Equal(pack32(damaged.levels[0].tree.path), pack32(m.levels[0].tree.path)) {
+		if damaged.sum == m.sum && !bytes.Equal(toBytes(damaged.levels[0].tree.path), toBytes(m.levels[0].tree.path)) {
 			t.Error("another model with the same checksum")
 		}
 		checkRoundTrip(t, p, damaged)

@@ -25,9 +25,6 @@ func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	if header.Rows == UnknownRows {
-		return nil, errors.New("the file of codes was never finished: write it again")
-	}
 	if err := header.check(); err != nil {
 		return nil, fmt.Errorf("the header of codes is damaged: %w", err)
 	}

@@ -13,7 +13,6 @@ import (
 // the last block is written there.
 type Writer struct {
 	to      io.Writer
-	patch   io.WriterAt // nil: the number of rows was given
 	header  Header
 	widths  []int
 	waiting []uint32 // codes of a block not yet full
@@ -22,23 +21,13 @@ type Writer struct {
 	err     error // that ended the writer
 }
 
-// NewWriter writes the header to w and returns a writer for the rows. With
-// header.Rows = UnknownRows, w has to be an io.WriterAt too, with the file
-// starting at its offset 0 (an os.File or an atomicfile.File): Close then
-// rewrites the header. A file that is never closed is refused by NewReader.
+// NewWriter writes the header to w and returns a writer for the rows.
 func NewWriter(w io.Writer, header Header) (*Writer, error) {
 	if err := header.check(); err != nil {
 		return nil, err
 	}
 	header.Vocab = slices.Clone(header.Vocab)
 	out := &Writer{to: w, header: header, widths: codeWidths(header.Vocab)}
-	if header.Rows == UnknownRows {
-		patch, ok := w.(io.WriterAt)
-		if !ok {
-			return nil, fmt.Errorf("a stream of codes needs its number of rows up front: %T cannot go back to fill it in", w)
-		}
-		out.patch = patch
-	}
 	if _, err := w.Write(header.encode()); err != nil {
 		return nil, fmt.Errorf("writing the header of codes: %w", err)
 	}
@@ -92,9 +81,8 @@ func (w *Writer) flush() error {
 	return w.err
 }
 
-// Close writes the last block and, if the number of rows was unknown, the
-// header. It does not close the underlying file. It fails when fewer rows
-// came than the header announced.
+// Close writes the last block; it does not close the underlying file. It fails
+// when fewer rows came than the header announced.
 func (w *Writer) Close() error {
 	if w.err != nil {
 		return w.err
@@ -105,13 +93,6 @@ func (w *Writer) Close() error {
 		}
 	}
 	w.err = errors.New("the writer of codes is closed")
-	if w.patch != nil {
-		w.header.Rows = w.rows
-		if _, err := w.patch.WriteAt(w.header.encode(), 0); err != nil {
-			return fmt.Errorf("writing the number of rows of codes: %w", err)
-		}
-		return nil
-	}
 	if w.rows != w.header.Rows {
 		return fmt.Errorf("%d rows were written but the header announced %d", w.rows, w.header.Rows)
 	}

@@ -3,6 +3,7 @@ package index
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Codes is a frozen codebook of K rows of d float32, packed for search.
@@ -66,35 +67,15 @@ func checkMatrix(what string, x []float32, n, d int) error {
 func distinctRows(rows []float32, k, d int) []uint32 {
 	first := make([]uint32, 0, k)
 	seen := make(map[uint64][]uint32, k)
-next:
 	for i := range k {
 		row := rows[i*d : (i+1)*d]
-		hash := uint64(14695981039346656037) // FNV-1a over 32-bit words
-		for _, v := range row {
-			if v == 0 {
-				v = 0 // -0 equals 0
-			}
-			hash = (hash ^ uint64(math.Float32bits(v))) * 1099511628211
-			hash ^= hash >> 32
+		hash := hashOf(row)
+		equal := func(j uint32) bool { return slices.Equal(row, rows[int(j)*d:(int(j)+1)*d]) }
+		if !slices.ContainsFunc(seen[hash], equal) {
+			seen[hash], first = append(seen[hash], uint32(i)), append(first, uint32(i))
 		}
-		for _, j := range seen[hash] {
-			if equalRows(row, rows[int(j)*d:(int(j)+1)*d]) {
-				continue next
-			}
-		}
-		seen[hash] = append(seen[hash], uint32(i))
-		first = append(first, uint32(i))
 	}
 	return first
-}
-
-func equalRows(a, b []float32) bool {
-	for i, v := range a {
-		if v != b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 func (c *Codes) distinctMean() []float32 {

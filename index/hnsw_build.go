@@ -105,13 +105,7 @@ func (h *HNSW) join(batch []uint32) {
 		}
 	}
 	slices.SortFunc(edges, func(a, b edge) int {
-		if order := cmp.Compare(a.layer, b.layer); order != 0 {
-			return order
-		}
-		if order := cmp.Compare(a.to, b.to); order != 0 {
-			return order
-		}
-		return cmp.Compare(a.back, b.back)
+		return cmp.Or(cmp.Compare(a.layer, b.layer), cmp.Compare(a.to, b.to), cmp.Compare(a.back, b.back))
 	})
 	var starts []int // of the edges of one node in one layer
 	for i, e := range edges {

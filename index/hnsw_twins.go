@@ -1,6 +1,9 @@
 package index
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // twins says which rows are equal: each distinct row is a node, and the rows
 // of a node form a chain by rising number.
@@ -19,7 +22,7 @@ func (t *twins) find(row []float32, nodes *collection) (node uint32, key uint64)
 		if !taken {
 			return Missing, key
 		}
-		if equalRows(row, nodes.Row(int(node))) {
+		if slices.Equal(row, nodes.Row(int(node))) {
 			return node, key
 		}
 	}

@@ -141,10 +141,7 @@ type found struct {
 }
 
 func compareFound(a, b found) int {
-	if order := cmp.Compare(a.cost, b.cost); order != 0 {
-		return order
-	}
-	return cmp.Compare(a.item, b.item)
+	return cmp.Or(cmp.Compare(a.cost, b.cost), cmp.Compare(a.item, b.item))
 }
 
 // writeFound sorts list and writes its first len(items) entries.

@@ -43,10 +43,7 @@ func NewTrie(codes []uint32, n int, vocab []int) (*Trie, error) {
 		t.items[i] = uint32(i)
 	}
 	slices.SortFunc(t.items, func(a, b uint32) int {
-		if order := slices.Compare(row(a), row(b)); order != 0 {
-			return order
-		}
-		return cmp.Compare(a, b)
+		return cmp.Or(slices.Compare(row(a), row(b)), cmp.Compare(a, b))
 	})
 	shared := make([]int, n) // codes that item i shares with the one before it, -1 for the first
 	shared[0] = -1

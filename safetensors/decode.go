@@ -2,6 +2,7 @@ package safetensors
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -88,12 +89,7 @@ func Decode(content []byte) (*File, error) {
 // layOut cuts data into the tensors of entries, which have to cover it
 // exactly, without holes or overlaps.
 func layOut(entries []entry, data []byte) ([]Tensor, error) {
-	slices.SortStableFunc(entries, func(a, b entry) int {
-		if a.begin != b.begin {
-			return a.begin - b.begin
-		}
-		return a.end - b.end
-	})
+	slices.SortStableFunc(entries, func(a, b entry) int { return cmp.Or(a.begin-b.begin, a.end-b.end) })
 	tensors := make([]Tensor, 0, len(entries))
 	offset, previous := 0, ""
 	for _, e := range entries {

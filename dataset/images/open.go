@@ -2,16 +2,16 @@ package images
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/gritvq/gritvq/dataset"
+	"github.com/gritvq/gritvq/internal/rowfile"
 )
 
 // Options choose the squares cut from pictures. Only Size has no default.
@@ -98,30 +98,23 @@ func openOrigin(ctx context.Context, path string, progress func(done, total int6
 	if dataset.IsSynthetic(path) {
 		return openSynthetic(path)
 	}
-	info, err := os.Stat(path) // before opening: a named pipe would block
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("cannot read %s: %w; check the path", path, fs.ErrNotExist)
-	case err != nil:
-		return nil, fmt.Errorf("cannot read %s: %w", path, err)
-	case info.IsDir():
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return openFolder(ctx, path, progress)
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no regular file and cannot be read at any position; save its content to a file first", path)
-	case info.Size() == 0:
-		return nil, fmt.Errorf("%s is empty; write it again", path)
 	}
-	file, err := os.Open(path)
+	file, size, err := rowfile.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read %s: %w", path, err)
+		return nil, err
 	}
-	pictures, err := openFile(ctx, path, file, info.Size(), progress)
+	pictures, err := openFile(ctx, path, file, size, progress)
 	if err != nil {
 		file.Close()
 		return nil, err
 	}
 	return pictures, nil
 }
+
+// compressed are the first bytes of gzip, zstd, bzip2 and xz files.
+var compressed = []string{"\x1f\x8b", "\x28\xb5\x2f\xfd", "BZh", "\xfd7zXZ"}
 
 // openFile makes an archive of a file, which it owns unless it fails.
 func openFile(ctx context.Context, path string, file *os.File, size int64, progress func(done, total int64)) (*archive, error) {
@@ -136,8 +129,7 @@ func openFile(ctx context.Context, path string, file *os.File, size int64, progr
 		return openZip(ctx, path, file, size, file, progress)
 	case isTar(file), extension == ".tar":
 		return openTar(ctx, path, file, size, file, progress)
-	case strings.HasPrefix(start, "\x1f\x8b"), strings.HasPrefix(start, "\x28\xb5\x2f\xfd"), strings.HasPrefix(start, "BZh"),
-		strings.HasPrefix(start, "\xfd7zXZ"):
+	case slices.ContainsFunc(compressed, func(magic string) bool { return strings.HasPrefix(start, magic) }):
 		return nil, fmt.Errorf("%s is compressed as a whole, which forbids reading at any position; decompress it first", path)
 	case extension == ".zip":
 		return nil, fmt.Errorf("%s is no zip: it begins with %q; copy or pack it again", path, head[:min(n, 4)])

@@ -55,6 +55,10 @@ func tiffOrientation(tiff []byte) int {
 	return upright
 }
 
+// flips are the directions in which a picture of an EXIF orientation is
+// mirrored; from 5 on its axes are exchanged too.
+var flips = [9]struct{ x, y bool }{2: {x: true}, 3: {true, true}, 4: {y: true}, 6: {y: true}, 7: {true, true}, 8: {x: true}}
+
 // turn returns p as it is meant to be seen, given its EXIF orientation.
 func turn(p *RGB, orientation int) *RGB {
 	if orientation == upright {
@@ -68,22 +72,15 @@ func turn(p *RGB, orientation int) *RGB {
 	turned := NewRGB(width, height)
 	for y := range height {
 		for x := range width {
-			var fromX, fromY int
-			switch orientation {
-			case 2:
-				fromX, fromY = right-x, y
-			case 3:
-				fromX, fromY = right-x, bottom-y
-			case 4:
-				fromX, fromY = x, bottom-y
-			case 5:
+			fromX, fromY := x, y
+			if orientation >= 5 {
 				fromX, fromY = y, x
-			case 6:
-				fromX, fromY = y, bottom-x
-			case 7:
-				fromX, fromY = right-y, bottom-x
-			case 8:
-				fromX, fromY = right-y, x
+			}
+			if flips[orientation].x {
+				fromX = right - fromX
+			}
+			if flips[orientation].y {
+				fromY = bottom - fromY
 			}
 			copy(turned.Pix[(y*width+x)*3:][:3], p.Pix[(fromY*p.Width+fromX)*3:])
 		}

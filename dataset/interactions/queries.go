@@ -3,6 +3,8 @@ package interactions
 import (
 	"hash/fnv"
 	"slices"
+
+	"github.com/gritvq/gritvq/dataset"
 )
 
 // Part is the purpose of a query: training, validation or testing.
@@ -62,10 +64,7 @@ func partOf(seed uint64, text string) Part {
 func textHash(seed uint64, text string) uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(text))
-	x := h.Sum64() ^ seed*0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9 // the mixer of SplitMix64
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
+	return dataset.Mix64(h.Sum64() ^ seed*0x9e3779b97f4a7c15)
 }
 
 // distinct sorts answers and drops repetitions.

@@ -40,18 +40,6 @@ func (f *File) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// WriteAt overwrites bytes already written, for headers known only at the end.
-func (f *File) WriteAt(p []byte, offset int64) (int, error) {
-	if err := f.buffer.Flush(); err != nil {
-		return 0, fmt.Errorf("writing %s: %w", f.path, err)
-	}
-	n, err := f.file.WriteAt(p, offset)
-	if err != nil {
-		return n, fmt.Errorf("writing %s: %w", f.path, err)
-	}
-	return n, nil
-}
-
 // Commit flushes, syncs and renames. After an error the target is untouched
 // and the temporary file is gone.
 func (f *File) Commit() (err error) {
@@ -64,20 +52,12 @@ func (f *File) Commit() (err error) {
 			err = fmt.Errorf("writing %s: %w", f.path, err)
 		}
 	}()
-	if err = f.buffer.Flush(); err != nil {
-		return err
-	}
-	if err = f.file.Chmod(0o644); err != nil {
-		return err
-	}
-	if err = f.file.Sync(); err != nil {
-		return err
-	}
-	if err = f.file.Close(); err != nil {
-		return err
-	}
-	if err = os.Rename(f.file.Name(), f.path); err != nil {
-		return err
+	rename := func() error { return os.Rename(f.file.Name(), f.path) }
+	chmod := func() error { return f.file.Chmod(0o644) }
+	for _, step := range []func() error{f.buffer.Flush, chmod, f.file.Sync, f.file.Close, rename} {
+		if err = step(); err != nil {
+			return err
+		}
 	}
 	f.settled = true
 	return SyncDir(filepath.Dir(f.path))

@@ -22,8 +22,7 @@ type value struct {
 // operator computes a node's first output.
 type operator func(b *builder, n *node) value
 
-// operators is filled at start-up, because they refer to the builder and it to
-// them.
+// operators is filled by init, because they refer to the builder and it to them.
 var operators map[string]operator
 
 func init() {
@@ -83,15 +82,12 @@ func (m *Model) Build(v weights.Vars, x *Node) *Node {
 	return y
 }
 
-// fail ends the construction, naming the node.
 func (b *builder) fail(n *node, format string, args ...any) {
 	panic(fmt.Errorf("onnx: %s: %s", n, fmt.Sprintf(format, args...)))
 }
 
-// has tells whether input k is given.
 func (n *node) has(k int) bool { return k < len(n.inputs) && n.inputs[k] != "" }
 
-// value returns input k of a node.
 func (b *builder) value(n *node, k int) value {
 	if !n.has(k) {
 		b.fail(n, "input %d is missing", k)
@@ -124,13 +120,13 @@ func (b *builder) picture(n *node, k int) *Node {
 	return x
 }
 
-// variable returns a variable of the current node.
+// variable is one of the current node.
 func (b *builder) variable(name string) *Node {
-	return ConvertDType(b.vars.Get(b.model.path(b.index, name)), b.like.DType())
+	return ConvertDType(b.vars.Get(variablePath(b.index, name)), b.like.DType())
 }
 
 // numbers returns whole numbers known on the host: input k, or the attribute of
-// older operator sets. It returns nil where neither is given.
+// older operator sets, or nil.
 func (b *builder) numbers(n *node, k int, attribute string) []int {
 	if n.attributes[attribute] != nil {
 		return n.ints(attribute)
@@ -162,6 +158,14 @@ func storedAxis(axis, rank int) int {
 		return axis
 	}
 	return [...]int{0, 3, 1, 2}[axis]
+}
+
+func fileDims(x *Node) []int {
+	dims := x.Shape().Dimensions
+	if len(dims) != 4 {
+		return dims
+	}
+	return []int{dims[0], dims[3], dims[1], dims[2]}
 }
 
 // asInFile returns x with its axes in the file's order.

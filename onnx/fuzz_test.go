@@ -27,7 +27,7 @@ func FuzzDecode(f *testing.F) {
 				t.Errorf("variable %s of shape %v has %d elements", path, a.Shape, len(a.Data))
 			}
 		}
-		if len(m.nodes) == 0 || m.Output() == "" {
+		if len(m.nodes) == 0 || m.output == "" {
 			t.Error("a network without nodes or output was accepted")
 		}
 	})

@@ -1,10 +1,9 @@
 // Package onnx reads convolutional networks from ONNX files and rebuilds them as
-// graph code, so that features can come from a network of the user's own.
+// graph code.
 //
 // It covers the operators of networks that see pictures, not all of ONNX: see
-// [Operators]. The files are not trusted: every length is checked against the
-// bytes at hand. Convolutions and pools are those of package nn, which are fast
-// on the embedded engine too.
+// [Operators]. The files are not trusted: every length is checked. Convolutions and
+// pools come from package nn, which is fast on the embedded engine too.
 package onnx
 
 import (
@@ -43,9 +42,8 @@ func Read(path, output string) (*Model, error) {
 }
 
 // Decode reads a network held in memory. Its output is the tensor of that name;
-// for "" it is the last one that is pooled over the picture, or the graph's
-// first output where none is. It fails on anything that is not ONNX and on
-// operators outside [Operators], if the output needs them.
+// for "" it is the last one that is pooled over the picture, or else the graph's
+// first output. It fails on operators outside [Operators], if the output needs them.
 func Decode(content []byte, output string) (*Model, error) {
 	g, err := decodeModel(content)
 	if err != nil {
@@ -72,9 +70,7 @@ func Decode(content []byte, output string) (*Model, error) {
 // pooledOutput names the last tensor that is pooled over the whole picture.
 func pooledOutput(g *fileGraph) (string, error) {
 	for _, n := range slices.Backward(g.nodes) {
-		switch {
-		case len(n.outputs) == 0:
-		case n.op == "GlobalAveragePool", n.op == "GlobalMaxPool", n.op == "ReduceMean":
+		if slices.Contains([]string{"GlobalAveragePool", "GlobalMaxPool", "ReduceMean"}, n.op) && len(n.outputs) > 0 {
 			return n.outputs[0], nil
 		}
 	}
@@ -108,7 +104,11 @@ func (m *Model) keepNeeded(nodes []*node) error {
 		}
 		i, ok := producers[name]
 		if !ok {
-			return fmt.Errorf("no node writes the tensor %q; the file's tensors end with %s", name, lastTensors(nodes))
+			var last []string
+			for _, n := range nodes[max(0, len(nodes)-5):] {
+				last = append(last, n.outputs...)
+			}
+			return fmt.Errorf("no node writes the tensor %q; the file's tensors end with %s", name, strings.Join(last, ", "))
 		}
 		if needed[i] {
 			continue
@@ -139,14 +139,6 @@ func (m *Model) keepNeeded(nodes []*node) error {
 	return nil
 }
 
-func lastTensors(nodes []*node) string {
-	var names []string
-	for _, n := range nodes[max(0, len(nodes)-5):] {
-		names = append(names, n.outputs...)
-	}
-	return strings.Join(names, ", ")
-}
-
 // constant returns the value of a Constant node.
 func (n *node) constant() (*tensor, error) {
 	for name, a := range n.attributes {
@@ -170,9 +162,6 @@ func (n *node) constant() (*tensor, error) {
 
 // Variables returns the network's weights under the paths that Build reads.
 func (m *Model) Variables() weights.Set { return m.variables }
-
-// Output names the tensor that Build returns.
-func (m *Model) Output() string { return m.output }
 
 // InputShape returns the sizes the file fixes for its pictures, 0 where it
 // leaves them free.

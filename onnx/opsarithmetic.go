@@ -59,9 +59,14 @@ func (b *builder) bound(n *node, k int, name string) float64 {
 	if !n.has(k) {
 		return math.Inf(1)
 	}
+	return b.scalar(n, k, "its limits have to be constants")
+}
+
+// scalar returns input k, which has to be a constant number.
+func (b *builder) scalar(n *node, k int, problem string) float64 {
 	t := b.model.constants[n.inputs[k]]
-	if t == nil || t.isInts || len(t.float) != 1 {
-		b.fail(n, "its limits have to be constants")
+	if t == nil || len(t.float) != 1 {
+		b.fail(n, "%s", problem)
 	}
 	return float64(t.float[0])
 }

@@ -12,11 +12,11 @@ func gather(b *builder, n *node) value {
 	if at.ints == nil || len(at.ints.shape) > 1 {
 		b.fail(n, "its indices have to be constants along one axis")
 	}
-	rank := b.rank(n, x)
-	axis := b.axis(n, n.int("axis", 0), rank)
+	dims := b.dims(n, x)
+	axis := b.axis(n, n.int("axis", 0), len(dims))
 	indices := toInts(at.ints.ints)
 	for i := range indices {
-		indices[i] = b.axis(n, indices[i], fileDim(x, axis))
+		indices[i] = b.axis(n, indices[i], dims[axis])
 	}
 	if x.ints != nil {
 		y := x.ints.picked(axis, indices)
@@ -28,36 +28,27 @@ func gather(b *builder, n *node) value {
 	if len(indices) != 1 {
 		b.fail(n, "it is supported for one index only")
 	}
-	y := asInFile(x.node)
-	spec := slices.Repeat([]SliceAxisSpec{AxisRange()}, rank)
+	spec := slices.Repeat([]SliceAxisSpec{AxisRange()}, len(dims))
 	spec[axis] = AxisElem(indices[0])
-	y = Slice(y, spec...)
+	y := Slice(asInFile(x.node), spec...)
 	if len(at.ints.shape) == 0 {
 		y = Squeeze(y, axis)
 	}
 	return value{node: asStored(y)}
 }
 
-// rank is the number of axes of a value, at least one.
-func (b *builder) rank(n *node, x value) int {
-	rank := 0
+// dims returns the sizes of a value's axes, at least one, in the file's order.
+func (b *builder) dims(n *node, x value) []int {
+	var dims []int
 	if x.ints != nil {
-		rank = len(x.ints.shape)
-	} else if x.node != nil {
-		rank = x.node.Rank()
+		dims = x.ints.shape
+	} else {
+		dims = fileDims(x.node)
 	}
-	if rank == 0 {
+	if len(dims) == 0 {
 		b.fail(n, "it needs a tensor with axes")
 	}
-	return rank
-}
-
-// fileDim is the size along an axis of the file.
-func fileDim(x value, axis int) int {
-	if x.ints != nil {
-		return x.ints.shape[axis]
-	}
-	return x.node.Shape().Dim(storedAxis(axis, x.node.Rank()))
+	return dims
 }
 
 // slice cuts ranges out of axes; whole numbers may be read backwards too.
@@ -65,7 +56,8 @@ func slice(b *builder, n *node) value {
 	x := b.value(n, 0)
 	starts, ends := b.numbers(n, 1, "starts"), b.numbers(n, 2, "ends")
 	axes, steps := b.numbers(n, 3, "axes"), b.numbers(n, 4, "steps")
-	rank := b.rank(n, x)
+	dims := slices.Clone(b.dims(n, x))
+	rank := len(dims)
 	for i := range starts {
 		axis, step := i, 1
 		if axes != nil {
@@ -78,7 +70,8 @@ func slice(b *builder, n *node) value {
 		if i >= len(ends) || step == 0 {
 			b.fail(n, "its ranges are not complete")
 		}
-		positions := span(starts[i], ends[i], step, fileDim(x, axis))
+		positions := span(starts[i], ends[i], step, dims[axis])
+		dims[axis] = len(positions)
 		switch {
 		case x.ints != nil:
 			x = value{ints: x.ints.picked(axis, positions)}
@@ -93,8 +86,8 @@ func slice(b *builder, n *node) value {
 	return x
 }
 
-// span lists the positions of a range, whose limits are from the end where
-// negative and are moved inside where they are not.
+// span lists the positions of a range. Negative limits count from the end; limits
+// outside are moved inside.
 func span(start, end, step, size int) (positions []int) {
 	low, high := 0, size // bounds of the limits
 	if step < 0 {
@@ -116,12 +109,10 @@ func span(start, end, step, size int) (positions []int) {
 // constantOfShape fills a shape known on the host with a whole number.
 func constantOfShape(b *builder, n *node) value {
 	dims := b.numbers(n, 0, "shape")
-	fill := int64(0)
 	a := n.attributes["value"]
 	if a == nil || a.tensor == nil || !a.tensor.isInts || len(a.tensor.ints) != 1 {
 		b.fail(n, "it is supported for whole numbers only")
 	}
-	fill = a.tensor.ints[0]
 	size := 1
 	for _, dim := range dims {
 		size *= dim
@@ -129,7 +120,7 @@ func constantOfShape(b *builder, n *node) value {
 	if size < 0 || size > maxShapeNumbers {
 		b.fail(n, "a shape of %v is not one of a tensor's axes", dims)
 	}
-	return value{ints: &tensor{shape: dims, ints: slices.Repeat([]int64{fill}, size), isInts: true}}
+	return value{ints: &tensor{shape: dims, ints: slices.Repeat(a.tensor.ints, size), isInts: true}}
 }
 
 // maxShapeNumbers bounds whole numbers made on the host: they describe axes.

@@ -17,32 +17,27 @@ type window struct {
 // window reads the attributes that Conv and the pools share, for pictures x
 // [batch, height, width, channels].
 func (b *builder) window(n *node, x *Node, size []int) window {
-	w := window{}
-	pair := func(name string, otherwise int) [2]int {
+	pair := func(name string) [2]int {
 		values := n.ints(name)
 		if values == nil {
-			return [2]int{otherwise, otherwise}
+			return [2]int{1, 1}
 		}
 		if len(values) != 2 || values[0] < 1 || values[1] < 1 {
 			b.fail(n, "%s has to be two sizes from 1, not %v", name, values)
 		}
-		return [2]int{values[0], values[1]}
+		return [2]int(values)
 	}
 	if len(size) != 2 || size[0] < 1 || size[1] < 1 {
 		b.fail(n, "it needs the height and width of its window, not %v", size)
 	}
-	w.size = [2]int{size[0], size[1]}
-	w.stride, w.dilation = pair("strides", 1), pair("dilations", 1)
+	w := window{size: [2]int(size), stride: pair("strides"), dilation: pair("dilations")}
 	if pads := n.ints("pads"); pads != nil {
 		if len(pads) != 4 || min(pads[0], pads[1], pads[2], pads[3]) < 0 {
 			b.fail(n, "pads have to be four sizes from 0, not %v", pads)
 		}
 		w.padding = [2][2]int{{pads[0], pads[2]}, {pads[1], pads[3]}}
 	}
-	auto := "NOTSET"
-	if a := n.attributes["auto_pad"]; a != nil {
-		auto = a.text
-	}
+	auto := n.text("auto_pad", "NOTSET")
 	for axis := range 2 {
 		w.place(axis, x.Shape().Dim(axis+1), auto, n.int("ceil_mode", 0) != 0)
 		if w.out[axis] < 1 {
@@ -90,16 +85,10 @@ func convolution(b *builder, n *node) value {
 
 func batchNormalization(b *builder, n *node) value {
 	x := b.tensor(n, 0)
-	along := func(name string) *Node { // the channels, as an axis of x
-		c := b.variable(name)
-		if x.Rank() == 2 {
-			return Reshape(c, 1, -1)
-		}
-		return Reshape(c, 1, 1, 1, -1)
-	}
 	if x.Rank() != 2 && x.Rank() != 4 {
 		b.fail(n, "it is supported for pictures and rows only")
 	}
+	along := func(name string) *Node { return ExpandLeftToRank(b.variable(name), x.Rank()) } // channels are the last axis
 	return value{node: Add(Mul(x, along("scale")), along("offset"))}
 }
 
@@ -179,20 +168,16 @@ func reduceMean(b *builder, n *node) value {
 	if axes == nil {
 		b.fail(n, "it needs the axes to average over")
 	}
-	var stored []int
+	var inFile, stored []int
 	for _, axis := range axes {
-		stored = append(stored, storedAxis(b.axis(n, axis, x.Rank()), x.Rank()))
+		axis = b.axis(n, axis, x.Rank())
+		inFile, stored = append(inFile, axis), append(stored, storedAxis(axis, x.Rank()))
 	}
 	y := ReduceAndKeep(x, ReduceMean, stored...)
 	if n.int("keepdims", 1) != 0 {
 		return value{node: y}
 	}
-	y = asInFile(y)
-	var inFile []int
-	for _, axis := range axes {
-		inFile = append(inFile, b.axis(n, axis, x.Rank()))
-	}
-	return value{node: Squeeze(y, inFile...)}
+	return value{node: Squeeze(asInFile(y), inFile...)}
 }
 
 func pad(b *builder, n *node) value {
@@ -200,17 +185,9 @@ func pad(b *builder, n *node) value {
 	pads := b.numbers(n, 1, "pads")
 	fill := float64(n.float("value", 0))
 	if n.has(2) {
-		t := b.model.constants[n.inputs[2]]
-		if t == nil || len(t.float) != 1 {
-			b.fail(n, "the value to pad with has to be a constant")
-		}
-		fill = float64(t.float[0])
+		fill = b.scalar(n, 2, "the value to pad with has to be a constant")
 	}
-	mode := "constant"
-	if a := n.attributes["mode"]; a != nil {
-		mode = a.text
-	}
-	if len(pads) != 8 || mode != "constant" || n.has(3) {
+	if len(pads) != 8 || n.text("mode", "constant") != "constant" || n.has(3) {
 		b.fail(n, "it is supported for all four axes with a constant only")
 	}
 	axes := make([]PadAxis, 4)

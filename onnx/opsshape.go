@@ -72,7 +72,7 @@ func reshape(b *builder, n *node) value {
 
 func transpose(b *builder, n *node) value {
 	x := b.value(n, 0)
-	rank := b.rank(n, x)
+	rank := len(b.dims(n, x))
 	order := n.ints("perm")
 	if order == nil {
 		for axis := range rank {
@@ -89,11 +89,7 @@ func transpose(b *builder, n *node) value {
 }
 
 func shape(b *builder, n *node) value {
-	x := b.tensor(n, 0)
-	dims := slices.Clone(x.Shape().Dimensions)
-	if x.Rank() == 4 {
-		dims = []int{dims[0], dims[3], dims[1], dims[2]}
-	}
+	dims := fileDims(b.tensor(n, 0))
 	within := func(at int) int {
 		if at < 0 {
 			at += len(dims)

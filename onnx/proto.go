@@ -20,14 +20,12 @@ type input struct {
 	shape []int64 // -1 where the size is free
 }
 
-// node is one operation.
 type node struct {
 	name, op, domain string
 	inputs, outputs  []string
 	attributes       map[string]*attribute
 }
 
-// attribute is a named setting of a node.
 type attribute struct {
 	name   string
 	float  float32
@@ -38,7 +36,6 @@ type attribute struct {
 	ints   []int64
 }
 
-// decodeModel reads a ModelProto.
 func decodeModel(content []byte) (*fileGraph, error) {
 	var g *fileGraph
 	opset := int64(-1)
@@ -65,7 +62,7 @@ func decodeModel(content []byte) (*fileGraph, error) {
 	return g, nil
 }
 
-// decodeOpset reads the version of ONNX's own operators.
+// decodeOpset keeps the version of ONNX's own operators.
 func decodeOpset(message []byte, to *int64) error {
 	var domain string
 	var version int64
@@ -113,7 +110,6 @@ func decodeGraph(message []byte) (*fileGraph, error) {
 	return g, nil
 }
 
-// decodeValueInfo reads the name and shape of an input or output.
 func decodeValueInfo(message []byte) (input, error) {
 	var in input
 	dimension := func(m []byte) error {
@@ -123,7 +119,8 @@ func decodeValueInfo(message []byte) (input, error) {
 		return err
 	}
 	shape := schema{2: nested(schema{1: nested(dimension)}.read)}
-	err := schema{1: into(field.text, &in.name), 2: nested(schema{1: nested(shape.read)}.read)}.read(message) // TypeProto.tensor_type.shape.dim
+	kind := schema{1: nested(shape.read)} // TypeProto.tensor_type.shape.dim
+	err := schema{1: into(field.text, &in.name), 2: nested(kind.read)}.read(message)
 	return in, err
 }
 

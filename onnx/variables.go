@@ -12,8 +12,7 @@ import (
 // multiplies them in: kernels [height, width, in, out], matrices [in, out], and
 // pictures channels last, as every tensor of four axes is while it is computed.
 
-// path is where a node's variable lives.
-func (m *Model) path(index int, name string) string { return fmt.Sprintf("node%d/%s", index, name) }
+func variablePath(index int, name string) string { return fmt.Sprintf("node%d/%s", index, name) }
 
 // declare collects the variables and checks that every node can be built.
 func (m *Model) declare() error {
@@ -54,7 +53,7 @@ func (m *Model) constantAt(n *node, k, rank int) (*tensor, error) {
 }
 
 func (m *Model) add(index int, name string, t *tensor) {
-	m.variables[m.path(index, name)] = &weights.Array{Shape: slices.Clone(t.shape), Data: t.float}
+	m.variables[variablePath(index, name)] = &weights.Array{Shape: slices.Clone(t.shape), Data: t.float}
 }
 
 func (m *Model) declareConvolution(i int, n *node) error {
@@ -66,7 +65,7 @@ func (m *Model) declareConvolution(i int, n *node) error {
 		return fmt.Errorf("the kernel %v is empty", kernel.shape)
 	}
 	m.add(i, "kernel", kernel.transposed(2, 3, 1, 0))
-	if len(n.inputs) < 3 || n.inputs[2] == "" {
+	if !n.has(2) {
 		return nil
 	}
 	bias, err := m.constantAt(n, 2, 1)
@@ -96,7 +95,7 @@ func (m *Model) declareNormalization(i int, n *node) error {
 		scale.Data[c] = float32(s)
 		offset.Data[c] = float32(float64(parts[1].float[c]) - s*float64(parts[2].float[c]))
 	}
-	m.variables[m.path(i, "scale")], m.variables[m.path(i, "offset")] = scale, offset
+	m.variables[variablePath(i, "scale")], m.variables[variablePath(i, "offset")] = scale, offset
 	return nil
 }
 
@@ -104,25 +103,21 @@ func (m *Model) declareNormalization(i int, n *node) error {
 func (m *Model) declareInputs(i int, n *node) error {
 	for k, name := range n.inputs {
 		t := m.constants[name]
+		setting := k > 0 && (n.op == "Clip" || n.op == "Pad" || n.op == "Dropout") // read on the host
 		switch {
-		case t == nil || t.isInts || n.readsOnHost(k):
+		case t == nil || t.isInts || setting:
+			continue
 		case n.op == "Gemm" && k == 1 && n.int("transB", 0) != 0:
 			if len(t.shape) != 2 {
 				return fmt.Errorf("input %q has to be a matrix", name)
 			}
-			m.add(i, fmt.Sprintf("input%d", k), t.transposed(1, 0))
+			t = t.transposed(1, 0)
 		case len(t.shape) == 4:
-			m.add(i, fmt.Sprintf("input%d", k), t.transposed(0, 2, 3, 1))
-		default:
-			m.add(i, fmt.Sprintf("input%d", k), t)
+			t = t.transposed(0, 2, 3, 1)
 		}
+		m.add(i, fmt.Sprintf("input%d", k), t)
 	}
 	return nil
-}
-
-// readsOnHost tells whether input k is a setting rather than a tensor.
-func (n *node) readsOnHost(k int) bool {
-	return k > 0 && (n.op == "Clip" || n.op == "Pad" || n.op == "Dropout")
 }
 
 // Attributes with their defaults.
@@ -137,6 +132,13 @@ func (n *node) float(name string, otherwise float32) float32 {
 func (n *node) int(name string, otherwise int) int {
 	if a := n.attributes[name]; a != nil {
 		return int(a.int)
+	}
+	return otherwise
+}
+
+func (n *node) text(name, otherwise string) string {
+	if a := n.attributes[name]; a != nil {
+		return a.text
 	}
 	return otherwise
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // The wire types of protocol buffers that ONNX files use.
@@ -15,7 +16,7 @@ const (
 	wireFixed32 = 5
 )
 
-// field is one field of a message: a number in value, or bytes.
+// field is one field of a message: a varint in value, or bytes.
 type field struct {
 	number int
 	wire   int
@@ -23,8 +24,7 @@ type field struct {
 	bytes  []byte
 }
 
-// schema says how the fields of a message are read, by number; others are
-// passed over.
+// schema says how the fields of a message are read, by number; others are skipped.
 type schema map[int]func(f field) error
 
 // into reads a field into a variable.
@@ -42,8 +42,7 @@ func nested(decode func(message []byte) error) func(f field) error {
 	}
 }
 
-// read reads the fields of a message. It fails on anything that is not a protocol
-// buffer, and where a field's reader does.
+// read reads the fields of a message.
 func (s schema) read(message []byte) error {
 	for len(message) > 0 {
 		key, n := binary.Uvarint(message)
@@ -59,29 +58,24 @@ func (s schema) read(message []byte) error {
 		switch f.wire {
 		case wireVarint:
 			f.value, size = binary.Uvarint(message)
-			if size <= 0 {
-				return fmt.Errorf("field %d is truncated", f.number)
-			}
-		case wireFixed64, wireFixed32:
+		case wireFixed64:
 			size = 8
-			if f.wire == wireFixed32 {
-				size = 4
-			}
-			if len(message) < size {
-				return fmt.Errorf("field %d is truncated", f.number)
-			}
-			for i, b := range message[:size] {
-				f.value |= uint64(b) << (8 * i)
-			}
+		case wireFixed32:
+			size = 4
 		case wireBytes:
 			length, n := binary.Uvarint(message)
-			if n <= 0 || length > uint64(len(message)-n) {
-				return fmt.Errorf("field %d is truncated", f.number)
+			if n > 0 && length <= uint64(len(message)-n) {
+				size = n + int(length)
+				f.bytes = message[n:size:size]
 			}
-			size = n + int(length)
-			f.bytes = message[n:size:size]
 		default:
 			return fmt.Errorf("field %d has wire type %d, which ONNX does not use", f.number, f.wire)
+		}
+		if size <= 0 || size > len(message) {
+			return fmt.Errorf("field %d is truncated", f.number)
+		}
+		if f.wire == wireFixed64 || f.wire == wireFixed32 {
+			f.bytes = message[:size]
 		}
 		message = message[size:]
 		if visit := s[f.number]; visit != nil {
@@ -93,7 +87,6 @@ func (s schema) read(message []byte) error {
 	return nil
 }
 
-// text reads a string.
 func (f field) text(into *string) error {
 	if f.wire != wireBytes {
 		return fmt.Errorf("field %d should be text", f.number)
@@ -102,7 +95,6 @@ func (f field) text(into *string) error {
 	return nil
 }
 
-// texts appends to a list of strings.
 func (f field) texts(into *[]string) error {
 	var s string
 	err := f.text(&s)
@@ -110,7 +102,6 @@ func (f field) texts(into *[]string) error {
 	return err
 }
 
-// integer reads a whole number.
 func (f field) integer(into *int64) error {
 	if f.wire != wireVarint {
 		return fmt.Errorf("field %d should be a whole number", f.number)
@@ -140,30 +131,24 @@ func (f field) integers(into *[]int64) error {
 
 // floats appends to a list of float32, packed or single.
 func (f field) floats(into *[]float32) error {
-	switch {
-	case f.wire == wireFixed32:
-		*into = append(*into, math.Float32frombits(uint32(f.value)))
-	case f.wire == wireBytes && len(f.bytes)%4 == 0:
-		for i := 0; i < len(f.bytes); i += 4 {
-			*into = append(*into, math.Float32frombits(binary.LittleEndian.Uint32(f.bytes[i:])))
-		}
-	default:
-		return fmt.Errorf("field %d should be 32-bit floats", f.number)
-	}
-	return nil
+	return f.packed(wireFixed32, 4, func(b []byte) {
+		*into = append(*into, math.Float32frombits(binary.LittleEndian.Uint32(b)))
+	})
 }
 
 // doubles appends to a list of float64, packed or single, rounded to float32.
 func (f field) doubles(into *[]float32) error {
-	switch {
-	case f.wire == wireFixed64:
-		*into = append(*into, float32(math.Float64frombits(f.value)))
-	case f.wire == wireBytes && len(f.bytes)%8 == 0:
-		for i := 0; i < len(f.bytes); i += 8 {
-			*into = append(*into, float32(math.Float64frombits(binary.LittleEndian.Uint64(f.bytes[i:]))))
-		}
-	default:
-		return fmt.Errorf("field %d should be 64-bit floats", f.number)
+	return f.packed(wireFixed64, 8, func(b []byte) {
+		*into = append(*into, float32(math.Float64frombits(binary.LittleEndian.Uint64(b))))
+	})
+}
+
+func (f field) packed(single, size int, element func(b []byte)) error {
+	if f.wire != single && f.wire != wireBytes || len(f.bytes)%size != 0 {
+		return fmt.Errorf("field %d should be %d-bit floats", f.number, 8*size)
+	}
+	for b := range slices.Chunk(f.bytes, size) {
+		element(b)
 	}
 	return nil
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/dataset"
-	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/lab/compare"
 )
@@ -84,9 +83,6 @@ func run(ctx context.Context, s *cli.Streams, o options) error {
 		for name := range strings.SplitSeq(o.methods, ",") {
 			o.Methods = append(o.Methods, strings.TrimSpace(name))
 		}
-	}
-	if err := engine.UseWorkers(o.Input.Workers); err != nil {
-		return err
 	}
 	o.Settings = o.settings.Layers(dataset.KindOf(o.Input.Path).IsPictures())
 	o.Input.FixedPerceptual, o.Command = o.settings.FixedPerceptual(), s.Command

@@ -7,14 +7,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
-	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/task/tokenize"
 )
 
 type options struct {
 	tokenize.DecodeOptions
-	workers int
-	json    bool
+	json bool
 }
 
 // New returns the command.
@@ -36,24 +34,18 @@ PNG, into a folder, a .tar, or one .png.`,
 		Args: cli.Arguments("DIR", "CODES"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Dir, o.Input = args[0], args[1]
-			if err := cli.RequireOutput(o.Output, "recon.npy"); err != nil {
-				return err
-			}
 			return run(cmd.Context(), s, o)
 		},
 	}
-	cli.OutputFlag(cmd, &o.Output, "file of vectors (.npy, .fvecs, .parquet), or pictures (a folder, .tar, .png)")
+	cli.OutputFlag(cmd, &o.Output, "file of vectors (.npy, .fvecs, .parquet), or pictures (a folder, .tar, .png)", "recon.npy")
 	cmd.Flags().BoolVar(&o.Force, "force", false, "decode a .gvq file of another tokenizer")
-	cli.WorkersFlag(cmd, &o.workers)
+	cli.WorkersFlag(cmd, new(int))
 	cli.JSONFlag(cmd, &o.json, "the result as")
 	cli.BackendFlag(cmd, &o.Backend)
 	return cmd
 }
 
 func run(ctx context.Context, s *cli.Streams, o options) error {
-	if err := engine.UseWorkers(o.workers); err != nil {
-		return err
-	}
 	result, err := tokenize.Decode(ctx, o.DecodeOptions, s)
 	if err != nil {
 		return err

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
-	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/task/tokenize"
 )
 
@@ -41,22 +40,16 @@ decode restores.`,
 		Args: cli.Arguments("DIR", "DATA"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Dir, o.Input = args[0], args[1]
-			if err := cli.RequireOutput(o.Output, "codes.npy"); err != nil {
-				return err
-			}
 			return run(cmd.Context(), s, o)
 		},
 	}
-	cli.OutputFlag(cmd, &o.Output, "file of codes: .npy, .parquet, .jsonl or .gvq")
+	cli.OutputFlag(cmd, &o.Output, "file of codes: .npy, .parquet, .jsonl or .gvq", "codes.npy")
 	cli.CodingFlags(cmd, &o.CodingOptions)
 	cli.JSONFlag(cmd, &o.json, "the result as")
 	return cmd
 }
 
 func run(ctx context.Context, s *cli.Streams, o options) error {
-	if err := engine.UseWorkers(o.Workers); err != nil {
-		return err
-	}
 	result, err := tokenize.Encode(ctx, o.EncodeOptions, s)
 	if err != nil {
 		return err

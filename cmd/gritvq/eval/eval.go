@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
-	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/task/tokenize"
 )
 
@@ -47,9 +46,6 @@ distances of features (another .safetensors, or .onnx).`,
 }
 
 func run(ctx context.Context, s *cli.Streams, o options) error {
-	if err := engine.UseWorkers(o.Workers); err != nil {
-		return err
-	}
 	scores, err := tokenize.Evaluate(ctx, o.EvaluateOptions, s)
 	if err != nil {
 		return err

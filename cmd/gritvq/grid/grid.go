@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
-	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/task/tokenize"
 )
 
@@ -26,13 +25,10 @@ the pictures that chose them.`,
 		Args: cli.Arguments("DIR", "PICTURES"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Dir, o.Input = args[0], args[1]
-			if err := cli.RequireOutput(o.Output, "grid.png"); err != nil {
-				return err
-			}
 			return run(cmd.Context(), s, o)
 		},
 	}
-	cli.OutputFlag(cmd, &o.Output, "picture to write (.png)")
+	cli.OutputFlag(cmd, &o.Output, "picture to write (.png)", "grid.png")
 	cli.LevelsFlag(cmd, &o.CodingOptions)
 	f := cmd.Flags()
 	f.IntVar(&o.Images, "images", 8, "pictures to draw")
@@ -42,9 +38,6 @@ the pictures that chose them.`,
 }
 
 func run(ctx context.Context, s *cli.Streams, o tokenize.GridOptions) error {
-	if err := engine.UseWorkers(o.Workers); err != nil {
-		return err
-	}
 	result, err := tokenize.Grid(ctx, o, s)
 	if err != nil {
 		return err

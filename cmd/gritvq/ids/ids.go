@@ -11,7 +11,6 @@ import (
 
 	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/config"
-	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task/catalogue"
@@ -27,7 +26,6 @@ type options struct {
 	items    []string
 	names    []string
 	resolve  string
-	workers  int
 	json     bool
 }
 
@@ -62,13 +60,10 @@ as --name says.
 		Args: atLeast("EMBEDDINGS"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.inputs = args
-			if err := cli.RequireOutput(o.Output, "ids"); err != nil {
-				return err
-			}
 			return o.run(cmd.Context(), s)
 		},
 	}
-	cli.OutputFlag(cmd, &o.Output, "directory of the IDs")
+	cli.OutputFlag(cmd, &o.Output, "directory of the IDs", "ids")
 	o.settings.AddFlags(cmd, false)
 	f := cmd.Flags()
 	f.Lookup("method").Usage = "quantizer: gritvq methods lists them; also dense and vqvae, see above"
@@ -83,7 +78,7 @@ as --name says.
 	f.StringVar(&o.resolve, "resolve", string(catalogue.Token),
 		"items with equal codes: token (a number at the end) or reassign (the nearest free last code)")
 	f.IntVar(&o.Spare, "spare", 0, "least vocabulary of the token, so that a trained recommender can name items added later")
-	cli.WorkersFlag(cmd, &o.workers)
+	cli.WorkersFlag(cmd, new(int))
 	f.BoolVar(&o.Resume, "resume", false, "continue an interrupted training")
 	f.BoolVar(&o.Force, "force", false, "replace what is in the directory")
 	cli.JSONFlag(cmd, &o.json, "the result as")
@@ -93,9 +88,6 @@ as --name says.
 }
 
 func (o options) run(ctx context.Context, s *cli.Streams) error {
-	if err := engine.UseWorkers(o.workers); err != nil {
-		return err
-	}
 	o.Resolve, o.Command = catalogue.Resolution(o.resolve), s.Command
 	layers, err := o.chooseMethod()
 	if err != nil {

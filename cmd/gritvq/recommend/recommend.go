@@ -59,14 +59,11 @@ There, start with a smaller network and fewer steps, as in the last example.`,
     --set model.feed_forward=256 --set model.heads=4 --set model.head_dim=16 --set model.history=8 --set train.optimizer.rate=0.003`,
 		Args: cli.Arguments("IDS", "LOG"),
 	}
-	o.Add(cmd, recommend.Recommending, "512; 256 of a generative model")
+	o.Add(cmd, recommend.Recommending, "rec", "512; 256 of a generative model")
 	log.add(cmd)
 	kinds := recommend.Kinds(recommend.Recommending)
 	model := cmd.Flags().String("model", kinds[0], "kind of model: "+strings.Join(kinds, " or "))
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
-		if err := cli.RequireOutput(o.Dir, "rec"); err != nil {
-			return err
-		}
 		if cmd.Flags().Changed("model") {
 			o.Model = *model
 		}

@@ -72,12 +72,9 @@ is made for a GPU: on a few cores give --steps 1000 --batch 128 or so.` + "\n\n"
   gritvq retrieve train ids shopping_queries_dataset_examples.parquet shopping_queries_dataset_products.parquet -o search --steps 5000`,
 		Args: argumentsAndQueries("IDS"),
 	}
-	o.Add(cmd, recommend.Searching, "512")
+	o.Add(cmd, recommend.Searching, "search", "512")
 	queryFlags(cmd, &searches)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := cli.RequireOutput(o.Dir, "search"); err != nil {
-			return err
-		}
 		o.IDs, searches.Names = args[0], args[1:]
 		o.Source = searches
 		return o.Run(cmd.Context(), s, "engine")

@@ -11,7 +11,6 @@ import (
 	"github.com/gritvq/gritvq/artifact/bundle"
 	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/dataset"
-	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task/tokenize"
@@ -45,13 +44,10 @@ that was interrupted or killed continues with --resume as if nothing had happene
 		Args: cli.Arguments("DATA"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Input.Path = args[0]
-			if err := cli.RequireOutput(o.Output, "tok"); err != nil {
-				return err
-			}
 			return run(cmd.Context(), s, o)
 		},
 	}
-	cli.OutputFlag(cmd, &o.Output, "directory of the tokenizer")
+	cli.OutputFlag(cmd, &o.Output, "directory of the tokenizer", "tok")
 	o.settings.AddFlags(cmd, true)
 	f := cmd.Flags()
 	f.StringVar(&o.Input.Metrics, "metrics", "", "pictures: directory of metric networks (default $GRITVQ_METRICS)")
@@ -76,9 +72,6 @@ func run(ctx context.Context, s *cli.Streams, o options) error {
 	}
 	if o.Input.Held != "" && o.settings.Given("split") {
 		return usage.Errorf("--split and --val exclude each other: the held-out rows are those of %s", o.Input.Held)
-	}
-	if err := engine.UseWorkers(o.Input.Workers); err != nil {
-		return err
 	}
 	o.Input.FixedPerceptual, o.Command = o.settings.FixedPerceptual(), s.Command
 	trained, err := tokenize.Train(ctx, o.TrainOptions, s)

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/gritvq/gritvq/config"
+	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/internal/usage"
 )
 
@@ -17,9 +18,23 @@ func BackendFlag(cmd *cobra.Command, into *string) {
 		"engine: go (built in), or xla[:PLUGIN[,OPTIONS]] where PLUGIN is a\nname (cuda, cpu) or the path of a PJRT plugin")
 }
 
-// WorkersFlag adds --workers.
+// WorkersFlag adds --workers, which bounds the threads of the program.
 func WorkersFlag(cmd *cobra.Command, into *int) {
 	cmd.Flags().IntVar(into, "workers", 0, "threads to use (default all cores)")
+	before(cmd, func() error { return engine.UseWorkers(*into) })
+}
+
+// before runs a check after the command line is parsed and before the command.
+func before(cmd *cobra.Command, check func() error) {
+	others := cmd.PreRunE
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
+		if others != nil {
+			if err := others(cmd, args); err != nil {
+				return err
+			}
+		}
+		return check()
+	}
 }
 
 // JSONFlag adds --json, which prints one JSON object; of what, such as "the
@@ -28,17 +43,15 @@ func JSONFlag(cmd *cobra.Command, into *bool, of string) {
 	cmd.Flags().BoolVar(into, "json", false, strings.TrimSuffix("print "+of, " ")+" one JSON object")
 }
 
-// OutputFlag adds the required -o.
-func OutputFlag(cmd *cobra.Command, into *string, usage string) {
-	cmd.Flags().StringVarP(into, "output", "o", "", usage)
-}
-
-// RequireOutput reports a missing -o.
-func RequireOutput(path, example string) error {
-	if path == "" {
-		return usage.Errorf("no output was named: add -o %s", example)
-	}
-	return nil
+// OutputFlag adds the required -o; the error about a missing one shows an example.
+func OutputFlag(cmd *cobra.Command, into *string, text, example string) {
+	cmd.Flags().StringVarP(into, "output", "o", "", text)
+	before(cmd, func() error {
+		if *into == "" {
+			return usage.Errorf("no output was named: add -o %s", example)
+		}
+		return nil
+	})
 }
 
 // Arguments requires exactly the named arguments.

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
-	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task/recommend"
@@ -21,17 +20,17 @@ import (
 type TrainFlags struct {
 	recommend.TrainOptions
 	recommend.Settings
-	steps   int
-	batch   int
-	seed    uint64
-	workers int
-	json    bool
-	given   func(flag string) bool
+	steps int
+	batch int
+	seed  uint64
+	json  bool
+	given func(flag string) bool
 }
 
-// Add adds the flags to a command.
-func (o *TrainFlags) Add(cmd *cobra.Command, p *recommend.Purpose, batch string) {
-	cli.OutputFlag(cmd, &o.Dir, "directory of the "+p.Title())
+// Add adds the flags to a command, with an example of its output and the default
+// batch.
+func (o *TrainFlags) Add(cmd *cobra.Command, p *recommend.Purpose, example, batch string) {
+	cli.OutputFlag(cmd, &o.Dir, "directory of the "+p.Title(), example)
 	f := cmd.Flags()
 	o.Purpose, o.given = p, f.Changed
 	f.IntVar(&o.steps, "steps", 20000, "training steps at most")
@@ -39,7 +38,7 @@ func (o *TrainFlags) Add(cmd *cobra.Command, p *recommend.Purpose, batch string)
 	f.Uint64Var(&o.seed, "seed", 1, "decides initial weights, the order of the data and dropout")
 	f.StringVar(&o.File, "config", "", "YAML file of settings, as the config.yaml that training writes")
 	f.StringArrayVar(&o.Set, "set", nil, "one setting, such as model.dropout=0.2 (repeatable)")
-	cli.WorkersFlag(cmd, &o.workers)
+	cli.WorkersFlag(cmd, new(int))
 	f.BoolVar(&o.Resume, "resume", false, "continue an interrupted run")
 	f.BoolVar(&o.Force, "force", false, "replace what is in the directory")
 	cli.JSONFlag(cmd, &o.json, "the result as")
@@ -61,9 +60,6 @@ func (o *TrainFlags) Run(ctx context.Context, s *cli.Streams, label string) erro
 	settings.Set = append(given, o.Set...)
 	var err error
 	if o.TrainOptions.Config, err = settings.Config(); err != nil {
-		return err
-	}
-	if err := engine.UseWorkers(o.workers); err != nil {
 		return err
 	}
 	o.Command = s.Command
@@ -98,23 +94,19 @@ func SearchFlags(cmd *cobra.Command, o *recommend.SearchOptions) {
 // EvalFlags are the flags of a command that scores a model.
 type EvalFlags struct {
 	recommend.EvalOptions
-	JSON    bool
-	workers int
+	JSON bool
 }
 
 // Add adds the flags that such commands share, after their own.
 func (o *EvalFlags) Add(cmd *cobra.Command) {
 	SearchFlags(cmd, &o.SearchOptions)
-	cli.WorkersFlag(cmd, &o.workers)
+	cli.WorkersFlag(cmd, new(int))
 	cli.JSONFlag(cmd, &o.JSON, "the scores as")
 	cli.BackendFlag(cmd, &o.Backend)
 }
 
 // Run scores the model.
 func (o *EvalFlags) Run(ctx context.Context, s *cli.Streams) (*recommend.Evaluation, error) {
-	if err := engine.UseWorkers(o.workers); err != nil {
-		return nil, err
-	}
 	return recommend.Evaluate(ctx, o.EvalOptions, s)
 }
 

@@ -1,15 +1,18 @@
 package feature
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"github.com/gritvq/gritvq/nn"
 	"github.com/gritvq/gritvq/safetensors"
 	"github.com/gritvq/gritvq/weights"
 )
 
-// backbone is a network that is a sequence of stages, some of whose activations
-// LPIPS compares.
+// backbone is a sequence of stages; LPIPS compares the activations of some.
 type backbone struct {
 	name   string
 	stages []stage
@@ -31,8 +34,8 @@ type stageKind int
 const (
 	convStage     stageKind = iota // convolution and ReLU
 	fireStage                      // SqueezeNet's module: 1 x 1, then 1 x 1 and 3 x 3 side by side
-	poolStage                      // the largest value; windows over the end are left out
-	ceilPoolStage                  // the same, and they count
+	poolStage                      // maximum; windows over the end are left out
+	ceilPoolStage                  // maximum; windows over the end count
 )
 
 func convAt(index, in, out, size, stride, padding int) stage {
@@ -85,8 +88,8 @@ func identifyBackbone(file *safetensors.File) (backbone, error) {
 	case holds("features.28.weight", 3):
 		return vgg16, nil
 	}
-	return backbone{}, errors.New("its tensors are not those of a network known here: MobileNetV2, or LPIPS over torchvision's SqueezeNet " +
-		"1.1, AlexNet or VGG16; give other networks as ONNX")
+	return backbone{}, errors.New("its tensors are not those of a network known here: MobileNetV2, or LPIPS over " +
+		"torchvision's SqueezeNet 1.1, AlexNet or VGG16; give other networks as ONNX")
 }
 
 // read returns the backbone's variables.
@@ -94,21 +97,58 @@ func (b backbone) read(file *safetensors.File) (weights.Set, error) {
 	set := weights.Set{}
 	for _, s := range b.stages {
 		name, path := fmt.Sprintf("features.%d", s.index), fmt.Sprintf("stage%d", s.index)
+		var err error
 		switch s.kind {
 		case convStage:
-			if err := readTorchConv(set, file, name, path, s.in, s.out, s.size); err != nil {
-				return nil, err
-			}
+			err = readTorchConv(set, file, name, path, s.in, s.out, s.size)
 		case fireStage:
-			for _, part := range []struct {
-				name          string
-				in, out, size int
-			}{{"squeeze", s.in, s.squeezed, 1}, {"expand1x1", s.squeezed, s.out / 2, 1}, {"expand3x3", s.squeezed, s.out / 2, 3}} {
-				if err := readTorchConv(set, file, name+"."+part.name, path+"/"+part.name, part.in, part.out, part.size); err != nil {
-					return nil, err
-				}
-			}
+			err = cmp.Or(readTorchConv(set, file, name+".squeeze", path+"/squeeze", s.in, s.squeezed, 1),
+				readTorchConv(set, file, name+".expand1x1", path+"/expand1x1", s.squeezed, s.out/2, 1),
+				readTorchConv(set, file, name+".expand3x3", path+"/expand3x3", s.squeezed, s.out/2, 3))
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	return set, nil
 }
+
+// activations returns the activations LPIPS compares for x [B, H, W, 3], each
+// [B, h, w, channels] in the element type of x.
+func (b backbone) activations(v weights.Vars, x *Node) []*Node {
+	var compared []*Node
+	for _, s := range b.stages {
+		part := v.In("stage%d", s.index)
+		switch s.kind {
+		case convStage:
+			x = relu(convolve(part, x, nn.ConvOptions{Stride: s.stride, Padding: around(s.padding)}))
+		case fireStage:
+			squeezed := relu(convolve(part.In("squeeze"), x, nn.ConvOptions{}))
+			x = Concatenate([]*Node{
+				relu(convolve(part.In("expand1x1"), squeezed, nn.ConvOptions{})),
+				relu(convolve(part.In("expand3x3"), squeezed, nn.ConvOptions{Padding: around(1)})),
+			}, -1)
+		case poolStage, ceilPoolStage:
+			x = nn.MaxPool(x, s.size, s.stride, s.kind == ceilPoolStage)
+		}
+		if s.compared {
+			compared = append(compared, x)
+		}
+	}
+	return compared
+}
+
+// convolve applies the "kernel" and "bias" of a frozen convolution in the
+// element type of x.
+func convolve(v weights.Vars, x *Node, o nn.ConvOptions) *Node {
+	return Add(nn.Convolve(x, frozen(v, "kernel", x), o), Reshape(frozen(v, "bias", x), 1, 1, 1, -1))
+}
+
+// frozen returns a variable that no gradient reaches.
+func frozen(v weights.Vars, name string, like *Node) *Node {
+	return ConvertDType(StopGradient(v.Get(name)), like.DType())
+}
+
+func around(pixels int) [2][2]int { return [2][2]int{{pixels, pixels}, {pixels, pixels}} }
+
+func relu(x *Node) *Node { return MaxScalar(x, 0) }

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"github.com/gritvq/gritvq/nn"
 	"github.com/gritvq/gritvq/safetensors"
 	"github.com/gritvq/gritvq/weights"
 )
@@ -15,7 +18,7 @@ type MobileNet struct {
 	variables weights.Set
 }
 
-// mobileBlock is one inverted residual block.
+// mobileBlock is an inverted residual block.
 type mobileBlock struct {
 	expands bool // the first block has no convolution that widens it
 	in, out int
@@ -39,17 +42,11 @@ func newMobileNet(file *safetensors.File) (*MobileNet, error) {
 	// read adds a convolution whose kernel is [size, size, in, out] and returns
 	// its output channels.
 	read := func(name, path string, size, in, out int) (int, error) {
-		kernel, err := readArray(file, name+".weight", size, size, in, out)
+		kernel, err := readConv(m.variables, file, name, path, 3, size, size, in, out)
 		if err != nil {
 			return 0, err
 		}
-		channels := kernel.Shape[3]
-		bias, err := readArray(file, name+".bias", channels)
-		if err != nil {
-			return 0, err
-		}
-		m.variables[path+"/kernel"], m.variables[path+"/bias"] = kernel, bias
-		return channels, nil
+		return kernel.Shape[3], nil
 	}
 	channels, err := read("stem", "stem", 3, 3, -1)
 	if err != nil {
@@ -93,3 +90,36 @@ func (m *MobileNet) Input() Input { return Input{Size: mobileSize} }
 
 // Variables returns the weights.
 func (m *MobileNet) Variables() weights.Set { return m.variables }
+
+// Features maps pictures x [B, 224, 224, 3] with values in [0, 1] to the pooled
+// features [B, 1280]. Other sizes work, but were not trained on.
+func (m *MobileNet) Features(v weights.Vars, x *Node) *Node {
+	x = normalized(x, [3]float64{0.5, 0.5, 0.5}, [3]float64{0.5, 0.5, 0.5}) // to [-1, 1]
+	x = relu6(sameConvolve(v.In("stem"), x, 3, 2, 1))
+	for i, b := range m.blocks {
+		part, y := v.In("block%d", i), x
+		if b.expands {
+			y = relu6(convolve(part.In("expand"), y, nn.ConvOptions{}))
+		}
+		y = relu6(sameConvolve(part.In("depthwise"), y, 3, b.stride, b.wide))
+		y = convolve(part.In("project"), y, nn.ConvOptions{})
+		if b.stride == 1 && b.in == b.out {
+			y = Add(x, y)
+		}
+		x = y
+	}
+	return ReduceMean(relu6(convolve(v.In("head"), x, nn.ConvOptions{})), 1, 2)
+}
+
+// sameConvolve pads as TensorFlow does: to ⌈size/stride⌉, an odd pixel at the end.
+func sameConvolve(v weights.Vars, x *Node, size, stride, groups int) *Node {
+	var padding [2][2]int
+	for axis := range padding {
+		in := x.Shape().Dim(axis + 1)
+		total := max(0, (in+stride-1)/stride*stride-stride+size-in)
+		padding[axis] = [2]int{total / 2, total - total/2}
+	}
+	return convolve(v, x, nn.ConvOptions{Stride: stride, Padding: padding, Groups: groups})
+}
+
+func relu6(x *Node) *Node { return MinScalar(MaxScalar(x, 0), 6) }

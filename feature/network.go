@@ -1,20 +1,18 @@
 // Package feature holds frozen networks that see pictures: pooled features for
-// the Frechet and kernel distances, and LPIPS, as a score and as a training
-// loss.
+// the Frechet and kernel distances, and LPIPS, as a score and as a training loss.
 //
-// Weights are not part of this module; they come from files, and the names of a
-// file's tensors decide which network it holds. A score names its network: LPIPS
-// over SqueezeNet and a Frechet distance over MobileNetV2 are not the numbers
-// that papers report over VGG and Inception.
+// Weights come from files; the names of the tensors decide which network it is. A
+// score names its network: LPIPS over SqueezeNet and a Frechet distance over
+// MobileNetV2 are not the numbers that papers report over VGG and Inception.
 //
-// The variables are constants of the graph: no gradient reaches them. A model
-// that stores them beside its own has to put them below a path with "state" in
-// it, so that no optimizer sees them.
+// No gradient reaches the variables. A model that stores them beside its own has
+// to put them below a path with "state" in it, so that no optimizer sees them.
 package feature
 
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/gomlx/gomlx/core/graph"
@@ -25,17 +23,14 @@ import (
 
 // Network turns pictures into one vector each.
 type Network interface {
-	// Name says which network it is, for the label of a score.
-	Name() string
-	// Input says which pictures it takes.
-	Input() Input
-	// Variables returns its weights under the paths that Features reads.
-	Variables() weights.Set
+	Name() string           // for the label of a score
+	Input() Input           // the pictures it takes
+	Variables() weights.Set // its weights under the paths that Features reads
 	// Features maps x [B, H, W, 3], values in [0, 1], to [B, D].
 	Features(v weights.Vars, x *graph.Node) *graph.Node
 }
 
-// Input is the size and normalisation of a network's pictures; 0 leaves it free.
+// Input is what a network fixes about its pictures; 0 leaves it free.
 type Input struct {
 	Size  int // height and width
 	Batch int // pictures at a time
@@ -51,14 +46,12 @@ func Load(path string) (Network, error) {
 	if err != nil {
 		return nil, err
 	}
+	var network Network
 	if holdsMobileNet(file) {
-		network, err := newMobileNet(file)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		return network, nil
+		network, err = newMobileNet(file)
+	} else {
+		network, err = newLPIPS(file)
 	}
-	network, err := newLPIPS(file)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -77,4 +70,60 @@ func LoadLPIPS(path string) (*LPIPS, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return network, nil
+}
+
+// readArray returns a tensor of the file with that shape; -1 matches any size.
+func readArray(file *safetensors.File, name string, shape ...int) (*weights.Array, error) {
+	t, err := file.Get(name)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.EqualFunc(t.Shape, shape, func(size, want int) bool { return want == -1 || size == want }) {
+		return nil, fmt.Errorf("tensor %q has shape %v where the network needs %v (-1: any)", name, t.Shape, shape)
+	}
+	data, err := t.Float32()
+	if err != nil {
+		return nil, err
+	}
+	return &weights.Array{Shape: slices.Clone(t.Shape), Data: data}, nil
+}
+
+// kernelFromTorch turns a kernel [out, in, height, width] into the layout of
+// package nn, [height, width, in, out].
+func kernelFromTorch(a *weights.Array) *weights.Array {
+	out, in, height, width := a.Shape[0], a.Shape[1], a.Shape[2], a.Shape[3]
+	turned := weights.New(height, width, in, out)
+	for o := range out {
+		for i := range in {
+			for at := range height * width {
+				turned.Data[(at*in+i)*out+o] = a.Data[(o*in+i)*height*width+at]
+			}
+		}
+	}
+	return turned
+}
+
+// readConv adds "<path>/kernel" and "<path>/bias" from name.weight, of that shape,
+// and name.bias, of the kernel's output axis.
+func readConv(set weights.Set, file *safetensors.File, name, path string, output int, shape ...int) (*weights.Array, error) {
+	kernel, err := readArray(file, name+".weight", shape...)
+	if err != nil {
+		return nil, err
+	}
+	bias, err := readArray(file, name+".bias", kernel.Shape[output])
+	if err != nil {
+		return nil, err
+	}
+	set[path+"/kernel"], set[path+"/bias"] = kernel, bias
+	return kernel, nil
+}
+
+// readTorchConv is readConv for a kernel in PyTorch's layout.
+func readTorchConv(set weights.Set, file *safetensors.File, name, path string, in, out, size int) error {
+	kernel, err := readConv(set, file, name, path, 0, out, in, size, size)
+	if err != nil {
+		return err
+	}
+	set[path+"/kernel"] = kernelFromTorch(kernel)
+	return nil
 }

@@ -3,9 +3,8 @@ package feature
 import "math"
 
 // resizer resizes pictures, bilinear between pixel centres, edges repeated. A
-// picture that shrinks is averaged under a triangle as wide as two of the new
-// pixels, so that nothing aliases. Pillow and clean-fid resize in the same way,
-// but round the result to 8 bits.
+// shrinking picture is averaged under a triangle as wide as two new pixels, against
+// aliasing. Pillow and clean-fid do the same, but round the result to 8 bits.
 type resizer struct {
 	from, to int
 	starts   []int       // first pixel that each new one reads

@@ -1,6 +1,7 @@
 package feature
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,9 +20,9 @@ import (
 )
 
 // The number of pictures the engine sees at a time. Every block has this size,
-// the last one padded, so that a size of picture is compiled for once and a
-// picture's result does not depend on its neighbours. The embedded engine works
-// on small blocks, which stay in the processor's caches, and on several at once.
+// the last one padded, so that each picture size is compiled once and results do
+// not depend on neighbours. The embedded engine works on several small blocks at
+// once, which stay in the processor's caches.
 const (
 	embeddedBlock   = 4
 	embeddedWorkers = 8
@@ -38,16 +39,14 @@ type runner struct {
 
 // newRunner prepares a graph function of picture blocks [block, H, W, 3], whose
 // result is [block, …]. A block of 0 is the engine's usual one.
-func newRunner(backend compute.Backend, set weights.Set, block int, build func(v weights.Vars,
-	pictures []*graph.Node) *graph.Node) (*runner, error) {
+func newRunner(backend compute.Backend, set weights.Set, block int,
+	build func(v weights.Vars, pictures []*graph.Node) *graph.Node) (*runner, error) {
 	heapguard.Ensure()
 	r := &runner{store: model.NewStore(), block: compiledBlock, workers: 1}
 	if backend.String() == "go" {
 		r.block, r.workers = embeddedBlock, min(embeddedWorkers, runtime.GOMAXPROCS(0))
 	}
-	if block != 0 {
-		r.block = block
-	}
+	r.block = cmp.Or(block, r.block)
 	if err := weights.Install(r.store, set); err != nil {
 		return nil, err
 	}
@@ -66,8 +65,8 @@ func (r *runner) close() {
 // run feeds n pictures of side x side through the network. fill writes count
 // pictures from start on as values in [0, 1], for every argument of the graph
 // function; it is called from several goroutines.
-func (r *runner) run(ctx context.Context, n, side, arguments int, fill func(argument, start, count int, block []float32)) ([]float32,
-	error) {
+func (r *runner) run(ctx context.Context, n, side, arguments int,
+	fill func(argument, start, count int, block []float32)) ([]float32, error) {
 	results := make([][]float32, (n+r.block-1)/r.block)
 	failed := make([]error, r.workers)
 	var next atomic.Int64
@@ -94,10 +93,8 @@ func (r *runner) run(ctx context.Context, n, side, arguments int, fill func(argu
 		})
 	}
 	group.Wait()
-	for _, err := range failed {
-		if err != nil {
-			return nil, err
-		}
+	if err := cmp.Or(failed...); err != nil {
+		return nil, err
 	}
 	return slices.Concat(results...), nil
 }

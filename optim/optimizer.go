@@ -21,14 +21,10 @@ type rule struct {
 	name string
 	// slots lists the state that is kept beside each parameter.
 	slots func(o Optimizer) []Slot
-	// update returns the new value of a parameter and of its state, in the order
-	// of the slots.
-	update func(o Optimizer, s step) (value *Node, state []*Node)
-	// decoupled says that update applies the weight decay itself; otherwise the
-	// decay joins the gradient.
-	decoupled bool
-	// divides says that epsilon keeps update from dividing by zero.
-	divides bool
+	// update returns the new value of a parameter and of its state, by slot.
+	update    func(o Optimizer, s step) (value *Node, state []*Node)
+	decoupled bool // update applies the weight decay; otherwise the decay joins the gradient
+	divides   bool // update divides by a root that epsilon keeps from zero
 }
 
 // step is what a rule updates one parameter with.
@@ -39,6 +35,20 @@ type step struct {
 	rate            *Node   // of this parameter; 0 for a skipped step
 	decay           float64 // of decoupled rules
 }
+
+// Slot is state that an optimizer keeps for every parameter.
+type Slot struct {
+	Prefix string  // the state of parameter p has the path Prefix + p
+	Start  float32 // initial value
+}
+
+const (
+	// Prefix begins the paths of all optimizer state.
+	Prefix = "optimizer/"
+
+	firstMoment  = Prefix + "first/"  // mean gradient (Adam) or velocity (SGD)
+	secondMoment = Prefix + "second/" // squared gradient (Adam, Adagrad)
+)
 
 // Optimizer names the update rule.
 type Optimizer struct {
@@ -59,55 +69,30 @@ func (Optimizer) Enums() map[string][]string { return map[string][]string{"name"
 func (Optimizer) ObsoleteKeys() []string { return []string{"mixer_decay"} }
 
 // Names lists the update rules.
-func Names() []string {
-	names := make([]string, len(rules))
-	for i, r := range rules {
-		names[i] = r.name
+func Names() (names []string) {
+	for _, r := range rules {
+		names = append(names, r.name)
 	}
 	return names
 }
 
-// rule returns the rule of that name; there is one after Validate.
-func (o Optimizer) rule() rule {
-	i := slices.IndexFunc(rules, func(r rule) bool { return r.name == o.Name })
-	if i < 0 {
-		panic(fmt.Errorf("unknown optimizer %q", o.Name))
-	}
-	return rules[i]
-}
-
 // Validate reports the first setting that cannot work.
 func (o Optimizer) Validate() error {
-	if !slices.Contains(Names(), o.Name) {
+	switch {
+	case !slices.Contains(Names(), o.Name):
 		return fmt.Errorf("optimizer.name: unknown optimizer %q, use one of %s", o.Name, strings.Join(Names(), ", "))
-	}
-	if !(o.Rate > 0) || math.IsInf(o.Rate, 0) {
+	case !(o.Rate > 0) || math.IsInf(o.Rate, 0):
 		return fmt.Errorf("optimizer.rate: %g must be positive", o.Rate)
-	}
-	if o.Beta1 < 0 || o.Beta1 >= 1 || o.Beta2 < 0 || o.Beta2 >= 1 || o.Momentum < 0 || o.Momentum >= 1 {
+	case o.Beta1 < 0 || o.Beta1 >= 1 || o.Beta2 < 0 || o.Beta2 >= 1 || o.Momentum < 0 || o.Momentum >= 1:
 		return fmt.Errorf("optimizer: beta1, beta2 and momentum must be at least 0 and below 1")
-	}
-	if o.Epsilon < 0 || (o.Epsilon == 0 && o.rule().divides) {
+	case o.Epsilon < 0 || o.Epsilon == 0 && o.rule().divides:
 		return fmt.Errorf("optimizer.epsilon: %g must be positive, or parameters without a gradient divide by zero", o.Epsilon)
 	}
 	return nil
 }
 
-// Slot is state that an optimizer keeps for every parameter.
-type Slot struct {
-	Prefix string  // the state of parameter p has the path Prefix + p
-	Start  float32 // initial value
-}
-
-// Prefix begins the paths of all optimizer state.
-const Prefix = "optimizer/"
-
-// The mean gradient (Adam) or velocity (SGD), and the squared gradient (Adam,
-// Adagrad).
-const (
-	firstMoment  = Prefix + "first/"
-	secondMoment = Prefix + "second/"
-)
+// rule returns the update rule of a valid optimizer.
+func (o Optimizer) rule() rule { return rules[slices.Index(Names(), o.Name)] }
 
 // Slots lists the state of the update rule.
 func (o Optimizer) Slots() []Slot { return o.rule().slots(o) }
@@ -156,13 +141,12 @@ func (o Optimizer) Update(v weights.Vars, path string, gradient *Node, p Pace) m
 		s.gradient = Add(Mul(gradient, p.Scale), MulScalar(s.value, s.decay))
 		s.Scale, s.decay = OnesLike(p.Scale), 0
 	}
-	slots := r.slots(o)
-	for _, slot := range slots {
+	for _, slot := range o.Slots() {
 		s.state = append(s.state, v.Get(slot.Prefix+path))
 	}
 	value, state := r.update(o, s)
 	next := map[string]*Node{path: value}
-	for i, slot := range slots {
+	for i, slot := range o.Slots() {
 		next[slot.Prefix+path] = state[i]
 	}
 	return next

@@ -11,13 +11,37 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
+// Program is graph code over the run's variables: it returns their new values by
+// path, which may be none, and outputs.
+type Program func(v weights.Vars, pace *graph.Node, inputs []*graph.Node) (next map[string]*graph.Node, outputs []*graph.Node)
+
+// Call runs a program, which is compiled once for every name until the model gets
+// other variables. It releases the pace.
+func (t *Trainer) Call(name string, pace *tensors.Tensor, inputs []*tensors.Tensor, p Program) ([]*tensors.Tensor, error) {
+	if t.programs[name] == nil {
+		exec, err := model.NewExec(t.backend, t.bank.Store(), func(_ *model.Scope, in []*graph.Node) []*graph.Node {
+			next, outputs := p(t.bank.Vars(in[0].Graph()), in[0], in[1:])
+			t.bank.Assign(next)
+			return outputs
+		})
+		if err != nil {
+			return nil, err
+		}
+		t.programs[name] = exec
+	}
+	defer pace.FinalizeAll()
+	args := []any{pace}
+	for _, x := range inputs {
+		args = append(args, x)
+	}
+	return t.programs[name].Call(args...)
+}
+
 // call runs the parts of a step one after another and returns its scalars and the
 // outputs of all parts.
 func (t *Trainer) call(kind string, inputs []*tensors.Tensor) (report []float32, outputs []*tensors.Tensor, err error) {
-	if t.exec == nil {
-		if err := t.compile(kind); err != nil {
-			return nil, nil, err
-		}
+	if t.programs[stepProgram] == nil && weights.Compiles(t.backend) {
+		t.Status("compiling the " + kind + " step") // as XLA does for up to a minute
 	}
 	parts := t.parts()
 	size := len(inputs) / parts
@@ -48,33 +72,14 @@ func (t *Trainer) callPart(part int, inputs []*tensors.Tensor) (report []float32
 	if err != nil {
 		return nil, nil, err
 	}
-	pace := t.Pace(t.Updates()+1, part == t.parts()-1)
-	defer finalize([]*tensors.Tensor{pace, random})
-	args := []any{pace, random}
-	for _, x := range inputs {
-		args = append(args, x)
-	}
-	out, err := t.exec.Call(args...)
+	defer random.FinalizeAll()
+	out, err := t.Call(stepProgram, t.Pace(t.Updates()+1, part == t.parts()-1), append([]*tensors.Tensor{random}, inputs...), t.step)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer out[0].FinalizeAll()
 	report, err = tensors.CopyFlatData[float32](out[0])
 	return report, out[1:], err
-}
-
-// compile prepares the step. Engines that optimise their programs, as XLA does
-// for up to a minute, are announced; the embedded one starts at once.
-func (t *Trainer) compile(kind string) (err error) {
-	if weights.Compiles(t.backend) {
-		t.Status("compiling the " + kind + " step")
-	}
-	t.exec, err = model.NewExec(t.backend, t.bank.Store(), func(_ *model.Scope, in []*graph.Node) []*graph.Node {
-		next, outputs := t.step(t.bank.Vars(in[0].Graph()), in[0], Inputs{Random: in[1], Batch: in[2:]})
-		t.bank.Assign(next)
-		return outputs
-	})
-	return err
 }
 
 // The layout of a step's scalar input; a rate for every group follows.

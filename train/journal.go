@@ -23,10 +23,12 @@ func openJournal(path string, size int64) (*journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the training log: %w", err)
 	}
-	if info, statErr := f.Stat(); statErr == nil {
-		size = min(size, info.Size()) // lost records are not replaced by zeros
+	end, err := f.Seek(0, io.SeekEnd)
+	size = min(size, end) // lost records are not replaced by zeros
+	if err == nil {
+		err = f.Truncate(size)
 	}
-	if err = f.Truncate(size); err == nil {
+	if err == nil {
 		_, err = f.Seek(size, io.SeekStart)
 	}
 	if err != nil {
@@ -39,13 +41,12 @@ func openJournal(path string, size int64) (*journal, error) {
 func (j *journal) write(record any) error {
 	line, err := json.Marshal(record)
 	if err == nil {
-		var n int
-		n, err = j.file.Write(append(line, '\n'))
-		j.size += int64(n)
+		_, err = j.file.Write(append(line, '\n'))
 	}
 	if err != nil {
 		return fmt.Errorf("writing the training log: %w", err)
 	}
+	j.size += int64(len(line)) + 1
 	return nil
 }
 

@@ -20,14 +20,17 @@ const (
 
 var outLoss = outGroups + len(weights.Groups)
 
+// stepProgram is the name of the program that takes a step.
+const stepProgram = "step"
+
 // step builds one optimizer step and returns the new values by path, and the
 // reported scalars followed by the outputs of the pass.
 //
 // A loss or gradient that is not finite skips the step: every parameter, moment
 // and average keeps its value.
-func (t *Trainer) step(v weights.Vars, scalars *Node, in Inputs) (next map[string]*Node, outputs []*Node) {
-	p := t.ReadPace(scalars)
-	in.Progress = p.Progress
+func (t *Trainer) step(v weights.Vars, pace *Node, inputs []*Node) (next map[string]*Node, outputs []*Node) {
+	p := t.ReadPace(pace)
+	in := Inputs{Random: inputs[0], Batch: inputs[1:], Progress: p.Progress}
 	var pass Pass
 	if t.problem.Build != nil {
 		pass = t.problem.Build(v, in)

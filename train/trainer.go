@@ -39,7 +39,7 @@ type Trainer struct {
 	bank       *weights.Bank
 	parameters []string // trained every step, by the paths they travel under
 	averaged   []string // likewise
-	exec       *model.Exec
+	programs   map[string]*model.Exec
 	journal    *journal
 	state      state
 	best       weights.Set
@@ -51,7 +51,8 @@ func New(backend compute.Backend, problem Problem, config Config, o Options) (*T
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
-	t := &Trainer{config: config, problem: problem, backend: backend, options: o, begun: time.Now(), bank: weights.NewBank()}
+	t := &Trainer{config: config, problem: problem, backend: backend, options: o, begun: time.Now(),
+		bank: weights.NewBank(), programs: map[string]*model.Exec{}}
 	t.state = state{Identity: problem.Identity, Data: o.Data, Best: math.Inf(-1)}
 	if err := t.prepare(); err != nil {
 		t.Close()
@@ -83,7 +84,7 @@ func (t *Trainer) prepare() (err error) {
 
 // Close releases the log file and the engine's memory. Results stay valid.
 func (t *Trainer) Close() error {
-	t.dropStep()
+	t.dropPrograms()
 	t.bank.Finalize()
 	if t.journal == nil {
 		return nil
@@ -133,10 +134,10 @@ func (t *Trainer) install(set weights.Set) error {
 	return t.bank.Install(all.Merge("", t.config.Optimizer.Init(trained)))
 }
 
-// list sorts the model's variables into those that are trained and averaged. The
-// compiled step is built anew for them when next needed.
+// list sorts the model's variables into those that are trained and averaged.
+// Programs are compiled anew for them when next needed.
 func (t *Trainer) list(set weights.Set) {
-	t.dropStep()
+	t.dropPrograms()
 	t.parameters, t.averaged = nil, nil
 	for _, p := range set.Paths() {
 		carrier, role := t.bank.Carrier(p), t.role(p)
@@ -208,9 +209,9 @@ func (t *Trainer) Variables(averaged bool) (weights.Set, error) {
 	return set, nil
 }
 
-func (t *Trainer) dropStep() {
-	if t.exec != nil {
-		t.exec.Finalize()
-		t.exec = nil
+func (t *Trainer) dropPrograms() {
+	for _, exec := range t.programs {
+		exec.Finalize()
 	}
+	clear(t.programs)
 }

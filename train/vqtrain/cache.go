@@ -5,10 +5,11 @@ import (
 	"path"
 
 	"github.com/gomlx/gomlx/core/graph"
-	"github.com/gomlx/gomlx/ml/model"
+	"github.com/gomlx/gomlx/core/tensors"
 
 	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/vq"
+	"github.com/gritvq/gritvq/weights"
 )
 
 // accumulates says whether gradients are collected at the cached codebooks and
@@ -22,7 +23,6 @@ func (t *Trainer) accumulates() bool {
 // parameters behind them.
 func (t *Trainer) listCached() error {
 	t.deferred, t.accumulators = nil, nil
-	t.dropExecutors()
 	if !t.accumulates() {
 		return nil
 	}
@@ -47,23 +47,40 @@ func (t *Trainer) cacheDue(step int) bool {
 // refreshCache rebuilds the cached codebooks and, with advance, first steps the
 // codebook's parameters by the gradients a period collected.
 func (t *Trainer) refreshCache(advance bool) error {
-	exec := &t.refresh
-	if advance {
-		exec = &t.advance
-	}
-	if *exec == nil {
-		*exec = model.MustNewExec(t.backend, t.bank.Store(), func(_ *model.Scope, scalars *graph.Node) *graph.Node {
-			v := t.bank.Vars(scalars.Graph())
-			t.bank.Assign(t.refreshStep(v, scalars, advance))
-			return graph.Slice(scalars, graph.AxisRange(0, 1))
-		})
-	}
 	pace := t.loop.Pace(max(1, t.loop.Updates()/t.config.Quantizer.Cache.Period), true)
-	defer pace.FinalizeAll()
-	out, err := (*exec).Call(pace)
+	out, err := t.loop.Call(fmt.Sprintf("refresh %v", advance), pace, nil,
+		func(v weights.Vars, pace *graph.Node, _ []*graph.Node) (map[string]*graph.Node, []*graph.Node) {
+			return t.refreshStep(v, pace, advance), []*graph.Node{graph.Slice(pace, graph.AxisRange(0, 1))}
+		})
 	if err != nil {
 		return fmt.Errorf("refreshing the codebook: %w", err)
 	}
 	out[0].FinalizeAll()
 	return nil
+}
+
+// look returns values of graph code that changes no variables.
+func (t *Trainer) look(name string, inputs []*tensors.Tensor, build func(v weights.Vars, in []*graph.Node) []*graph.Node) ([]*weights.Array, error) {
+	values, err := t.loop.Call(name, t.loop.Pace(1, true), inputs,
+		func(v weights.Vars, _ *graph.Node, in []*graph.Node) (map[string]*graph.Node, []*graph.Node) {
+			return nil, build(v, in)
+		})
+	if err != nil {
+		return nil, err
+	}
+	return weights.FromTensors(values)
+}
+
+// currentResiduals returns the inputs [N,d'] of every code position for a batch.
+func (t *Trainer) currentResiduals(x *tensors.Tensor) ([]*weights.Array, error) {
+	return t.look("residuals", []*tensors.Tensor{x}, func(v weights.Vars, in []*graph.Node) []*graph.Node {
+		return t.model.Pass(&vq.Context{Vars: v}, in[0]).Quantized.Residuals
+	})
+}
+
+// currentBooks returns the usable codes of every position.
+func (t *Trainer) currentBooks() ([]*weights.Array, error) {
+	return t.look("books", nil, func(v weights.Vars, _ []*graph.Node) []*graph.Node {
+		return t.model.Quantizer.Codebooks(&vq.Context{Vars: v.In(vq.Prefix)})
+	})
 }

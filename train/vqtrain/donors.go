@@ -52,13 +52,11 @@ func (t *Trainer) usedCodes(codes *weights.Array, book deadBook, rng *rand.Rand)
 	for _, code := range book.codes {
 		dead[code] = true
 	}
-	total, square := int64(0), 0.0
+	counts, total, square := t.state.Window.counts(book.positions...), int64(0), 0.0
 	upTo := make([]int64, codes.Shape[0]) // choices of this living code and those before
 	for code := range upTo {
 		if !dead[code] {
-			for _, position := range book.positions {
-				total += t.state.Window.count(position, code)
-			}
+			total += counts[code]
 			for _, x := range codes.Row(code) {
 				square += float64(x) * float64(x)
 			}

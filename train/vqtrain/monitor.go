@@ -23,16 +23,12 @@ type window struct {
 }
 
 func newWindow(layout vq.Layout, perCode int) *window {
-	w := &window{layout: layout}
-	largest := 0
+	positions := len(layout.Vocab)
+	w := &window{layout: layout, Filled: make([]int64, positions), Settled: make([]int64, positions)}
 	for _, k := range layout.Vocab {
-		w.Previous = append(w.Previous, make([]int64, k))
-		w.Current = append(w.Current, make([]int64, k))
-		largest = max(largest, k)
+		w.Previous, w.Current = append(w.Previous, make([]int64, k)), append(w.Current, make([]int64, k))
+		w.target = max(w.target, int64(max(1, perCode))*int64(k))
 	}
-	w.Filled = make([]int64, len(layout.Vocab))
-	w.Settled = make([]int64, len(layout.Vocab))
-	w.target = int64(max(1, perCode)) * int64(largest)
 	return w
 }
 
@@ -56,31 +52,29 @@ func (w *window) add(codes []int32, levels int) {
 	}
 }
 
-// tokens is the number of choices behind a position's statistics.
-func (w *window) tokens(position int) int64 { return w.Settled[position] + w.Filled[position] }
-
-// count is how often a code of a position was chosen.
-func (w *window) count(position, code int) int64 {
-	return w.Previous[position][code] + w.Current[position][code]
+// counts returns how often each code of a codebook was chosen, at all positions
+// that use it.
+func (w *window) counts(positions ...int) []int64 {
+	counts := make([]int64, w.layout.Vocab[positions[0]])
+	for _, position := range positions {
+		for code := range counts {
+			counts[code] += w.Previous[position][code] + w.Current[position][code]
+		}
+	}
+	return counts
 }
 
-// dead lists the codes of the codebook behind the given positions that were
-// chosen less than threshold/K of the time; none while the window is too young
-// to tell.
-func (w *window) dead(threshold float64, positions ...int) []int {
+// dead lists the codes of the codebook at the given positions that were chosen
+// less than threshold/K of the time; none while the window is too young to tell.
+func (w *window) dead(threshold float64, positions ...int) (dead []int) {
 	if w.Settled[positions[0]] == 0 {
 		return nil
 	}
-	k, tokens := w.layout.Vocab[positions[0]], int64(0)
-	counts := make([]int64, k)
+	counts, tokens := w.counts(positions...), int64(0)
 	for _, position := range positions {
-		tokens += w.tokens(position)
-		for code := range counts {
-			counts[code] += w.count(position, code)
-		}
+		tokens += w.Settled[position] + w.Filled[position]
 	}
-	limit := threshold * float64(tokens) / float64(k)
-	var dead []int
+	limit := threshold * float64(tokens) / float64(len(counts))
 	for code, n := range counts {
 		if float64(n) < limit || n == 0 {
 			dead = append(dead, code)
@@ -97,14 +91,9 @@ func (w *window) forget(position int) {
 }
 
 // usage describes the window's codes by position.
-func (w *window) usage() []eval.UsageStats {
-	stats := make([]eval.UsageStats, len(w.layout.Vocab))
-	for position, k := range w.layout.Vocab {
-		counts := make([]int64, k)
-		for code := range counts {
-			counts[code] = w.count(position, code)
-		}
-		stats[position] = eval.StatsOf(counts)
+func (w *window) usage() (stats []eval.UsageStats) {
+	for position := range w.layout.Vocab {
+		stats = append(stats, eval.StatsOf(w.counts(position)))
 	}
 	return stats
 }

@@ -39,11 +39,11 @@ func TestWindowForgetsOldChoices(t *testing.T) {
 	if got := w.dead(0.5, 0); !slices.Equal(got, []int{0}) {
 		t.Errorf("dead codes %v, want [0]", got)
 	}
-	if w.tokens(0) != 4 || w.count(0, 1) != 4 {
-		t.Errorf("%d tokens, %d of them code 1", w.tokens(0), w.count(0, 1))
+	if w.Settled[0]+w.Filled[0] != 4 || w.counts(0)[1] != 4 {
+		t.Errorf("%d tokens, %d of them code 1", w.Settled[0]+w.Filled[0], w.counts(0)[1])
 	}
 	w.forget(0)
-	if w.dead(0.5, 0) != nil || w.tokens(0) != 0 {
+	if w.dead(0.5, 0) != nil || w.Settled[0]+w.Filled[0] != 0 {
 		t.Error("a forgotten window remembers")
 	}
 }
@@ -65,11 +65,11 @@ func TestWindowCountsActiveLevels(t *testing.T) {
 	w := newWindow(layout(2, 2, 3), 1)
 	w.add([]int32{0, 1, 2, 0, 0, 1, 2, 0}, 1)
 	for position, want := range []int64{2, 0, 2, 0} {
-		if got := w.tokens(position); got != want {
+		if got := w.Settled[position] + w.Filled[position]; got != want {
 			t.Errorf("position %d has %d tokens, want %d", position, got, want)
 		}
 	}
-	if w.count(2, 2) != 2 {
+	if w.counts(2)[2] != 2 {
 		t.Error("the second part's codes went elsewhere")
 	}
 	// With a shared codebook a code is dead only if no level uses it.

@@ -3,9 +3,6 @@ package vqtrain
 import (
 	"fmt"
 
-	"github.com/gomlx/gomlx/core/graph"
-	"github.com/gomlx/gomlx/core/tensors"
-	"github.com/gomlx/gomlx/ml/model"
 	"github.com/gritvq/gritvq/optim"
 	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/transform"
@@ -75,34 +72,6 @@ func (t *Trainer) maybeReset(s *train.Step) error {
 // codes.
 type deadBook struct {
 	positions, codes []int
-}
-
-// currentResiduals returns what each code position sees of a batch [N,d'].
-func (t *Trainer) currentResiduals(x *tensors.Tensor) ([]*weights.Array, error) {
-	if t.residuals == nil {
-		t.residuals = model.MustNewExec(t.backend, t.bank.Store(), func(_ *model.Scope, in []*graph.Node) []*graph.Node {
-			return t.model.Pass(&vq.Context{Vars: t.bank.Vars(in[0].Graph())}, in[0]).Quantized.Residuals
-		})
-	}
-	values, err := t.residuals.Call(x)
-	if err != nil {
-		return nil, err
-	}
-	return weights.FromTensors(values)
-}
-
-// currentBooks returns the usable codes of every position.
-func (t *Trainer) currentBooks() ([]*weights.Array, error) {
-	if t.books == nil {
-		t.books = model.MustNewExec(t.backend, t.bank.Store(), func(_ *model.Scope, g *graph.Graph) []*graph.Node {
-			return t.model.Quantizer.Codebooks(&vq.Context{Vars: t.bank.Vars(g).In(vq.Prefix)})
-		})
-	}
-	values, err := t.books.Call()
-	if err != nil {
-		return nil, err
-	}
-	return weights.FromTensors(values)
 }
 
 // replace writes quantizer variables changed on the host back, forgets the

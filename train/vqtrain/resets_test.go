@@ -108,7 +108,7 @@ func resetSticks(t *testing.T, c Config, position int) {
 		if err := step(t, trainer, 12+i); err != nil {
 			t.Fatal(err)
 		}
-		chosen = chosen || trainer.state.Window.count(position, code) > 0
+		chosen = chosen || trainer.state.Window.counts(position)[code] > 0
 	}
 	if !chosen {
 		t.Error("the reset code is never chosen")

@@ -39,7 +39,8 @@ func (t *Trainer) start(ctx context.Context) error {
 	return t.begin(set)
 }
 
-// begin gives the quantizer its variables, and others of the model.
+// begin adds the variables of the quantizer to those of the model, and starts the
+// optimizer anew.
 func (t *Trainer) begin(quantizer weights.Set) error {
 	all, err := t.loop.Variables(false)
 	if err == nil {

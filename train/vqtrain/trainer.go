@@ -6,7 +6,6 @@ import (
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/core/tensors"
-	"github.com/gomlx/gomlx/ml/model"
 
 	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/dataset"
@@ -39,9 +38,7 @@ type Trainer struct {
 	deferred     []string // trained once a refresh, when the cache accumulates
 	accumulators []string // cached codebooks whose gradient is collected
 
-	residuals, books *model.Exec
-	refresh, advance *model.Exec        // of the cache, without and with a step
-	runtime          *tokenizer.Runtime // for evaluations; nil before the first
+	runtime *tokenizer.Runtime // for evaluations; nil before the first
 }
 
 // state is a tokenizer's part of a checkpoint.
@@ -144,22 +141,10 @@ func (t *Trainer) Run(ctx context.Context) (weights.Set, error) {
 // Close releases the log file and the engine's memory. What Run returned stays
 // valid.
 func (t *Trainer) Close() error {
-	t.dropExecutors()
 	if t.runtime != nil {
 		t.runtime.Close()
 	}
 	return t.loop.Close()
-}
-
-// dropExecutors releases the compiled graphs: they are built anew for the
-// variables there are when next needed.
-func (t *Trainer) dropExecutors() {
-	for _, exec := range []**model.Exec{&t.refresh, &t.advance, &t.residuals, &t.books} {
-		if *exec != nil {
-			(*exec).Finalize()
-			*exec = nil
-		}
-	}
 }
 
 // batch reads the examples of a step, part after part, each with a mask [levels]

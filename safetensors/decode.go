@@ -14,11 +14,9 @@ import (
 
 // File is the content of one safetensors file.
 type File struct {
-	// Tensors in the order of their data.
-	Tensors  []Tensor
+	Tensors  []Tensor          // in the order of their data
 	Metadata map[string]string // nil when the file has none
-
-	byName map[string]int
+	byName   map[string]int
 }
 
 // Get returns the tensor called name; the error lists the names there are.
@@ -37,7 +35,7 @@ func (f *File) Get(name string) (Tensor, error) {
 	return Tensor{}, fmt.Errorf("no tensor %q among the %d of the file (%s)", name, len(f.Tensors), strings.Join(names, ", "))
 }
 
-// Read loads the file at path whole and checks it. See Decode.
+// Read loads the file at path. See [Decode].
 func Read(path string) (*File, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -97,7 +95,8 @@ func layOut(entries []entry, data []byte) ([]Tensor, error) {
 		case e.end < e.begin:
 			return nil, fmt.Errorf("tensor %q ends at byte %d, before it begins at %d", e.name, e.end, e.begin)
 		case e.begin < offset:
-			return nil, fmt.Errorf("tensor %q begins at byte %d, inside tensor %q which ends at %d", e.name, e.begin, previous, offset)
+			return nil, fmt.Errorf("tensor %q begins at byte %d, inside tensor %q which ends at %d",
+				e.name, e.begin, previous, offset)
 		case e.begin > offset:
 			return nil, fmt.Errorf("bytes %d to %d before tensor %q belong to no tensor", offset, e.begin, e.name)
 		case e.end > len(data):

@@ -1,7 +1,6 @@
 package safetensors
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/binary"
 	"encoding/json"
@@ -9,7 +8,7 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/gritvq/gritvq/internal/atomicfile"
@@ -21,8 +20,7 @@ const (
 	metadataKey    = "__metadata__"
 )
 
-// Write stores tensors and metadata (may be nil) at path, atomically: after
-// an error the file that was there before is untouched. See Encode.
+// Write stores tensors and metadata (may be nil) at path, atomically. See [Encode].
 func Write(path string, tensors []Tensor, metadata map[string]string) error {
 	return atomicfile.Write(path, func(w io.Writer) error {
 		if err := Encode(w, tensors, metadata); err != nil {
@@ -32,11 +30,11 @@ func Write(path string, tensors []Tensor, metadata map[string]string) error {
 	})
 }
 
-// Encode writes tensors and metadata (may be nil) to w. The bytes depend only
-// on the contents: wider elements come first, so that each tensor is aligned
-// to its element size as memory-mapping readers need, and equal widths are
-// sorted by name. It fails, before writing, on an empty, repeated or reserved
-// name, on text that is not UTF-8, and on data that does not fit its shape.
+// Encode writes tensors and metadata (may be nil) to w. Wider elements come first,
+// so that each tensor is aligned to its element size as memory-mapping readers
+// need; equal widths are sorted by name. It fails, before writing, on an empty,
+// repeated or reserved name, on text that is not UTF-8, and on data that does not
+// fit its shape.
 func Encode(w io.Writer, tensors []Tensor, metadata map[string]string) error {
 	ordered := slices.Clone(tensors)
 	slices.SortFunc(ordered, func(a, b Tensor) int {
@@ -49,14 +47,12 @@ func Encode(w io.Writer, tensors []Tensor, metadata map[string]string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := w.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(header)))); err != nil {
-		return err
-	}
-	if _, err := w.Write(header); err != nil {
-		return err
-	}
+	parts := [][]byte{binary.LittleEndian.AppendUint64(nil, uint64(len(header))), []byte(header)}
 	for _, t := range ordered {
-		if _, err := w.Write(t.Data); err != nil {
+		parts = append(parts, t.Data)
+	}
+	for _, part := range parts {
+		if _, err := w.Write(part); err != nil {
 			return err
 		}
 	}
@@ -91,55 +87,36 @@ func checkNames(tensors []Tensor, metadata map[string]string) error {
 
 // encodeHeader gives the JSON of tensors laid out in this order, padded with
 // spaces so that the data after it starts at a multiple of 8 bytes.
-func encodeHeader(tensors []Tensor, metadata map[string]string) ([]byte, error) {
-	var out bytes.Buffer
-	out.WriteByte('{')
+func encodeHeader(tensors []Tensor, metadata map[string]string) (string, error) {
+	var entries []string
 	if len(metadata) > 0 {
-		writeString(&out, metadataKey)
-		out.WriteString(":{")
-		for i, key := range slices.Sorted(maps.Keys(metadata)) {
-			if i > 0 {
-				out.WriteByte(',')
-			}
-			writeString(&out, key)
-			out.WriteByte(':')
-			writeString(&out, metadata[key])
+		var pairs []string
+		for _, key := range slices.Sorted(maps.Keys(metadata)) {
+			pairs = append(pairs, quote(key)+":"+quote(metadata[key]))
 		}
-		out.WriteByte('}')
+		entries = append(entries, quote(metadataKey)+":{"+strings.Join(pairs, ",")+"}")
 	}
 	offset := 0
-	for i, t := range tensors {
-		if i > 0 || len(metadata) > 0 {
-			out.WriteByte(',')
-		}
-		writeString(&out, t.Name)
-		out.WriteString(`:{"dtype":"` + string(t.DType) + `","shape":[`)
-		for axis, dim := range t.Shape {
-			if axis > 0 {
-				out.WriteByte(',')
-			}
-			out.WriteString(strconv.Itoa(dim))
-		}
+	for _, t := range tensors {
 		end := offset + len(t.Data)
-		fmt.Fprintf(&out, `],"data_offsets":[%d,%d]}`, offset, end)
+		shape := strings.ReplaceAll(fmt.Sprint(t.Shape), " ", ",")
+		entries = append(entries, fmt.Sprintf(`%s:{"dtype":"%s","shape":%s,"data_offsets":[%d,%d]}`, quote(t.Name), t.DType, shape, offset, end))
 		offset = end
 	}
-	out.WriteByte('}')
-	for out.Len()%8 != 0 {
-		out.WriteByte(' ')
+	header := "{" + strings.Join(entries, ",") + "}"
+	header += strings.Repeat(" ", -len(header)&7)
+	if len(header) > maxHeaderBytes {
+		return "", fmt.Errorf("header takes %d bytes, more than the %d the format allows: store fewer tensors or less metadata",
+			len(header), maxHeaderBytes)
 	}
-	if out.Len() > maxHeaderBytes {
-		return nil, fmt.Errorf("header takes %d bytes, more than the %d the format allows: store fewer tensors or less metadata",
-			out.Len(), maxHeaderBytes)
-	}
-	return out.Bytes(), nil
+	return header, nil
 }
 
-// writeString appends s as a JSON string, without the HTML escapes that
-// json.Marshal adds.
-func writeString(out *bytes.Buffer, s string) {
-	encoder := json.NewEncoder(out)
+// quote gives s as a JSON string, without the HTML escapes of json.Marshal.
+func quote(s string) string {
+	var out strings.Builder
+	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(s) // a string in memory cannot fail
-	out.Truncate(out.Len() - 1)
+	_ = encoder.Encode(s) // cannot fail
+	return strings.TrimSuffix(out.String(), "\n")
 }

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 )
 
-// entry is the header's record of one tensor, offsets not yet checked against
-// the data.
+// entry is the header's record of one tensor; its offsets are not checked yet.
 type entry struct {
 	name       string
 	dtype      DType
@@ -22,8 +22,7 @@ type entry struct {
 // the last of two equal names win silently.
 type headerParser struct{ tokens *json.Decoder }
 
-// parseHeader returns the tensors in the order of the header, and the
-// metadata (nil when there is none).
+// parseHeader returns the tensors in the order of the header, and the metadata.
 func parseHeader(header []byte) (entries []entry, metadata map[string]string, err error) {
 	p := headerParser{json.NewDecoder(bytes.NewReader(header))}
 	p.tokens.UseNumber()
@@ -51,7 +50,7 @@ func parseHeader(header []byte) (entries []entry, metadata map[string]string, er
 func (p headerParser) entry(name string) (entry, error) {
 	e := entry{name: name}
 	fields := 0
-	err := p.object(fmt.Sprintf("tensor %q", name), func(field string) error {
+	err := p.object(fmt.Sprintf("tensor %q", name), func(field string) (err error) {
 		fields++
 		where := fmt.Sprintf("%s of tensor %q", field, name)
 		switch field {
@@ -60,8 +59,7 @@ func (p headerParser) entry(name string) (entry, error) {
 			e.dtype = DType(text)
 			return err
 		case "shape":
-			dims, err := p.integers(where)
-			e.shape = dims
+			e.shape, err = p.integers(where)
 			return err
 		case "data_offsets":
 			offsets, err := p.integers(where)
@@ -76,7 +74,7 @@ func (p headerParser) entry(name string) (entry, error) {
 		}
 		return fmt.Errorf("tensor %q has an unknown field %q", name, field)
 	})
-	if err == nil && fields != 3 { // names are unique and known: fewer than 3 means one is absent
+	if err == nil && fields != 3 { // they are unique and known, so one is absent
 		err = fmt.Errorf("tensor %q lacks one of dtype, shape and data_offsets", name)
 	}
 	return e, err
@@ -106,8 +104,7 @@ func (p headerParser) object(what string, value func(key string) error) error {
 	return err
 }
 
-// integers reads a JSON array of whole numbers, zero or more each. The result
-// is never nil.
+// integers reads a JSON array of whole numbers from 0. The result is never nil.
 func (p headerParser) integers(what string) ([]int, error) {
 	if err := p.open(what, '[', "a list"); err != nil {
 		return nil, err
@@ -124,7 +121,7 @@ func (p headerParser) integers(what string) ([]int, error) {
 		}
 		value, err := strconv.Atoi(string(number))
 		if err != nil || value < 0 {
-			return nil, fmt.Errorf("%s holds %s, which is not a whole number from 0 to %d", what, number, int(^uint(0)>>1))
+			return nil, fmt.Errorf("%s holds %s, which is not a whole number from 0 to %d", what, number, math.MaxInt)
 		}
 		values = append(values, value)
 	}

@@ -10,10 +10,66 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"math/bits"
+	"slices"
 )
 
-// Tensor is one named array, row-major, little-endian. A scalar has an empty
-// Shape.
+// DType names an element type exactly as the file's header spells it.
+type DType string
+
+// The element types this package reads and writes, all little-endian.
+const (
+	F64  DType = "F64"
+	F32  DType = "F32"
+	F16  DType = "F16"
+	BF16 DType = "BF16"
+	I64  DType = "I64"
+	I32  DType = "I32"
+	I16  DType = "I16"
+	I8   DType = "I8"
+	U64  DType = "U64"
+	U32  DType = "U32"
+	U16  DType = "U16"
+	U8   DType = "U8"
+	BOOL DType = "BOOL"
+)
+
+// Size returns the bytes one element takes, or 0 for a type not listed above.
+func (t DType) Size() int {
+	switch t {
+	case F64, I64, U64:
+		return 8
+	case F32, I32, U32:
+		return 4
+	case F16, BF16, I16, U16:
+		return 2
+	case I8, U8, BOOL:
+		return 1
+	}
+	return 0
+}
+
+// byteSize returns the bytes a tensor of this type and shape takes. It fails
+// on an unknown type, a negative dimension and a product that overflows int.
+func byteSize(t DType, shape []int) (int, error) {
+	size := t.Size()
+	if size == 0 {
+		return 0, fmt.Errorf("element type %q is not supported", string(t))
+	}
+	for _, dim := range shape {
+		if dim < 0 {
+			return 0, fmt.Errorf("shape %v has a negative dimension", shape)
+		}
+		high, low := bits.Mul64(uint64(size), uint64(dim))
+		if high != 0 || low > math.MaxInt {
+			return 0, fmt.Errorf("shape %v overflows the address space", shape)
+		}
+		size = int(low)
+	}
+	return size, nil
+}
+
+// Tensor is a named array, row-major, little-endian. A scalar has an empty Shape.
 type Tensor struct {
 	Name  string
 	DType DType
@@ -21,24 +77,21 @@ type Tensor struct {
 	Data  []byte
 }
 
-// FromFloat32 copies values into an F32 tensor. The number of values has to
-// be the product of shape; Encode and Write report it when it is not.
+// FromFloat32 copies values into an F32 tensor; their number has to be the product
+// of shape.
 func FromFloat32(name string, shape []int, values []float32) Tensor {
-	data := make([]byte, 4*len(values))
-	for i, v := range values {
-		binary.LittleEndian.PutUint32(data[4*i:], math.Float32bits(v))
-	}
-	return Tensor{Name: name, DType: F32, Shape: append([]int(nil), shape...), Data: data}
+	return copied(name, F32, shape, values)
 }
 
-// FromInt64 copies values into an I64 tensor. The number of values has to be
-// the product of shape; Encode and Write report it when it is not.
+// FromInt64 copies values into an I64 tensor; their number has to be the product
+// of shape.
 func FromInt64(name string, shape []int, values []int64) Tensor {
-	data := make([]byte, 8*len(values))
-	for i, v := range values {
-		binary.LittleEndian.PutUint64(data[8*i:], uint64(v))
-	}
-	return Tensor{Name: name, DType: I64, Shape: append([]int(nil), shape...), Data: data}
+	return copied(name, I64, shape, values)
+}
+
+func copied(name string, dtype DType, shape []int, values any) Tensor {
+	data, _ := binary.Append(nil, binary.LittleEndian, values) // a slice of numbers cannot fail
+	return Tensor{Name: name, DType: dtype, Shape: slices.Clone(shape), Data: data}
 }
 
 // check reports a tensor whose bytes do not fit its shape and type.
@@ -53,66 +106,59 @@ func (t Tensor) check() error {
 	return nil
 }
 
+var floatElements = map[DType]func(b []byte) float32{
+	F64:  func(b []byte) float32 { return float32(math.Float64frombits(binary.LittleEndian.Uint64(b))) },
+	F32:  func(b []byte) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(b)) },
+	F16:  func(b []byte) float32 { return halfToFloat32(binary.LittleEndian.Uint16(b)) },
+	BF16: func(b []byte) float32 { return math.Float32frombits(uint32(binary.LittleEndian.Uint16(b)) << 16) },
+}
+
+var integerElements = map[DType]func(b []byte) int64{
+	I64:  func(b []byte) int64 { return int64(binary.LittleEndian.Uint64(b)) },
+	U64:  func(b []byte) int64 { return int64(binary.LittleEndian.Uint64(b)) },
+	I32:  func(b []byte) int64 { return int64(int32(binary.LittleEndian.Uint32(b))) },
+	U32:  func(b []byte) int64 { return int64(binary.LittleEndian.Uint32(b)) },
+	I16:  func(b []byte) int64 { return int64(int16(binary.LittleEndian.Uint16(b))) },
+	U16:  func(b []byte) int64 { return int64(binary.LittleEndian.Uint16(b)) },
+	I8:   func(b []byte) int64 { return int64(int8(b[0])) },
+	U8:   func(b []byte) int64 { return int64(b[0]) },
+	BOOL: func(b []byte) int64 { return int64(b[0]) },
+}
+
 // Float32 returns the elements as float32, in row-major order: F32, F16 and
 // BF16 exactly, F64 rounded to the nearest. Other types are an error.
 func (t Tensor) Float32() ([]float32, error) {
-	if err := t.check(); err != nil {
-		return nil, err
-	}
-	var element func(b []byte) float32
-	switch t.DType {
-	case F64:
-		element = func(b []byte) float32 { return float32(math.Float64frombits(binary.LittleEndian.Uint64(b))) }
-	case F32:
-		element = func(b []byte) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(b)) }
-	case F16:
-		element = func(b []byte) float32 { return halfToFloat32(binary.LittleEndian.Uint16(b)) }
-	case BF16:
-		element = func(b []byte) float32 { return math.Float32frombits(uint32(binary.LittleEndian.Uint16(b)) << 16) }
-	default:
-		return nil, fmt.Errorf("tensor %q holds %s: read it as integers, not as float32", t.Name, t.DType)
-	}
-	size := t.DType.Size()
-	values := make([]float32, len(t.Data)/size)
-	for i := range values {
-		values[i] = element(t.Data[i*size:])
-	}
-	return values, nil
+	return elements(t, floatElements, "read it as integers, not as float32")
 }
 
 // Int64 returns the elements as int64, in row-major order, from any integer
 // type and from BOOL (0 or 1). A U64 above the largest int64 and a
 // floating-point tensor are errors.
 func (t Tensor) Int64() ([]int64, error) {
+	values, err := elements(t, integerElements, "read it as float32, not as integers")
+	if t.DType != U64 {
+		return values, err
+	}
+	for i, value := range values {
+		if value < 0 {
+			return nil, fmt.Errorf("tensor %q: element %d is %d, more than an int64 holds", t.Name, i, uint64(value))
+		}
+	}
+	return values, err
+}
+
+func elements[T any](t Tensor, readers map[DType]func(b []byte) T, advice string) ([]T, error) {
 	if err := t.check(); err != nil {
 		return nil, err
 	}
-	var element func(b []byte) int64
-	switch t.DType {
-	case I64, U64:
-		element = func(b []byte) int64 { return int64(binary.LittleEndian.Uint64(b)) }
-	case I32:
-		element = func(b []byte) int64 { return int64(int32(binary.LittleEndian.Uint32(b))) }
-	case U32:
-		element = func(b []byte) int64 { return int64(binary.LittleEndian.Uint32(b)) }
-	case I16:
-		element = func(b []byte) int64 { return int64(int16(binary.LittleEndian.Uint16(b))) }
-	case U16:
-		element = func(b []byte) int64 { return int64(binary.LittleEndian.Uint16(b)) }
-	case I8:
-		element = func(b []byte) int64 { return int64(int8(b[0])) }
-	case U8, BOOL:
-		element = func(b []byte) int64 { return int64(b[0]) }
-	default:
-		return nil, fmt.Errorf("tensor %q holds %s: read it as float32, not as integers", t.Name, t.DType)
+	element := readers[t.DType]
+	if element == nil {
+		return nil, fmt.Errorf("tensor %q holds %s: %s", t.Name, t.DType, advice)
 	}
 	size := t.DType.Size()
-	values := make([]int64, len(t.Data)/size)
+	values := make([]T, len(t.Data)/size)
 	for i := range values {
 		values[i] = element(t.Data[i*size:])
-		if t.DType == U64 && values[i] < 0 {
-			return nil, fmt.Errorf("tensor %q: element %d is %d, more than an int64 holds", t.Name, i, uint64(values[i]))
-		}
 	}
 	return values, nil
 }

@@ -43,3 +43,67 @@ var bestKernel = supportedKernels()[0]
 // Level names the kernel that new Codes use: "avx512", "avx2" or "portable".
 // The first two need GOARCH=amd64 and a build with GOEXPERIMENT=simd.
 func Level() string { return bestKernel.name }
+
+// Portable kernels: tiles of 2 rows by 4 codes, whose eight sums fit the
+// registers of every 64-bit CPU.
+
+const (
+	tileRows  = 2
+	tileCodes = 4
+)
+
+func nearestPortable(panel, half, group []float32, base int32, state *groupState) {
+	var scores [groupRows * panelCodes]float32
+	scoresPortable(panel, half, group, scores[:], panelCodes)
+	for r := range groupRows {
+		best, second, code := &state.best[r], &state.second[r], &state.code[r]
+		for j, s := range scores[r*panelCodes : (r+1)*panelCodes] {
+			lane := j % lanes
+			switch {
+			case s < best[lane]:
+				second[lane], best[lane], code[lane] = best[lane], s, base+int32(j)
+			case s < second[lane]:
+				second[lane] = s
+			}
+		}
+	}
+}
+
+func scoresPortable(panel, half, group []float32, out []float32, stride int) {
+	for j := 0; j < panelCodes; j += tileCodes {
+		for r := 0; r < groupRows; r += tileRows {
+			h := (*[tileCodes]float32)(half[j:])
+			a0, a1, a2, a3 := h[0], h[1], h[2], h[3]
+			b0, b1, b2, b3 := a0, a1, a2, a3
+			p, g := panel[j:], group[r:]
+			for {
+				c, x := (*[tileCodes]float32)(p), (*[tileRows]float32)(g)
+				// The conversions forbid fusing: see kernel.scores.
+				a0 += float32(x[0] * c[0])
+				a1 += float32(x[0] * c[1])
+				a2 += float32(x[0] * c[2])
+				a3 += float32(x[0] * c[3])
+				b0 += float32(x[1] * c[0])
+				b1 += float32(x[1] * c[1])
+				b2 += float32(x[1] * c[2])
+				b3 += float32(x[1] * c[3])
+				if len(p) <= panelCodes || len(g) <= groupRows {
+					break
+				}
+				p, g = p[panelCodes:], g[groupRows:]
+			}
+			*(*[tileCodes]float32)(out[r*stride+j:]) = [tileCodes]float32{a0, a1, a2, a3}
+			*(*[tileCodes]float32)(out[(r+1)*stride+j:]) = [tileCodes]float32{b0, b1, b2, b3}
+		}
+	}
+}
+
+func belowPortable(scores *[panelCodes]float32, energy, limit float32) uint32 {
+	var bits uint32
+	for j, s := range scores {
+		if energy+2*s < limit {
+			bits |= 1 << j
+		}
+	}
+	return bits
+}

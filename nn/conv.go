@@ -1,11 +1,11 @@
 package nn
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 
 	"github.com/gomlx/gomlx/core/graph"
-
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -63,4 +63,60 @@ func addBias(x, bias *graph.Node, l layout) *graph.Node {
 	channels := bias.Shape().Dim(0)
 	bias = graph.BroadcastToDims(graph.ExpandAxes(graph.ConvertDType(bias, x.DType()), 0), l.layers, channels)
 	return graph.Add(x, graph.Reshape(bias, 1, 1, 1, l.layers*channels))
+}
+
+// Upsample doubles height and width.
+type Upsample struct {
+	In, Out int
+	Kind    string // one of UpsampleKinds
+}
+
+// UpsampleKinds are the two ways to double an image: a 4 x 4 transposed
+// convolution of stride 2, and repeating every pixel before a 3 x 3 convolution.
+// The first is freer; the second cannot draw a checkerboard.
+var UpsampleKinds = []string{"transposed", "nearest"}
+
+// Init returns "bias" [Out] and "weights": [4, 4, Out, In] of the transposed
+// kind, in whose direction the kernel reads, or [3, 3, In, Out].
+func (u Upsample) Init(rng *rand.Rand) weights.Set {
+	set := weights.Set{"bias": weights.New(u.Out)}
+	switch u.Kind {
+	case "transposed": // 2 x 2 of the taps meet an output
+		set["weights"] = weights.Uniform(rng, math.Sqrt(3/float64(4*u.In)), 4, 4, u.Out, u.In)
+	case "nearest":
+		set["weights"] = weights.Uniform(rng, math.Sqrt(3/float64(9*u.In)), 3, 3, u.In, u.Out)
+	default:
+		panic(fmt.Errorf("nn: no upsampling %q; choose one of %v", u.Kind, UpsampleKinds))
+	}
+	return set
+}
+
+// nearestTaps turns 3 taps on the doubled image into 4 taps of a transposed
+// convolution on the image itself: rows are the taps of the latter, each the sum
+// of the former taps that read the same source pixel.
+var nearestTaps = [][]float64{{0, 0, 1}, {0, 1, 1}, {1, 1, 0}, {1, 0, 0}}
+
+// Build maps x [B, H, W, In] to [B, 2H, 2W, Out] in the precision of x.
+//
+// Repeated pixels meet the 3 x 3 kernel in only four ways, so that both kinds
+// are a transposed convolution: the doubled image is never made, and the kernel
+// that reads it costs less than half.
+func (u Upsample) Build(v weights.Vars, x *graph.Node) *graph.Node {
+	return u.build(v, x, layout{images: x.Shape().Dim(0), layers: 1})
+}
+
+func (u Upsample) build(v weights.Vars, x *graph.Node, l layout) *graph.Node {
+	kernel := v.Get("weights")
+	if u.Kind == "nearest" {
+		taps := graph.ConstAs(kernel, nearestTaps)
+		kernel = graph.TransposeAllAxes(kernel, 0, 1, 3, 2) // [3, 3, Out, In]
+		kernel = graph.Reshape(graph.Dot(taps, graph.Reshape(kernel, 3, -1)).Product(), 4, 3, -1)
+		kernel = graph.TransposeAllAxes(kernel, 1, 0, 2)
+		kernel = graph.Reshape(graph.Dot(taps, graph.Reshape(kernel, 3, -1)).Product(), 4, 4, -1)
+		kernel = graph.Reshape(graph.TransposeAllAxes(kernel, 1, 0, 2), 4, 4, u.Out, u.In)
+	}
+	d := x.Shape().Dimensions
+	up := ConvolveTransposed(x, graph.ConvertDType(kernel, x.DType()), 2*d[1], 2*d[2],
+		ConvOptions{Stride: 2, Padding: [2][2]int{{1, 1}, {1, 1}}, layers: l.layers})
+	return addBias(up, v.Get("bias"), l)
 }

@@ -53,3 +53,38 @@ func (m MLP) Build(v weights.Vars, x *graph.Node) *graph.Node {
 	}
 	return x
 }
+
+// FeedForward maps every vector by itself: up to Hidden values, an activation,
+// and down again. It has no biases.
+type FeedForward struct {
+	Width, Hidden int
+	Activation    string  // one of Activations
+	Dropout       float64 // of the hidden values, alike for all places of a sequence
+}
+
+// Init returns "up" [Width, Hidden] and "down" [Hidden, Width], Gaussian.
+func (f FeedForward) Init(rng *rand.Rand) weights.Set {
+	return weights.Set{
+		"up":   weights.Normal(rng, 1/math.Sqrt(float64(f.Width)), f.Width, f.Hidden),
+		"down": weights.Normal(rng, 1/math.Sqrt(float64(f.Hidden)), f.Hidden, f.Width),
+	}
+}
+
+// Build maps x [B, T, Width] to [B, T, Width].
+func (f FeedForward) Build(v weights.Vars, x *graph.Node, random *Random) *graph.Node {
+	hidden := activation.Apply(activation.FromName(f.Activation), linear(x, v.Get("up")))
+	return linear(random.Dropout(hidden, f.Dropout, 1), v.Get("down"))
+}
+
+// Product returns x w [n,m] for x [n,c] and w [c,m]. The derived gradient of w
+// contracts the leading axes of x and of the adjoint, for which the embedded
+// engine transposes both tall matrices; transposing x alone is a third of the
+// work. The gradient of x needs no transposition and stays the derived one.
+func Product(x, w *graph.Node) *graph.Node {
+	var adjoint *graph.Node
+	w = graph.IdentityWithCustomGradient(w, func(_, _ *graph.Node) *graph.Node { return adjoint })
+	return graph.IdentityWithCustomGradient(graph.Dot(x, w).Product(), func(_, v *graph.Node) *graph.Node {
+		adjoint = graph.Dot(graph.Transpose(x, 0, 1), v).Product() // xᵀ v
+		return v
+	})
+}

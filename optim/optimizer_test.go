@@ -47,7 +47,9 @@ func (p *plain) step(o Optimizer, g []float64, rate, decay float64, t int) {
 // every group with its own rate and decay, clipping to a global norm, and a
 // skipped step in between that counts for nothing.
 func TestOptimizersMatchTheTextbook(t *testing.T) {
-	paths := []string{"encoder/w", "quantizer/level0/codes", "quantizer/level0/mixer/a", "quantizer/level0/feature/w", "quantizer/radius/scalar"}
+	paths := []string{
+		"encoder/w", "quantizer/level0/codes", "quantizer/level0/mixer/a", "quantizer/level0/feature/w", "quantizer/radius/scalar",
+	}
 	for _, o := range []Optimizer{
 		{Name: "adam", WeightDecay: 0.02}, {Name: "adamw", WeightDecay: 0.2},
 		{Name: "adagrad", Accumulator: 0.1}, {Name: "adagrad", Accumulator: 0.3, WeightDecay: 0.02},
@@ -128,7 +130,8 @@ func matchTextbook(t *testing.T, o Optimizer, clip float64, paths []string) {
 		for _, g := range weights.Groups {
 			pace = append(pace, float32(rates[g]))
 		}
-		_, err := exec.Call(tensors.FromFlatDataAndDimensions(pace, len(pace)), tensors.FromFlatDataAndDimensions(gradients.Data, len(paths), size))
+		_, err := exec.Call(tensors.FromFlatDataAndDimensions(pace, len(pace)),
+			tensors.FromFlatDataAndDimensions(gradients.Data, len(paths), size))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -45,7 +45,10 @@ func TestValidate(t *testing.T) {
 			t.Errorf("%s: %+v passes", name, bad)
 		}
 	}
-	for _, bad := range []Schedule{{Kind: "step"}, {Kind: "cosine", Warmup: -1}, {Kind: "cosine", Floor: -0.1}, {Kind: "cosine", Floor: 1.1}, {Kind: "cosine", Floor: math.NaN()}} {
+	for _, bad := range []Schedule{
+		{Kind: "step"}, {Kind: "cosine", Warmup: -1}, {Kind: "cosine", Floor: -0.1}, {Kind: "cosine", Floor: 1.1},
+		{Kind: "cosine", Floor: math.NaN()},
+	} {
 		if bad.Validate() == nil {
 			t.Errorf("%+v passes", bad)
 		}

@@ -19,7 +19,9 @@ type Server interface {
 // server is made once, for all evaluations, and returned with the variables to
 // keep; the caller closes it. It takes the place of problem.Evaluate.
 func RunServing[S Server](ctx context.Context, backend compute.Backend, problem Problem, config Config, o Options,
-	open func(ctx context.Context, set weights.Set) (S, error), score func(ctx context.Context, server S) (float64, map[string]float64, error)) (result *Result, server S, err error) {
+	open func(ctx context.Context, set weights.Set) (S, error),
+	score func(ctx context.Context, server S) (float64, map[string]float64, error),
+) (result *Result, server S, err error) {
 	made := false
 	use := func(ctx context.Context, set weights.Set) (err error) {
 		if made {

@@ -59,12 +59,11 @@ func (t *Trainer) refreshCache(advance bool) error {
 	return nil
 }
 
-// look returns values of graph code that changes no variables.
-func (t *Trainer) look(name string, inputs []*tensors.Tensor, build func(v weights.Vars, in []*graph.Node) []*graph.Node) ([]*weights.Array, error) {
+// look returns the values of nodes; build changes no variables.
+func (t *Trainer) look(name string, build func(v weights.Vars, in []*graph.Node) []*graph.Node,
+	inputs ...*tensors.Tensor) ([]*weights.Array, error) {
 	values, err := t.loop.Call(name, t.loop.Pace(1, true), inputs,
-		func(v weights.Vars, _ *graph.Node, in []*graph.Node) (map[string]*graph.Node, []*graph.Node) {
-			return nil, build(v, in)
-		})
+		func(v weights.Vars, _ *graph.Node, in []*graph.Node) (map[string]*graph.Node, []*graph.Node) { return nil, build(v, in) })
 	if err != nil {
 		return nil, err
 	}
@@ -73,14 +72,14 @@ func (t *Trainer) look(name string, inputs []*tensors.Tensor, build func(v weigh
 
 // currentResiduals returns the inputs [N,d'] of every code position for a batch.
 func (t *Trainer) currentResiduals(x *tensors.Tensor) ([]*weights.Array, error) {
-	return t.look("residuals", []*tensors.Tensor{x}, func(v weights.Vars, in []*graph.Node) []*graph.Node {
+	return t.look("residuals", func(v weights.Vars, in []*graph.Node) []*graph.Node {
 		return t.model.Pass(&vq.Context{Vars: v}, in[0]).Quantized.Residuals
-	})
+	}, x)
 }
 
 // currentBooks returns the usable codes of every position.
 func (t *Trainer) currentBooks() ([]*weights.Array, error) {
-	return t.look("books", nil, func(v weights.Vars, _ []*graph.Node) []*graph.Node {
+	return t.look("books", func(v weights.Vars, _ []*graph.Node) []*graph.Node {
 		return t.model.Quantizer.Codebooks(&vq.Context{Vars: v.In(vq.Prefix)})
 	})
 }

@@ -84,7 +84,8 @@ func TestMethodsReachTheKnownOptimum(t *testing.T) {
 		}
 		before := score(t, trainer, set, source.Held).MSE / optimum
 		scores := score(t, trainer, run(t, trainer), source.Held)
-		t.Logf("%s: error %.5f, %.3f of the optimum, %.1f before; utilization %.3f", method, scores.MSE, scores.MSE/optimum, before, scores.Utilization.Mean)
+		t.Logf("%s: error %.5f, %.3f of the optimum, %.1f before; utilization %.3f",
+			method, scores.MSE, scores.MSE/optimum, before, scores.Utilization.Mean)
 		bound := cmp.Or(bounds[method], 1.1)
 		if scores.MSE > bound*optimum || before < 30 {
 			t.Errorf("%s: error %g from %g, the optimum is %g", method, scores.MSE, before*optimum, optimum)
@@ -114,7 +115,8 @@ func TestGRITUtilization(t *testing.T) {
 		c.Train.Steps, c.Train.Batch, c.Train.Evaluate = 200, 1024, 0
 		trainer := start(t, c, source, t.TempDir(), false, Observer{})
 		scores := score(t, trainer, run(t, trainer), dataset.All(source.Set.Len()))
-		t.Logf("seed %d: utilization %.4f, perplexity %.0f, relative error %.3f", c.Seed, scores.Utilization.Mean, scores.Perplexity.Mean, scores.RelativeError)
+		t.Logf("seed %d: utilization %.4f, perplexity %.0f, relative error %.3f",
+			c.Seed, scores.Utilization.Mean, scores.Perplexity.Mean, scores.RelativeError)
 		if scores.Utilization.Mean <= 0.95 {
 			t.Errorf("seed %d: utilization %.4f, want more than 0.95", c.Seed, scores.Utilization.Mean)
 		}

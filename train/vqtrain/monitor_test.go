@@ -85,7 +85,8 @@ func TestWindowUsage(t *testing.T) {
 	w.add([]int32{0, 3, 1, 3, 0, 3, 1, 3}, 2)
 	got := w.usage()
 	for i, want := range []struct{ utilization, perplexity, bits float64 }{{0.5, 2, 1}, {0.25, 1, 0}} {
-		if got[i].Utilization != want.utilization || math.Abs(got[i].Perplexity-want.perplexity) > 1e-12 || math.Abs(got[i].EntropyBits-want.bits) > 1e-12 {
+		if got[i].Utilization != want.utilization || math.Abs(got[i].Perplexity-want.perplexity) > 1e-12 ||
+			math.Abs(got[i].EntropyBits-want.bits) > 1e-12 {
 			t.Errorf("position %d: %+v, want %+v", i, got[i], want)
 		}
 	}

@@ -23,11 +23,12 @@ func TestPackedNetworkLearnsTheSame(t *testing.T) {
 			after := func(packs bool) (weights.Set, int) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
-				trainer, err := New(gradtest.Engine(t), c, source, Options{Dir: t.TempDir(), Data: "tiny", Pack: packs, Watch: Observer{Step: func(r Record) {
+				watch := Observer{Step: func(r Record) {
 					if r.Step == 8 {
 						cancel()
 					}
-				}}})
+				}}
+				trainer, err := New(gradtest.Engine(t), c, source, Options{Dir: t.TempDir(), Data: "tiny", Pack: packs, Watch: watch})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -159,7 +159,8 @@ func TestBadPartSkipsTheStep(t *testing.T) {
 // places codes.
 func TestStatus(t *testing.T) {
 	var told []string
-	trainer := start(t, tiny(t, "ste"), open(t, tinySet), t.TempDir(), false, Observer{Status: func(text string) { told = append(told, text) }})
+	watch := Observer{Status: func(text string) { told = append(told, text) }}
+	trainer := start(t, tiny(t, "ste"), open(t, tinySet), t.TempDir(), false, watch)
 	run(t, trainer)
 	want := []string{"placing the codes"}
 	if !gradtest.Embedded() {
@@ -180,13 +181,16 @@ func TestPicturePresets(t *testing.T) {
 		codes, entropy float64
 	}{
 		{"default", "grit", radius.Power, 0.5, 3, 0.1}, {"paper", "grit", radius.Euclidean, 0, 1, 0.1},
-		{"default", "lfq", radius.Euclidean, 0, 1, 0.01}, {"paper", "lfq", radius.Euclidean, 0, 1, 0.1}, {"default", "ema", radius.Euclidean, 0, 1, 0.1},
+		{"default", "lfq", radius.Euclidean, 0, 1, 0.01}, {"paper", "lfq", radius.Euclidean, 0, 1, 0.1},
+		{"default", "ema", radius.Euclidean, 0, 1, 0.1},
 	} {
 		got, err := Pictures(c.preset, c.method)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.Quantizer.Radius.Kind != c.kind || got.Quantizer.Loss.Codebook != c.codebook || got.Train.Rates.Codes != c.codes || got.Quantizer.Entropy.Weight != c.entropy || got.Model.Image.Size != 256 {
+		q := got.Quantizer
+		if q.Radius.Kind != c.kind || q.Loss.Codebook != c.codebook || got.Train.Rates.Codes != c.codes ||
+			q.Entropy.Weight != c.entropy || got.Model.Image.Size != 256 {
 			t.Errorf("%s of %s: %+v, rates %+v, entropy %+v", c.preset, c.method, got.Quantizer.Radius, got.Train.Rates, got.Quantizer.Entropy)
 		}
 	}

@@ -61,7 +61,9 @@ func TestResetSticksAndTouchesNoOtherCode(t *testing.T) {
 	cached.Quantizer.Cache = vq.Cache{Period: 5, Gradient: "accumulate"}
 	product := resetConfig(t, "grit")
 	product.Quantizer.Parts = 2
-	for name, c := range map[string]Config{"grit": grit, "ema": ema, "frozen": frozen, "adagrad": adagrad, "cached": cached, "product": product} {
+	for name, c := range map[string]Config{
+		"grit": grit, "ema": ema, "frozen": frozen, "adagrad": adagrad, "cached": cached, "product": product,
+	} {
 		t.Run(name, func(t *testing.T) { resetSticks(t, c, c.Quantizer.Parts*c.Quantizer.Levels-1) })
 	}
 }

@@ -28,7 +28,8 @@ func everything(t testing.TB, method string) Config {
 }
 
 func variants(t testing.TB) map[string]Config {
-	live, accumulate, ema, averaged, attention, product := everything(t, "grit"), everything(t, "grit"), everything(t, "ema"), everything(t, "grit"), everything(t, "grit"), everything(t, "grit")
+	live, accumulate, averaged := everything(t, "grit"), everything(t, "grit"), everything(t, "grit")
+	attention, product, ema := everything(t, "grit"), everything(t, "grit"), everything(t, "ema")
 	live.Quantizer.Cache = vq.Cache{Period: 4, Gradient: "live"}
 	live.Quantizer.Transform.SpectralClip = 1.01
 	live.Quantizer.Radius.Kind, live.Quantizer.Radius.Scalar.Use = "huber", "learned"
@@ -160,7 +161,8 @@ func TestResumeRefusesAnotherExperiment(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, train.CheckpointFile), []byte("not a checkpoint"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := New(trainer.backend, c, source, Options{Dir: dir, Data: "data", Resume: true}); err == nil || !strings.Contains(err.Error(), "cannot be resumed") {
+	_, err := New(trainer.backend, c, source, Options{Dir: dir, Data: "data", Resume: true})
+	if err == nil || !strings.Contains(err.Error(), "cannot be resumed") {
 		t.Errorf("a damaged checkpoint: %v", err)
 	}
 }

@@ -94,7 +94,8 @@ func TestSpikeRefreshesTheCache(t *testing.T) {
 		t.Fatal(err)
 	}
 	codes := read(t, trainer)
-	if err := trainer.bank.Store().GetVariable("/" + levelPath(0, "state/cache")).SetValue(tensorOf(codes[levelPath(0, "state/source")], 1)); err != nil {
+	cache := trainer.bank.Store().GetVariable("/" + levelPath(0, "state/cache"))
+	if err := cache.SetValue(tensorOf(codes[levelPath(0, "state/source")], 1)); err != nil {
 		t.Fatal(err)
 	}
 	before := read(t, trainer)

@@ -112,7 +112,8 @@ func (t *Trainer) perceptualVariables() (weights.Set, error) {
 		return nil, nil
 	}
 	if t.source.Perceptual == nil || !t.config.Model.Pictures() {
-		return nil, fmt.Errorf("train.perceptual: %g needs pictures and a perceptual network; set it to 0 to train without", t.config.Train.Perceptual)
+		return nil, fmt.Errorf("train.perceptual: %g needs pictures and a perceptual network; set it to 0 to train without",
+			t.config.Train.Perceptual)
 	}
 	return weights.Set{}.Merge(perceptualPrefix, t.source.Perceptual.Variables()), nil
 }

@@ -200,7 +200,9 @@ func TestAveragedWeightsFollow(t *testing.T) {
 	accumulate.Quantizer.Cache = vq.Cache{Period: 4, Gradient: "accumulate"}
 	solved.Quantizer.Learn, solved.Quantizer.Average.Every = "ema", 2
 	pulled.Quantizer.Average.Pull = 1
-	for name, c := range map[string]Config{"accumulate": accumulate, "solved": solved, "pulled": pulled, "ema": tiny(t, "ema"), "ste": tiny(t, "ste")} {
+	for name, c := range map[string]Config{
+		"accumulate": accumulate, "solved": solved, "pulled": pulled, "ema": tiny(t, "ema"), "ste": tiny(t, "ste"),
+	} {
 		c.Train.Average = 0.75
 		trainer := start(t, c, open(t, tinySet), t.TempDir(), false, Observer{})
 		if err := trainer.start(t.Context()); err != nil {

@@ -87,7 +87,8 @@ func tooFew(tokens int, name string, codes int) error {
 	if tokens < 2 { // the fewest codes of a level
 		return fmt.Errorf("codes need at least 2 training %s to tell apart, and there is %d; give more data", name, tokens)
 	}
-	return fmt.Errorf("%d training %s are fewer than the %d codes of a level; use --codes %d or less, or more data", tokens, name, codes, tokens)
+	return fmt.Errorf("%d training %s are fewer than the %d codes of a level; use --codes %d or less, or more data",
+		tokens, name, codes, tokens)
 }
 
 // problem describes the experiment to the loop.

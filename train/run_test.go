@@ -40,7 +40,8 @@ func regression(poison int64) Problem {
 		},
 		Loss: func(v weights.Vars, in []*graph.Node, random *graph.Node) *graph.Node {
 			_, noise := graph.RandomNormal(random, in[1].Shape())
-			return graph.ReduceAllMean(graph.Square(graph.Sub(graph.Dot(in[0], v.Get("w")).Product(), graph.Add(in[1], graph.MulScalar(noise, 0.01)))))
+			target := graph.Add(in[1], graph.MulScalar(noise, 0.01))
+			return graph.ReduceAllMean(graph.Square(graph.Sub(graph.Dot(in[0], v.Get("w")).Product(), target)))
 		},
 		Evaluate: func(_ context.Context, set weights.Set) (float64, map[string]float64, error) {
 			w := set["w"].Data
@@ -58,7 +59,8 @@ func settings() Config {
 
 func TestRunLearns(t *testing.T) {
 	var records []Record
-	result, err := Run(t.Context(), gradtest.Engine(t), regression(-1), settings(), Options{Dir: t.TempDir(), Watch: Observer{Step: func(r Record) { records = append(records, r) }}})
+	watch := Observer{Step: func(r Record) { records = append(records, r) }}
+	result, err := Run(t.Context(), gradtest.Engine(t), regression(-1), settings(), Options{Dir: t.TempDir(), Watch: watch})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,12 +112,14 @@ func TestResumeIsIdentical(t *testing.T) {
 	if len(a) == 0 || !bytes.Equal(a, b) {
 		t.Error("the logs differ")
 	}
-	if _, err := Run(t.Context(), gradtest.Engine(t), regression(-1), settings(), Options{Dir: dir, Data: "other", Resume: true}); err == nil || !strings.Contains(err.Error(), "other data") {
+	_, err = Run(t.Context(), gradtest.Engine(t), regression(-1), settings(), Options{Dir: dir, Data: "other", Resume: true})
+	if err == nil || !strings.Contains(err.Error(), "other data") {
 		t.Errorf("a checkpoint of other data: %v", err)
 	}
 	other := regression(-1)
 	other.Identity = "something else"
-	if _, err := Run(t.Context(), gradtest.Engine(t), other, settings(), Options{Dir: dir, Resume: true}); err == nil || !strings.Contains(err.Error(), "other settings") {
+	_, err = Run(t.Context(), gradtest.Engine(t), other, settings(), Options{Dir: dir, Resume: true})
+	if err == nil || !strings.Contains(err.Error(), "other settings") {
 		t.Errorf("another problem's checkpoint: %v", err)
 	}
 }
@@ -218,7 +222,10 @@ func TestPatienceStopsAndBestExports(t *testing.T) {
 }
 
 func TestConfigIsChecked(t *testing.T) {
-	for name, spoil := range map[string]func(*Config){"steps": func(c *Config) { c.Steps = 0 }, "average": func(c *Config) { c.Average = 1 }, "optimizer": func(c *Config) { c.Optimizer.Name = "" }, "log": func(c *Config) { c.Log = 0 }} {
+	for name, spoil := range map[string]func(*Config){
+		"steps": func(c *Config) { c.Steps = 0 }, "average": func(c *Config) { c.Average = 1 },
+		"optimizer": func(c *Config) { c.Optimizer.Name = "" }, "log": func(c *Config) { c.Log = 0 },
+	} {
 		c := settings()
 		spoil(&c)
 		if c.Validate() == nil {
@@ -240,11 +247,12 @@ func TestPackedVariablesLearnTheSame(t *testing.T) {
 	run := func(packs bool, dir string, stop int) (*Result, error) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		return Run(ctx, gradtest.Engine(t), problem, settings(), Options{Dir: dir, Resume: true, Pack: packs, Watch: Observer{Step: func(r Record) {
+		watch := Observer{Step: func(r Record) {
 			if r.Step == stop {
 				cancel()
 			}
-		}}})
+		}}
+		return Run(ctx, gradtest.Engine(t), problem, settings(), Options{Dir: dir, Resume: true, Pack: packs, Watch: watch})
 	}
 	want, err := run(false, t.TempDir(), 0)
 	if err != nil {

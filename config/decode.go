@@ -11,11 +11,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Decode reads a YAML document into the struct that into points to. Keys that
-// are absent, and sections left empty, keep the values already there. An
-// unknown or repeated key, a value of the wrong type or outside its enum,
-// YAML aliases and explicit tags are errors that name the key and the line;
-// after an error into is unchanged. An empty list decodes to a nil slice.
+// Decode reads a YAML document into the struct that into points to. Absent keys
+// and empty sections keep the values already there; an empty list becomes a nil
+// slice. An unknown or repeated key, a value of the wrong type or outside its enum,
+// YAML aliases and explicit tags are errors that name the key and the line; after
+// an error into is unchanged.
 func Decode(document []byte, into any) error {
 	return decoder{lines: true}.document(document, into)
 }
@@ -111,27 +111,21 @@ func (d decoder) structure(node *yaml.Node, v reflect.Value, key string) error {
 		if name.Kind != yaml.ScalarNode {
 			return fmt.Errorf("a key%s is %s: keys are plain words", d.at(name), describe(name))
 		}
-		position := -1
-		for i, f := range fields {
-			if f.key == name.Value {
-				position = i
-			}
-		}
-		if position < 0 && (d.part && key == "" || isObsolete(v.Type(), name.Value)) {
+		f, known := lookup(fields, name.Value)
+		if !known && (d.part && key == "" || isObsolete(v.Type(), name.Value)) {
 			continue
 		}
-		if position < 0 {
+		if !known {
 			return unknownKey(d.root, v.Type(), prefix, name.Value, "", d.at(name))
 		}
 		if first, repeated := lines[name.Value]; repeated {
-			message := fmt.Sprintf("key %q%s is given twice", prefix+name.Value, d.at(name))
+			err := fmt.Errorf("key %q%s is given twice", prefix+name.Value, d.at(name))
 			if d.lines {
-				message += fmt.Sprintf(": it is already at line %d", first)
+				err = fmt.Errorf("%w: it is already at line %d", err, first)
 			}
-			return errors.New(message)
+			return err
 		}
 		lines[name.Value] = name.Line
-		f := fields[position]
 		if err := d.value(value, v.FieldByIndex(f.index), prefix+f.key, f.enum); err != nil {
 			return err
 		}

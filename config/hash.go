@@ -11,10 +11,8 @@ import (
 	"strconv"
 )
 
-// Hash returns the hexadecimal SHA-256 of the values in v, a struct or a
-// pointer to one. It depends on keys and values only: not on the order of the
-// fields, on documentation, or on how a file spelled a value. An empty list
-// counts as a nil one.
+// Hash returns the hexadecimal SHA-256 of the keys and values in v, a struct or a
+// pointer to one, whatever the order of the fields. An empty list counts as nil.
 func Hash(v any) (string, error) {
 	value, err := source(v)
 	if err != nil {

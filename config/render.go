@@ -18,10 +18,9 @@ import (
 // commentWidth is the column at which comments are wrapped.
 const commentWidth = 100
 
-// Render writes v, a struct or a pointer to one, as YAML: every field in the
-// order of the struct, its doc tag and enum as a comment above it, nested
-// structs as sections. Decode gives the same value back. It fails on a string
-// that YAML cannot hold or that is outside its enum.
+// Render writes v, a struct or a pointer to one, as YAML: every field in order with
+// its documentation and enum above it, nested structs as sections. Decode gives the
+// same value back. It fails on a string that YAML cannot hold or outside its enum.
 func Render(v any) ([]byte, error) {
 	value, err := source(v)
 	if err != nil {
@@ -37,8 +36,7 @@ func Render(v any) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// renderFields writes the keys of struct v, each line after indent; key is
-// the dotted path to v, for errors.
+// renderFields writes the keys of struct v; key is its dotted path, for errors.
 func renderFields(out *bytes.Buffer, v reflect.Value, key, indent string, commented bool) error {
 	fields, err := fieldsOf(v.Type())
 	if err != nil {
@@ -90,23 +88,20 @@ func renderComment(out *bytes.Buffer, f field, indent string) {
 
 // renderValue writes the value after "name:", the end of the line included.
 func renderValue(out *bytes.Buffer, v reflect.Value, key, indent string, enum []string, commented bool) error {
-	blockList := v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Struct && v.Len() > 0
-	if v.Kind() != reflect.Struct && !blockList {
-		text, err := flow(v, key, enum)
-		fmt.Fprintf(out, " %s\n", text)
-		return err
-	}
 	if v.Kind() == reflect.Struct {
 		start := out.Len()
 		out.WriteByte('\n')
-		if err := renderFields(out, v, key, indent, commented); err != nil {
-			return err
-		}
+		err := renderFields(out, v, key, indent, commented)
 		if out.Len() == start+1 {
 			out.Truncate(start)
 			out.WriteString(" {}\n")
 		}
-		return nil
+		return err
+	}
+	if v.Kind() != reflect.Slice || v.Type().Elem().Kind() != reflect.Struct || v.Len() == 0 {
+		text, err := flow(v, key, enum)
+		fmt.Fprintf(out, " %s\n", text)
+		return err
 	}
 	out.WriteByte('\n')
 	for i := range v.Len() {
@@ -199,8 +194,7 @@ func formatFloat(x float64, bits int) string {
 	case math.IsInf(x, -1):
 		return "-.inf"
 	}
-	text := strconv.FormatFloat(x, 'g', -1, bits)
-	mantissa, exponent, found := strings.Cut(text, "e")
+	mantissa, exponent, found := strings.Cut(strconv.FormatFloat(x, 'g', -1, bits), "e")
 	if !strings.Contains(mantissa, ".") {
 		mantissa += ".0"
 	}

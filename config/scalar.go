@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"math"
+	"math/big"
 	"reflect"
 	"slices"
 	"strings"
@@ -33,7 +34,8 @@ func (d decoder) scalar(node *yaml.Node, v reflect.Value, key string, enum []str
 			return nil
 		}
 	case reflect.Float32, reflect.Float64:
-		if x, ok := toFloat(parsed); ok {
+		if tag == "!!int" || tag == "!!float" {
+			x := reflect.ValueOf(parsed).Convert(reflect.TypeFor[float64]()).Float()
 			if v.Kind() == reflect.Float32 && math.IsInf(float64(float32(x)), 0) && !math.IsInf(x, 0) {
 				return d.wrongType(node, key, "a number that a float32 holds")
 			}
@@ -49,14 +51,15 @@ func (d decoder) scalar(node *yaml.Node, v reflect.Value, key string, enum []str
 // text stores s in string v after checking it against enum; where names the
 // key in errors.
 func (d decoder) text(s string, v reflect.Value, where string, enum []string) error {
-	if enum != nil && !slices.Contains(enum, s) {
-		if near := Nearest(s, enum); near != "" {
-			return fmt.Errorf("%s: %q is not one of %s: did you mean %q?", where, s, listEnum(enum), near)
-		}
-		return fmt.Errorf("%s: %q is not one of %s", where, s, listEnum(enum))
+	if enum == nil || slices.Contains(enum, s) {
+		v.SetString(s)
+		return nil
 	}
-	v.SetString(s)
-	return nil
+	err := fmt.Errorf("%s: %q is not one of %s", where, s, listEnum(enum))
+	if near := Nearest(s, enum); near != "" {
+		return fmt.Errorf("%w: did you mean %q?", err, near)
+	}
+	return err
 }
 
 // listEnum joins the allowed values, showing the empty one as "".
@@ -70,62 +73,36 @@ func listEnum(enum []string) string {
 	return strings.Join(shown, ", ")
 }
 
-func toFloat(parsed any) (float64, bool) {
-	switch x := parsed.(type) {
-	case float64:
-		return x, true
-	case int:
-		return float64(x), true
-	case int64:
-		return float64(x), true
-	case uint64:
-		return float64(x), true
-	}
-	return 0, false
-}
-
 // integer stores a whole number, also when it is written like 1e6.
 func (d decoder) integer(node *yaml.Node, parsed any, v reflect.Value, key string) error {
-	var magnitude uint64
-	negative := false
+	number := new(big.Int)
 	switch x := parsed.(type) {
 	case int:
-		magnitude, negative = absolute(int64(x))
+		number.SetInt64(int64(x))
 	case int64:
-		magnitude, negative = absolute(x)
+		number.SetInt64(x)
 	case uint64:
-		magnitude = x
+		number.SetUint64(x)
 	case float64:
 		if x != math.Trunc(x) || math.Abs(x) > 1<<53 {
 			return d.wrongType(node, key, "a whole number")
 		}
-		magnitude, negative = absolute(int64(x))
+		number.SetInt64(int64(x))
 	default:
 		return d.wrongType(node, key, "a whole number")
 	}
-	bits := v.Type().Bits()
-	if v.CanUint() {
-		if highest := uint64(math.MaxUint64) >> (64 - bits); negative || magnitude > highest {
-			return d.wrongType(node, key, fmt.Sprintf("a whole number from 0 to %d", highest))
-		}
-		v.SetUint(magnitude)
-		return nil
+	one := big.NewInt(1)
+	low, high := new(big.Int), new(big.Int).Lsh(one, uint(v.Type().Bits())) // of an unsigned type
+	if v.CanInt() {
+		low.Neg(high.Rsh(high, 1))
 	}
-	highest := uint64(math.MaxInt64) >> (64 - bits)
-	if magnitude > highest && !(negative && magnitude == highest+1) {
-		return d.wrongType(node, key, fmt.Sprintf("a whole number from -%d to %d", highest+1, highest))
+	if high.Sub(high, one); number.Cmp(low) < 0 || number.Cmp(high) > 0 {
+		return d.wrongType(node, key, fmt.Sprintf("a whole number from %d to %d", low, high))
 	}
-	if negative {
-		v.SetInt(-int64(magnitude)) // two's complement: right for the lowest value too
-		return nil
+	if v.CanInt() {
+		v.SetInt(number.Int64())
+	} else {
+		v.SetUint(number.Uint64())
 	}
-	v.SetInt(int64(magnitude))
 	return nil
-}
-
-func absolute(x int64) (magnitude uint64, negative bool) {
-	if x < 0 {
-		return -uint64(x), true
-	}
-	return uint64(x), false
 }

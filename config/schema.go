@@ -12,17 +12,16 @@
 // long descriptions, [Enumerated] values that are registered at run time,
 // [Obsolete] keys of earlier versions.
 //
-// The struct's value before decoding holds the defaults. Whatever a reader of
-// the file could have meant but did not write exactly is an error that names
-// the key, the line and the likely intention.
+// The struct's value before decoding holds the defaults. A mistake in the file is an
+// error that names the key, the line and the likely intention.
 package config
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -51,9 +50,9 @@ type field struct {
 	enum  []string // nil: any value
 }
 
-// fieldsOf lists the keys of struct type t in the order of its fields. A
-// field without a yaml tag is known by its name in lower case; unexported
-// fields and those tagged "-" are left out.
+// fieldsOf lists the keys of struct type t in the order of its fields. Without a
+// yaml tag the key is the name in lower case; unexported fields and those tagged
+// "-" are left out.
 func fieldsOf(t reflect.Type) ([]field, error) {
 	var fields []field
 	var docs map[string]string
@@ -89,24 +88,29 @@ func fieldsOf(t reflect.Type) ([]field, error) {
 		if enum, ok := source.Tag.Lookup("enum"); ok {
 			f.enum = strings.Split(enum, "|")
 		}
-		if f.enum != nil {
-			if scalarType(source.Type).Kind() != reflect.String {
-				return nil, fmt.Errorf("field %s.%s has an enum but holds %s: only strings can have one", t, source.Name, source.Type)
-			}
+		kind := scalarKind(source.Type)
+		if f.enum != nil && kind != reflect.String {
+			return nil, fmt.Errorf("field %s.%s has an enum but holds %s: only strings can have one", t, source.Name, source.Type)
 		}
-		if !supported(scalarType(source.Type).Kind()) {
+		if !supported(kind) {
 			return nil, fmt.Errorf("field %s.%s has type %s, which configuration does not support", t, source.Name, source.Type)
 		}
 		fields = append(fields, f)
 	}
-	seen := map[string]bool{}
-	for _, f := range fields {
-		if seen[f.key] {
+	for i, f := range fields {
+		if _, repeated := lookup(fields[:i], f.key); repeated {
 			return nil, fmt.Errorf("two fields of %s have the key %q", t, f.key)
 		}
-		seen[f.key] = true
 	}
 	return fields, nil
+}
+
+func lookup(fields []field, key string) (field, bool) {
+	i := slices.IndexFunc(fields, func(f field) bool { return f.key == key })
+	if i < 0 {
+		return field{}, false
+	}
+	return fields[i], true
 }
 
 // inlinedFields lists the keys of a struct inside t whose keys are keys of t.
@@ -121,8 +125,7 @@ func inlinedFields(t reflect.Type, inside reflect.StructField) ([]field, error) 
 	return fields, err
 }
 
-// isObsolete says whether key is one that struct type t, or a struct inlined in it,
-// had once.
+// isObsolete tells whether struct type t, or a struct inlined in it, had this key.
 func isObsolete(t reflect.Type, key string) bool {
 	if o, ok := reflect.Zero(t).Interface().(Obsolete); ok && slices.Contains(o.ObsoleteKeys(), key) {
 		return true
@@ -136,22 +139,17 @@ func isObsolete(t reflect.Type, key string) bool {
 	return false
 }
 
-// scalarType strips the slices off t.
-func scalarType(t reflect.Type) reflect.Type {
+// scalarKind is the kind of t or of the elements of its slices.
+func scalarKind(t reflect.Type) reflect.Kind {
 	for t.Kind() == reflect.Slice {
 		t = t.Elem()
 	}
-	return t
+	return t.Kind()
 }
 
 func supported(kind reflect.Kind) bool {
-	switch kind {
-	case reflect.Bool, reflect.String, reflect.Struct, reflect.Float32, reflect.Float64,
-		reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
-		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return true
-	}
-	return false
+	number := kind >= reflect.Int && kind <= reflect.Float64 && kind != reflect.Uintptr
+	return number || kind == reflect.Bool || kind == reflect.String || kind == reflect.Struct
 }
 
 // target returns the struct that into points to.
@@ -175,71 +173,66 @@ func source(v any) (reflect.Value, error) {
 	return value, nil
 }
 
+var wordings = map[reflect.Kind]string{
+	reflect.Bool: "true or false", reflect.String: "a string", reflect.Float32: "a number", reflect.Float64: "a number",
+	reflect.Slice: "a list", reflect.Struct: "a map of keys",
+}
+
 // wording words the form of a value of type t.
-func wording(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.Bool:
-		return "true or false"
-	case reflect.String:
-		return "a string"
-	case reflect.Float32, reflect.Float64:
-		return "a number"
-	case reflect.Slice:
-		return "a list"
-	case reflect.Struct:
-		return "a map of keys"
-	}
-	return "a whole number"
-}
+func wording(t reflect.Type) string { return cmp.Or(wordings[t.Kind()], "a whole number") }
 
-// dottedKeys lists every key below struct type t, sections included; lists
-// are not entered.
-func dottedKeys(t reflect.Type, prefix string) []string {
-	fields, err := fieldsOf(t)
-	if err != nil {
-		return nil
-	}
-	var keys []string
-	for _, f := range fields {
-		keys = append(keys, prefix+f.key)
-		if below := t.FieldByIndex(f.index).Type; below.Kind() == reflect.Struct {
-			keys = append(keys, dottedKeys(below, prefix+f.key+".")...)
-		}
-	}
-	return keys
-}
-
-// unknownKey words the error for name, which is no key of struct type t. The
-// path to t is prefix ("" or ending in a dot) and root is the whole
-// configuration's type; rest is the part of a dotted key after name.
-func unknownKey(root, t reflect.Type, prefix, name, rest, where string) error {
-	fields, err := fieldsOf(t)
+// Check reports the first value of a struct that its tags forbid: a text outside
+// its enum, a number less than min or not less than below. Decode checks enums
+// itself; a program may set anything. key is the struct's own, such as "model".
+func Check(v any, key string) error {
+	value, err := source(v)
 	if err != nil {
 		return err
 	}
-	var siblings []string
+	fields, err := fieldsOf(value.Type())
+	if err != nil {
+		return err
+	}
 	for _, f := range fields {
-		siblings = append(siblings, f.key)
-	}
-	problem := fmt.Sprintf("unknown key %q%s", prefix+name+rest, where)
-	everywhere := dottedKeys(root, "")
-	if near := Nearest(name, siblings); near != "" {
-		suggestion := prefix + near
-		if slices.Contains(everywhere, suggestion+rest) {
-			suggestion += rest
+		name, x := key+"."+f.key, value.FieldByIndex(f.index)
+		switch {
+		case x.Kind() == reflect.Struct:
+			err = Check(x.Interface(), name)
+		case f.enum != nil && x.Kind() == reflect.String && !slices.Contains(f.enum, x.String()):
+			err = fmt.Errorf("%s: unknown value %q, use one of %s", name, x, listEnum(f.enum))
+		case x.CanInt():
+			err = limits(name, float64(x.Int()), value.Type().FieldByIndex(f.index).Tag)
+		case x.CanFloat():
+			err = limits(name, x.Float(), value.Type().FieldByIndex(f.index).Tag)
 		}
-		return fmt.Errorf("%s: did you mean %q?", problem, suggestion)
-	}
-	for _, key := range everywhere {
-		if rest == "" && key == prefix+name {
-			return fmt.Errorf("%s: nest it under its section instead of writing it with dots", problem)
-		}
-		if strings.HasSuffix(key, "."+name) {
-			return fmt.Errorf("%s: did you mean %q?", problem, key)
+		if err != nil {
+			return err
 		}
 	}
-	if len(siblings) == 0 {
-		return errors.New(problem)
+	return nil
+}
+
+// limits compares a number with the tags min and below.
+func limits(name string, x float64, tag reflect.StructTag) error {
+	min, bounded := tag.Lookup("min")
+	if !bounded {
+		return nil
 	}
-	return fmt.Errorf("%s: the keys here are %s", problem, strings.Join(siblings, ", "))
+	least, err := strconv.ParseFloat(min, 64)
+	if err != nil {
+		return fmt.Errorf("%s has the tag min:%q: %w", name, min, err)
+	}
+	text := "at least " + min
+	below, limited := tag.Lookup("below")
+	most, err := strconv.ParseFloat(below, 64)
+	if limited && err != nil {
+		return fmt.Errorf("%s has the tag below:%q: %w", name, below, err)
+	}
+	if limited {
+		text += " and below " + below
+	}
+	if !(x >= least) || limited && !(x < most) {
+		return fmt.Errorf("%s: %g must be %s", name, x, text)
+	}
+	return nil
 }

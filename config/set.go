@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// Set applies one assignment "a.b=value" to the struct that into points to.
-// The value is YAML, with two conveniences for the command line: a string is
-// taken as it stands unless it is quoted, and a list may be written without
-// its brackets, as in 512,256. The errors are those of Decode, without a
-// line; after an error into is unchanged.
+// Set applies one assignment "a.b=value" to the struct that into points to. The
+// value is YAML, but a string needs no quotes and a list no brackets, as in
+// 512,256. The errors are those of [Decode] without a line; after an error into is
+// unchanged.
 func Set(into any, assignment string) error {
 	root, err := target(into)
 	if err != nil {
@@ -51,18 +50,12 @@ func (d decoder) find(v reflect.Value, key string) (reflect.Value, field, error)
 		if err != nil {
 			return v, last, err
 		}
-		position := -1
-		for j, f := range fields {
-			if f.key == name {
-				position = j
-			}
-		}
-		if position < 0 {
+		f, known := lookup(fields, name)
+		if !known {
 			rest := strings.TrimPrefix(key, prefix+name)
 			return v, last, unknownKey(d.root, v.Type(), prefix, name, rest, "")
 		}
-		last = fields[position]
-		v = v.FieldByIndex(last.index)
+		last, v = f, v.FieldByIndex(f.index)
 	}
 	return v, last, nil
 }
@@ -94,8 +87,7 @@ func (d decoder) assign(v reflect.Value, key, value string, enum []string) error
 	return d.value(node, v, key, enum)
 }
 
-// Assigns reports whether one of the assignments is to a key, or to a section
-// that holds it.
+// Assigns reports whether an assignment sets the key or a section that holds it.
 func Assigns(assignments []string, key string) bool {
 	return slices.ContainsFunc(assignments, func(assignment string) bool {
 		name, _, _ := strings.Cut(assignment, "=")

@@ -1,6 +1,5 @@
-// Command bench runs the experiments behind results/: speed against peers, rate
-// and distortion of picture files, and the tables of picture and recommendation
-// runs.
+// Command bench runs the experiments behind results/: speed against peers, rate and distortion of picture
+// files, and the tables of picture and recommendation runs.
 package main
 
 import (
@@ -48,7 +47,6 @@ func main() {
 	}
 }
 
-// stderr shows remarks.
 type stderr struct{ task.Silent }
 
 func (stderr) Remark(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
@@ -121,8 +119,7 @@ func runRecommendation(_ context.Context, flags *flag.FlagSet, args []string) er
 	return recommendation.Document(*users).Write(files, *out, stderr{})
 }
 
-// arguments parses flags before, between and behind arguments, and returns the
-// arguments. Wrong flags end the program.
+// arguments parses flags before, between and behind arguments. Wrong flags end the program.
 func arguments(flags *flag.FlagSet, line []string) []string {
 	var given []string
 	for {

@@ -12,8 +12,7 @@ import (
 	"github.com/gritvq/gritvq/vq"
 )
 
-// scoring is the version of records. It is part of a cell's identity, so that
-// records of other versions are not used.
+// scoring is the version of records. Records of other versions are not used.
 const scoring = "gritvq compare 1"
 
 // Point is a size of code: Levels x Parts codes of Codes values each.
@@ -38,9 +37,8 @@ func (p Point) String() string {
 	return text
 }
 
-// PointOfBits chooses a point for the given bits: one part, levels of 256 codes if
-// that divides the bits, otherwise of the largest smaller codebook down to 16 that
-// does, otherwise of the smallest larger one up to 65,536. It fails if none does.
+// PointOfBits chooses a point for the given bits: levels of 256 codes if that divides the bits, otherwise of
+// the largest smaller codebook down to 16 that does, otherwise of the smallest larger one up to 65,536.
 func PointOfBits(bits int) (Point, error) {
 	for _, each := range []int{8, 7, 6, 5, 4, 9, 10, 11, 12, 13, 14, 15, 16} {
 		if bits > 0 && bits%each == 0 {
@@ -60,14 +58,12 @@ type Cell struct {
 	Method string // its name in tables
 	Point  Point
 	Config vqtrain.Config // its seed included
-	// Err says why the method cannot work with the settings; such a cell fails
-	// without being run.
+	// Err says why the method cannot work with the settings; such a cell fails without being run.
 	Err error
 }
 
-// newCell identifies the cell of a configuration. invalid is an error found while
-// the configuration was made, or nil; settings that do not make a tokenizer are
-// found here.
+// newCell identifies a cell. invalid is an error found while the configuration was made; settings that do not
+// make a tokenizer are found here.
 func newCell(name string, s *subject, p Point, c vqtrain.Config, invalid error) (Cell, error) {
 	settings, err := config.Hash(c)
 	if err != nil {
@@ -86,5 +82,4 @@ func (c Cell) String() string {
 	return fmt.Sprintf("%s, %s, seed %d", c.Method, c.Point, c.Config.Seed)
 }
 
-// classical says that the method is fitted without training steps.
 func (c Cell) classical() bool { return vq.Classical(c.Config.Quantizer.Method) }

@@ -33,7 +33,6 @@ func (k *Kind) rateCharts(summaries []Summary) []report.Part {
 	return parts
 }
 
-// rateLine is the line of a method, with a band of deviations.
 func (k *Kind) rateLine(summaries []Summary, method string, p Panel) report.Series {
 	points := slices.DeleteFunc(slices.Clone(summaries), func(s Summary) bool { return s.Method != method || s.Score(p.Measure).N == 0 })
 	slices.SortStableFunc(points, func(a, b Summary) int { return cmp.Compare(a.Score(k.Rate).Mean, b.Score(k.Rate).Mean) })
@@ -76,7 +75,6 @@ func (k *Kind) heldChart(summaries []Summary) report.LineChart {
 	return courseChart(summaries, k.Course, func(m Moment) *float64 { return m.Held })
 }
 
-// courseChart draws a value over the steps.
 func courseChart(summaries []Summary, p Panel, of func(Moment) *float64) report.LineChart {
 	chart := p.chart("step")
 	for _, s := range summaries {
@@ -93,8 +91,6 @@ func courseChart(summaries []Summary, p Panel, of func(Moment) *float64) report.
 	return chart
 }
 
-// codeCharts draw errors by row where they were counted, the use of codes by
-// rank, and a histogram of codes for every method.
 func codeCharts(summaries []Summary) []report.Part {
 	rank := report.LineChart{Title: "Share of assignments by rank", XLabel: "rank of the code", YLabel: "share of assignments",
 		LogX: true, LogY: true, Caption: "The flatter the line and the further right it reaches, the better the codes share the work."}
@@ -122,8 +118,7 @@ func codeCharts(summaries []Summary) []report.Part {
 	return append(parts, histograms...)
 }
 
-// errorSeries is the distribution of a method's errors over all its seeds, from the
-// first bin with rows to the last.
+// errorSeries is the distribution of errors over all seeds, from the first bin with rows to the last.
 func errorSeries(s Summary) report.Series {
 	edges := ErrorBins()
 	counts, total := make([]int, len(edges)+1), 0

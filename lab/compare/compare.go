@@ -1,12 +1,10 @@
-// Package compare compares quantizers: it trains every method on the same data with
-// the same bits and budget, scores it on held-out items, and turns the scores of
-// several seeds into tables, charts and files.
+// Package compare compares quantizers: it trains every method on the same data with the same bits and budget,
+// scores it on held-out items, and turns the scores of several seeds into tables, charts and files.
 //
-// [Run] is the whole comparison. Its unit of work is a cell: one method with one
-// size of code and one seed. A finished cell is kept as a [Record], so that a
-// comparison that was stopped resumes. The [Kind] of the data, vectors or pictures,
-// measures cells and lays out their scores; package table averages and ranks them.
-// Methods are those registered in package vq.
+// [Run] is the whole comparison. Its unit of work is a cell: one method with one size of code and one seed. A
+// finished cell is kept as a [Record], so that a comparison that was stopped resumes. The [Kind] of the data,
+// vectors or pictures, measures cells and lays out their scores; package table averages and ranks them. Methods
+// are those registered in package vq.
 package compare
 
 import (
@@ -30,8 +28,7 @@ import (
 // Options describe a comparison. Only Input and Output must be set.
 type Options struct {
 	Input tokenize.Input
-	// Settings are those of all methods, for vectors unless they say pictures. Each
-	// method adds its own best practice.
+	// Settings are those of all methods, for vectors unless they say pictures. Each method adds its own best practice.
 	Settings tokenize.Settings
 	Methods  []string  // nil: all that can code the input, unless there are variants
 	Variants []Variant // more contenders
@@ -55,10 +52,9 @@ type Variant struct {
 // on 12,000 vectors of dimension 512 then take about half an hour on two cores.
 const DefaultSteps = 1500
 
-// Run compares methods and writes the report. Cells that finished earlier are read,
-// half-trained ones resume from their checkpoint, and those that failed are tried
-// again. Nothing is written before the input proved usable. A method that fails
-// does not end the comparison; see [Results.Err].
+// Run compares methods and writes the report. Finished cells are read, half-trained ones resume from their
+// checkpoint, and failed ones are tried again. Nothing is written before the input proved usable. A method that
+// fails does not end the comparison; see [Results.Err].
 func Run(ctx context.Context, o Options, watch task.Watcher) (*Results, error) {
 	p, err := newPlan(o)
 	if err != nil {
@@ -105,8 +101,7 @@ func Run(ctx context.Context, o Options, watch task.Watcher) (*Results, error) {
 	return results, results.write(p.Output)
 }
 
-// checkDirectory refuses a directory with files that the comparison did not create
-// and would overwrite.
+// checkDirectory refuses files that the comparison did not create and would overwrite.
 func checkDirectory(dir string) error {
 	exists := func(name string) bool { return output.Present(filepath.Join(dir, name)) }
 	if exists(artifact.ManifestFile) || exists(train.CheckpointFile) {

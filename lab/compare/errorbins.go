@@ -9,11 +9,8 @@ const (
 	decades       = 7
 )
 
-// ErrorBins returns the edges of the bins that [Record].Errors counts held-out
-// rows in, by squared error over the mean squared distance of a row from the
-// mean of the data: a row at 1 is as far off as the mean would be. Errors[0]
-// counts rows below the first edge, Errors[i] those from edge i-1 on, the last
-// those beyond the last edge.
+// ErrorBins returns the edges of the bins of [Record].Errors: squared error of a row over the mean squared distance of
+// a row from the mean of the data. Errors[i] counts rows from edge i-1 on, the first those below all edges.
 func ErrorBins() []float64 {
 	edges := make([]float64, decades*binsPerDecade+1)
 	for i := range edges {
@@ -22,8 +19,7 @@ func ErrorBins() []float64 {
 	return edges
 }
 
-// errorBin is the bin of a row's error. Errors that are not numbers count as
-// the largest.
+// errorBin counts errors that are not numbers as the largest.
 func errorBin(x float64) int {
 	last := decades*binsPerDecade + 1
 	if math.IsNaN(x) || math.IsInf(x, 1) {

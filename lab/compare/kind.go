@@ -11,8 +11,7 @@ import (
 	"github.com/gritvq/gritvq/train/vqtrain"
 )
 
-// Kind is a kind of comparison: its measures, the one that ranks, and its texts.
-// There are two, of vectors and of pictures.
+// Kind is a kind of comparison, of vectors or of pictures: its measures, the one that ranks, and its texts.
 type Kind struct {
 	Items    string          // "vectors" or "pictures"
 	Measures []table.Measure // of a record's scores, in the order of tables
@@ -39,11 +38,9 @@ type Panel struct {
 	Percent bool // the measure is a fraction
 }
 
-// usedOverRate is a curve of every kind.
 var usedOverRate = Panel{Measure: "utilization", Title: "Codes in use", Label: "share of codes used (%)", Percent: true,
 	Caption: "A line that falls is a method that cannot fill larger codebooks."}
 
-// scale multiplies the values.
 func (p Panel) scale() float64 {
 	if p.Percent {
 		return 100
@@ -51,12 +48,10 @@ func (p Panel) scale() float64 {
 	return 1
 }
 
-// chart is an empty chart over a quantity.
 func (p Panel) chart(over string) report.LineChart {
 	return report.LineChart{Title: p.Title, Caption: p.Caption, XLabel: over, YLabel: p.Label, LogY: p.Log, Percent: p.Percent}
 }
 
-// deciding is the measure that ranks.
 func (k *Kind) deciding() table.Measure {
 	return k.Measures[slices.IndexFunc(k.Measures, func(m table.Measure) bool { return m.Name == k.Decides })]
 }
@@ -74,8 +69,7 @@ func (k *Kind) filed() []table.Measure {
 	return append(fixed, others...)
 }
 
-// brief is a finished cell in a few words, such as "error 0.358, 99.8% of codes
-// used".
+// brief is a finished cell such as "error 0.358, 99.8% of codes used".
 func (k *Kind) brief(r Record) string {
 	return fmt.Sprintf("%s, %s of codes used", k.decided(table.Stat{Mean: r.Scores[k.Decides], Std: math.NaN(), N: 1}),
 		report.Percent(r.Scores["utilization"], 1))

@@ -8,9 +8,7 @@ import (
 	"github.com/gritvq/gritvq/report"
 )
 
-// Page draws the comparison: the table, scores with their spread, rate and
-// distortion for several sizes of code, and, for the largest of them, pictures side
-// by side, the course of training and the use of the codes.
+// Page draws the comparison.
 func (r *Results) Page() (*report.Page, error) {
 	k, set := r.Kind, r.Settings
 	page := report.New(cmp.Or(r.Title, "Quantizers compared: "+r.Data.Name), r.subtitle())
@@ -112,7 +110,6 @@ func (r *Results) largest() []Summary {
 	return most
 }
 
-// scoreCharts draws the main scores of every method, point by point.
 func (r *Results) scoreCharts() []report.Part {
 	var parts []report.Part
 	for _, at := range r.Settings.Points {

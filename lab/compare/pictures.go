@@ -60,13 +60,11 @@ var OfPictures = &Kind{
 		"Training and held-out pictures, first code of a cell.",
 }
 
-// Bounds of the scores.
 const (
 	countedPictures = 20_000 // training pictures whose codes are counted
 	sampledPictures = 6      // held-out pictures kept for the page
 )
 
-// scorePictures encodes and decodes the pictures of a cell.
 func scorePictures(ctx context.Context, s *subject, t trained, r *Record) error {
 	scores, held, err := picture.Evaluate(ctx, t.runtime, t.source.HeldSet, t.source.Held, s.networks, picture.Options{Backend: t.backend})
 	if err != nil {
@@ -98,7 +96,6 @@ func scorePictures(ctx context.Context, s *subject, t trained, r *Record) error 
 	return err
 }
 
-// samples keeps the first held-out pictures and their reconstructions.
 func samples(ctx context.Context, r *tokenizer.Runtime, s vqtrain.Source) ([]Sample, error) {
 	taken, err := picture.Take(ctx, r, s.HeldSet, s.Held.Head(sampledPictures), tokenizer.Options{})
 	if err != nil {

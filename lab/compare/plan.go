@@ -15,7 +15,6 @@ import (
 	"github.com/gritvq/gritvq/vq"
 )
 
-// plan is the list of runs that Options ask for.
 type plan struct {
 	Options         // with defaults; Variants are all contenders
 	points  []Point // by bits
@@ -66,8 +65,7 @@ func newPlan(o Options) (*plan, error) {
 	return p, err
 }
 
-// contenders lists the methods to compare, each once. Pictures need methods that
-// train a network.
+// contenders lists the methods to compare, each once.
 func contenders(o Options, pictures bool) ([]string, error) {
 	known := vq.MethodNames()
 	if pictures {
@@ -93,8 +91,7 @@ func contenders(o Options, pictures bool) ([]string, error) {
 	return names, nil
 }
 
-// sweep returns the sizes of code to compare: every combination of the listed
-// values, and the base's values where none are listed.
+// sweep returns every combination of the listed values.
 func sweep(base Point, sweeps []string) ([]Point, error) {
 	points := []Point{base}
 	for _, text := range sweeps {
@@ -125,8 +122,6 @@ func sweep(base Point, sweeps []string) ([]Point, error) {
 	return points, nil
 }
 
-// config is the configuration of a contender at a point with a seed. Classical
-// methods code the vectors themselves and have their own number of steps.
 func (p *plan) config(v Variant, at Point, seed uint64) (vqtrain.Config, error) {
 	usual, err := vqtrain.Preset(p.Settings.Preset, v.Method)
 	if err != nil {
@@ -153,8 +148,7 @@ func (p *plan) config(v Variant, at Point, seed uint64) (vqtrain.Config, error) 
 	return settings.ConfigOf(v.Method)
 }
 
-// cells lists the runs, seed after seed, so that an unfinished comparison has all
-// methods with the first seeds. It fails if the settings suit no method.
+// cells lists the runs, seed after seed, so that an unfinished comparison has all methods with the first seeds.
 func (p *plan) cells(s *subject) ([]Cell, error) {
 	var cells []Cell
 	var unsuited error
@@ -179,7 +173,6 @@ func (p *plan) cells(s *subject) ([]Cell, error) {
 	return cells, nil
 }
 
-// settings are those of the results.
 func (p *plan) settings(s *subject) Settings {
 	names := make([]string, len(p.Variants))
 	for i, v := range p.Variants {
@@ -190,8 +183,7 @@ func (p *plan) settings(s *subject) Settings {
 		Split: t.Split, Network: widths(p.shared, s.source.Set.Input()), Metrics: s.metrics, Backend: p.Backend, Jobs: p.Jobs}
 }
 
-// widths are those of the network from the input to the latents; one if there is no
-// network.
+// widths lists the network's from the input to the latents; one if there is no network.
 func widths(c vqtrain.Config, input int) []int {
 	if c.Model.Pictures() {
 		return append(slices.Clone(c.Model.Image.Widths), c.Model.Dim)

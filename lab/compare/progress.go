@@ -24,11 +24,9 @@ type progress struct {
 	finished int // runs
 }
 
-// classicalShare is the ratio of training to fitting time, roughly: only the
-// estimate of the remaining time depends on it.
+// classicalShare is roughly the ratio of training to fitting time; it only serves the ETA.
 const classicalShare = 6
 
-// start divides the work among the cells.
 func (r *runner) start(cells []Cell) {
 	steps := 0
 	for _, cell := range cells {
@@ -48,14 +46,12 @@ func (r *runner) start(cells []Cell) {
 	r.line = r.watch.Line(r.total, "")
 }
 
-// step notes the progress of a running cell.
 func (r *runner) step(cell Cell, step int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.advance(cell, r.share[cell.ID]*step/cell.Config.Train.Steps)
 }
 
-// advance sets how much of a cell's work is done.
 func (r *runner) advance(cell Cell, work int) {
 	r.done += work - r.behind[cell.ID]
 	r.behind[cell.ID] = work
@@ -82,7 +78,6 @@ func (r *runner) finish(cell Cell, record Record, known bool) {
 	r.watch.Remark("%d/%d  %s: %s", r.finished, r.runs, cell, text)
 }
 
-// left estimates the remaining time.
 func (r *runner) left() time.Duration {
 	worked := r.done - r.known
 	if worked <= 0 || r.total <= r.done {

@@ -6,17 +6,14 @@ import (
 	"github.com/gritvq/gritvq/index"
 )
 
-// Bounds of the recall measurement.
 const (
 	neighbourCount = 10 // nearest neighbours of a query
 	databaseRows   = 10_000
 	queryRows      = 1_000
 )
 
-// nearest finds, for each of the first queries rows of x [n,d], the k nearest rows
-// of database [m,d] in Euclidean distance, nearest first; ties go to the lowest
-// row. Row i of the database belongs to row i of x and is left out of its own
-// neighbours. With fewer than k other rows, all of them are returned.
+// nearest finds for each of the first queries rows of x [n,d] the k nearest rows of database [m,d], nearest first; ties
+// go to the lowest row. Row i of the database belongs to row i of x and is left out of its own neighbours.
 func nearest(x []float32, queries int, database []float32, d, k int) ([][]int, error) {
 	n := len(database) / d
 	rows, err := index.NewExact(index.Euclidean, database, n, d)
@@ -37,8 +34,7 @@ func nearest(x []float32, queries int, database []float32, d, k int) ([][]int, e
 	return found, nil
 }
 
-// recall is the share of true neighbours that were found, averaged over queries;
-// both are [queries][k]. It is 0 without neighbours.
+// recall is the share of true neighbours [queries][k] that were found.
 func recall(truth, found [][]int) float64 {
 	hits, total := 0, 0
 	for q, nearest := range truth {

@@ -24,14 +24,11 @@ type Record struct {
 	Settings string       `json:"settings"`        // YAML
 	Vocab    []int        `json:"vocab"`           // codes of every position
 	Scores   table.Scores `json:"scores"`
-	// Course is use of codes and held-out score over training; empty for
-	// methods that take no steps.
+	// Course is use of codes and held-out score over training; empty for methods that take no steps.
 	Course []Moment `json:"course,omitempty"`
-	// Usage [position][code] counts how often training and held-out items chose
-	// each code.
+	// Usage [position][code] counts how often training and held-out items chose each code.
 	Usage [][]uint64 `json:"usage"`
-	// Errors counts held-out rows of vectors by their squared error; see
-	// [ErrorBins].
+	// Errors counts held-out rows of vectors by their squared error; see [ErrorBins].
 	Errors []int `json:"errors,omitempty"`
 	// Samples are held-out pictures and their reconstructions.
 	Samples []Sample `json:"samples,omitempty"`
@@ -53,15 +50,13 @@ type Sample struct {
 	PSNR     *float64 `json:"psnr"` // null where they are identical
 }
 
-// failed is the record of a cell that did not work out.
 func (c Cell) failed(reason string) Record {
 	return Record{ID: c.ID, Method: c.Method, Point: c.Point, Seed: c.Config.Seed, Error: reason}
 }
 
 func recordPath(dir, id string) string { return filepath.Join(dir, cellsDir, id+".json") }
 
-// loadRecord reads the record of a finished cell. A cell that failed, is not
-// there, or whose file is damaged has to be run.
+// loadRecord reads a record. A cell that failed, is not there, or whose file is damaged is not finished.
 func loadRecord(dir, id string) (r Record, finished bool, err error) {
 	content, err := os.ReadFile(recordPath(dir, id))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -78,7 +73,6 @@ func loadRecord(dir, id string) (r Record, finished bool, err error) {
 
 func (r Record) store(dir string) error { return writeJSON(recordPath(dir, r.ID), r) }
 
-// writeJSON writes v, indented, whole or not at all.
 func writeJSON(path string, v any) error {
 	return atomicfile.Write(path, func(w io.Writer) error {
 		encoder := json.NewEncoder(w)
@@ -88,7 +82,6 @@ func writeJSON(path string, v any) error {
 	})
 }
 
-// count keeps how often codes were chosen.
 func (r *Record) count(usage *eval.Usage) {
 	r.Vocab, r.Usage = usage.Vocab(), nil
 	for position := range r.Vocab {

@@ -16,13 +16,11 @@ import (
 	"github.com/gritvq/gritvq/train"
 )
 
-// The directories of a comparison.
 const (
 	cellsDir = "cells" // a file for every finished cell
 	workDir  = "work"  // checkpoints of cells that are trained
 )
 
-// runner runs cells.
 type runner struct {
 	subject *subject
 	dir     string
@@ -35,9 +33,8 @@ type runner struct {
 	progress
 }
 
-// engines returns a function that starts the engine of a cell. The embedded engine
-// starts anew for every cell, so that its memory is returned; others, which hold a
-// device, are shared.
+// engines returns a function that starts the engine of a cell. The embedded engine starts anew for every cell,
+// so that its memory is returned; others hold a device and are shared.
 func engines(name string) (func() (compute.Backend, func(), error), error) {
 	shared, err := engine.Choose(name)
 	if err != nil {
@@ -56,9 +53,8 @@ func engines(name string) (func() (compute.Backend, func(), error), error) {
 	}, nil
 }
 
-// run returns the records of all cells, in their order. A cell that fails or panics
-// becomes a record with its error. run fails if a record cannot be read or written,
-// and with [train.ErrInterrupted] when ctx ends; finished work is kept.
+// run returns the records of all cells, in their order. A cell that fails or panics becomes a record with its
+// error. run fails if a record cannot be read or written, and with [train.ErrInterrupted] when ctx ends.
 func (r *runner) run(ctx context.Context, cells []Cell) ([]Record, error) {
 	if err := output.MakeDir(filepath.Join(r.dir, cellsDir)); err != nil {
 		return nil, err
@@ -97,7 +93,6 @@ func (r *runner) run(ctx context.Context, cells []Cell) ([]Record, error) {
 	return records, err
 }
 
-// runOpen runs the remaining cells, a few at a time.
 func (r *runner) runOpen(ctx context.Context, cells []Cell, open []int, records []Record) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -126,8 +121,7 @@ func (r *runner) runOpen(ctx context.Context, cells []Cell, open []int, records 
 	return train.ErrInterrupted
 }
 
-// attempt runs a cell and stores its record. Its errors concern all cells: an
-// interruption, or a record that cannot be written.
+// attempt fails only if no further cell can run: interrupted, or the record cannot be written.
 func (r *runner) attempt(ctx context.Context, cell Cell) (Record, error) {
 	record, err := r.guarded(ctx, cell)
 	if err != nil && (ctx.Err() != nil || errors.Is(err, train.ErrInterrupted)) {
@@ -154,7 +148,6 @@ func (r *runner) guarded(ctx context.Context, cell Cell) (record Record, err err
 
 func (r *runner) workDir(cell Cell) string { return filepath.Join(r.dir, workDir, cell.ID) }
 
-// clean removes the checkpoint of a cell.
 func (r *runner) clean(cell Cell) error {
 	if err := os.RemoveAll(r.workDir(cell)); err != nil {
 		return fmt.Errorf("cleaning up after a cell: %w", err)

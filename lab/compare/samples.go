@@ -10,9 +10,8 @@ import (
 	"github.com/gritvq/gritvq/task/picture/draw"
 )
 
-// sampleFigure draws held-out pictures above the reconstructions of every method,
-// best method first, each with its PSNR. Methods whose first seed held out other
-// pictures do not show. There is no figure if records hold no pictures.
+// sampleFigure draws held-out pictures above the reconstructions of every method. Methods whose first seed held
+// out other pictures do not show.
 func sampleFigure(summaries []Summary) (figure report.Figure, drawn bool, err error) {
 	var rows []draw.Row
 	for _, s := range summaries {

@@ -12,14 +12,12 @@ import (
 	"github.com/gritvq/gritvq/tokenizer"
 )
 
-// Speed is measured on this many rows, after one block of warm-up, as the fastest
-// of some passes.
+// Speed is that of the fastest pass, after one block of warm-up.
 const (
 	speedRows   = 8 * tokenizer.BlockRows
 	speedPasses = 3
 )
 
-// scorer collects vectors for recall and counts errors.
 type scorer struct {
 	runtime   *tokenizer.Runtime
 	dim       int
@@ -29,7 +27,6 @@ type scorer struct {
 	decoded   []float32
 }
 
-// scoreVectors encodes the rows of a cell and decodes the held-out ones.
 func scoreVectors(ctx context.Context, s *subject, t trained, r *Record) error {
 	c := &scorer{runtime: t.runtime, dim: t.source.Set.Input(), bins: make([]int, len(ErrorBins())+1)}
 	for _, v := range t.source.Variance {
@@ -75,7 +72,7 @@ func scoreVectors(ctx context.Context, s *subject, t trained, r *Record) error {
 	return err
 }
 
-// countCodes counts the codes of rows without decoding them; visit may be nil.
+// countCodes counts the codes of rows; visit may be nil.
 func countCodes(ctx context.Context, r *tokenizer.Runtime, set dataset.Set, rows dataset.Selection,
 	visit func(context.Context, tokenizer.Coded) error,
 ) (*eval.Usage, error) {
@@ -91,7 +88,6 @@ func countCodes(ctx context.Context, r *tokenizer.Runtime, set dataset.Set, rows
 	})
 }
 
-// judge counts held-out rows by their errors and keeps them.
 func (c *scorer) judge(b tokenizer.Coded) error {
 	x, y := b.Items.Values, b.Decoded.Values
 	for row := range b.Items.N {
@@ -118,14 +114,12 @@ func (c *scorer) keepTrained(ctx context.Context, b tokenizer.Coded) error {
 	return err
 }
 
-// keep adds rows to the database of recall up to its size.
 func (c *scorer) keep(x, y []float32) {
 	n := min(len(x), databaseRows*c.dim-len(c.originals))
 	c.originals, c.decoded = append(c.originals, x[:n]...), append(c.decoded, y[:n]...)
 }
 
-// recall compares the neighbours of decoded vectors with the true ones, which all
-// methods of a split share.
+// recall compares the neighbours of decoded vectors with the true ones, which all methods of a split share.
 func (s *subject) recall(t trained, c *scorer) (float64, error) {
 	queries := min(queryRows, t.source.Held.Len(), len(c.originals)/c.dim)
 	s.search.Lock()
@@ -148,7 +142,7 @@ func (s *subject) recall(t trained, c *scorer) (float64, error) {
 	return recall(s.truth[key], found), nil
 }
 
-// speed measures how many vectors a second are encoded and decoded.
+// speed measures vectors a second.
 func speed(ctx context.Context, r *tokenizer.Runtime, set dataset.Set) (encode, decode float64, err error) {
 	rows := make([]int, min(speedRows, set.Len()))
 	for i := range rows {
@@ -176,7 +170,6 @@ func speed(ctx context.Context, r *tokenizer.Runtime, set dataset.Set) (encode, 
 	return encode, decode, nil
 }
 
-// fastest is the rate of the fastest pass over n rows.
 func fastest(n int, pass func(n int) error) (rate float64, err error) {
 	if err := pass(min(n, tokenizer.BlockRows)); err != nil {
 		return 0, err

@@ -11,8 +11,7 @@ import (
 	"github.com/gritvq/gritvq/train/vqtrain"
 )
 
-// subject is the data that cells are trained and scored on. Cells that run at the
-// same time share it.
+// subject is the data that cells, also of different goroutines, are trained and scored on.
 type subject struct {
 	kind        *Kind
 	source      vqtrain.Source
@@ -27,7 +26,6 @@ type subject struct {
 	truth  map[string][][]int // true neighbours of vectors, by split
 }
 
-// newSubject prepares opened data.
 func newSubject(data *tokenize.Data, in tokenize.Input, watch task.Watcher) (*subject, error) {
 	s := &subject{kind: OfVectors, source: data.Source, resplit: in.Held == "", fingerprint: data.Fingerprint, dropped: data.Dropped}
 	if !dataset.KindOf(in.Path).IsPictures() {
@@ -50,7 +48,6 @@ func newSubject(data *tokenize.Data, in tokenize.Input, watch task.Watcher) (*su
 	return s, nil
 }
 
-// of is the data of a cell.
 func (s *subject) of(cell Cell) vqtrain.Source {
 	source := s.source
 	if s.resplit {
@@ -59,7 +56,6 @@ func (s *subject) of(cell Cell) vqtrain.Source {
 	return source
 }
 
-// describe names the data in results.
 func (s *subject) describe(in tokenize.Input) Data {
 	d := Data{Name: dataset.Name(in.Path), Kind: s.kind.Items, Fingerprint: s.fingerprint, Rows: s.source.Set.Len(),
 		TrainRows: s.source.Train.Len(), HeldRows: s.source.Held.Len(), Dropped: s.dropped}

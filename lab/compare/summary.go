@@ -39,9 +39,8 @@ type Summary struct {
 // Score is a score over seeds.
 func (s Summary) Score(name string) table.Stat { return s.group.Score(name) }
 
-// Summarize averages records over seeds and ranks the methods of every point by the
-// deciding score, best first; methods that failed with every seed come last. Points
-// keep the order in which they first appear.
+// Summarize averages records over seeds and ranks the methods of every point, best first; methods that failed
+// with every seed come last. Points keep the order in which they first appear.
 func (k *Kind) Summarize(records []Record) []Summary {
 	var points []Point
 	for _, r := range records {
@@ -56,7 +55,6 @@ func (k *Kind) Summarize(records []Record) []Summary {
 	return summaries
 }
 
-// rank summarizes the records of one point.
 func (k *Kind) rank(p Point, records []Record) []Summary {
 	records = slices.SortedStableFunc(slices.Values(records), func(a, b Record) int { return cmp.Compare(a.Seed, b.Seed) })
 	var scored []table.Record
@@ -87,8 +85,7 @@ func (k *Kind) rank(p Point, records []Record) []Summary {
 	return summaries
 }
 
-// MarshalJSON writes the scores beside the other fields, fixed ones as plain
-// numbers. A method that failed is {"method", "codes", "levels", "parts", "error"}.
+// MarshalJSON writes the scores beside the other fields, fixed ones as plain numbers.
 func (s Summary) MarshalJSON() ([]byte, error) {
 	fields := []field{{"method", s.Method}, {"codes", s.Codes}, {"levels", s.Levels}, {"parts", s.Parts}}
 	if s.Error != "" {
@@ -110,7 +107,6 @@ func (s Summary) MarshalJSON() ([]byte, error) {
 	return object(append(fields, field{"cells", s.Cells}))
 }
 
-// field is a name and a value of a JSON object.
 type field struct {
 	name  string
 	value any
@@ -132,8 +128,7 @@ func object(fields []field) ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// differenceText is "best", "+2.70%" or "+2.70% [+1.02, +4.35]", in the unit of the
-// kind if it has one; ties have an =.
+// differenceText is "best", "+2.70%" or "+2.70% [+1.02, +4.35]"; ties have an =.
 func (s Summary) differenceText() string {
 	d := s.Difference
 	if s.Best {

@@ -9,10 +9,8 @@ import (
 	"github.com/gritvq/gritvq/report"
 )
 
-// Table compares the summaries, as [Kind.Summarize] sorts them: one row each, the
-// best of every column of a point in bold. The wide form, for pages, has more
-// columns; scores that no method has are left out. [Failures] says why methods
-// failed.
+// Table compares the summaries, the best of every column of a point in bold. The wide form, for pages, has more
+// columns; scores that no method has are left out.
 func (k *Kind) Table(summaries []Summary, wide bool) report.Table {
 	several := severalPoints(summaries)
 	t := report.Table{Columns: []report.Column{{Name: "method"}}}
@@ -47,7 +45,6 @@ func (k *Kind) Table(summaries []Summary, wide bool) report.Table {
 	return t
 }
 
-// leads says whether s is marked as the best of its point in a measure.
 func leads(m table.Measure, s Summary, summaries []Summary) bool {
 	rivals := []table.Group{s.group}
 	for _, other := range summaries {
@@ -102,8 +99,7 @@ func Notes(summaries []Summary) []string {
 	return notes
 }
 
-// Sheet holds the summaries as plain numbers, for spreadsheets: means and standard
-// deviations in columns of their own, empty if there is none.
+// Sheet holds the summaries as plain numbers, for spreadsheets.
 func (k *Kind) Sheet(summaries []Summary) report.Table {
 	t := report.Table{}
 	heads := []string{"method", "codes", "levels", "parts", "rank", "tied", "seeds"}

@@ -20,8 +20,7 @@ import (
 	"github.com/gritvq/gritvq/train/vqtrain"
 )
 
-// train trains and scores a cell in its work directory, from the checkpoint there
-// if a run was cut short.
+// train trains and scores a cell, from its checkpoint if a run was cut short.
 func (r *runner) train(ctx context.Context, cell Cell) (Record, error) {
 	source := r.subject.of(cell)
 	if source.Held.Len() == 0 {
@@ -88,7 +87,6 @@ func (r *runner) train(ctx context.Context, cell Cell) (Record, error) {
 	return record, err
 }
 
-// trained is a cell at the end of its training.
 type trained struct {
 	cell    Cell
 	runtime *tokenizer.Runtime
@@ -96,7 +94,6 @@ type trained struct {
 	backend compute.Backend
 }
 
-// course reads codes in use and the held-out score from the training log.
 func course(path string, held func(vqtrain.HeldRecord) float64) ([]Moment, error) {
 	records, err := vqtrain.ReadLog(path)
 	if err != nil {
@@ -135,7 +132,6 @@ func startClock(dir string) *stopwatch {
 
 func (s *stopwatch) seconds() float64 { return s.before + time.Since(s.begun).Seconds() }
 
-// save keeps the time beside the checkpoint; losing it is no reason to stop.
 func (s *stopwatch) save() { _ = writeJSON(s.path, s.seconds()) }
 
 // reason is an error in one line: engine errors carry traces.

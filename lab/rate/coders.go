@@ -21,7 +21,6 @@ import (
 	"github.com/gritvq/gritvq/tokenizer"
 )
 
-// coder turns a picture into bytes and back.
 type coder struct {
 	name, setting string
 	run           func(p *images.RGB) (size int, back *images.RGB, err error)
@@ -53,7 +52,6 @@ func tokenizerCoders(ctx context.Context, bundles []string, backend compute.Back
 	return coders, nil
 }
 
-// viaFile stores a picture as a file of codes and reads it back.
 func viaFile(ctx context.Context, encoder picture.Encoder, files picture.Files, p *images.RGB) (int, *images.RGB, error) {
 	grid, err := encoder.Encode(ctx, p)
 	if err != nil {
@@ -76,8 +74,7 @@ func viaFile(ctx context.Context, encoder picture.Encoder, files picture.Files, 
 	return int(info.Size()), back, err
 }
 
-// fileCoders are the usual formats at many qualities: JPEG by the standard library
-// and, if they are installed, by Debian's cjpeg, and WebP by cwebp.
+// fileCoders are JPEG by the standard library and, if they are installed, by cjpeg, and WebP by cwebp.
 func fileCoders(ctx context.Context, watch task.Watcher) []coder {
 	var coders []coder
 	jpegs := []int{1, 3, 5, 8, 12, 20, 30, 45, 60, 75, 90}
@@ -142,7 +139,6 @@ func webpCoder(ctx context.Context, p *images.RGB, quality int) (int, *images.RG
 	return len(content), asRGB(back), err
 }
 
-// pipe returns the output of a program.
 func pipe(ctx context.Context, input []byte, program string, arguments ...string) ([]byte, error) {
 	command := exec.CommandContext(ctx, program, arguments...)
 	command.Stdin = bytes.NewReader(input)
@@ -153,7 +149,6 @@ func pipe(ctx context.Context, input []byte, program string, arguments ...string
 	return output, nil
 }
 
-// asRGB copies a decoded picture.
 func asRGB(m image.Image) *images.RGB {
 	if m == nil {
 		return nil

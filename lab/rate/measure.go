@@ -1,5 +1,4 @@
-// Package rate measures rate and distortion of picture files: trained tokenizers
-// beside JPEG and WebP.
+// Package rate measures rate and distortion of picture files: trained tokenizers beside JPEG and WebP.
 package rate
 
 import (

@@ -12,10 +12,9 @@ import (
 	"github.com/gritvq/gritvq/report"
 )
 
-// Name is that of the page and its files.
+// Name is the stem of the page and its files.
 const Name = "rate-distortion"
 
-// ownCoder is the coder that others are compared with.
 const ownCoder = "gritvq"
 
 // Point is a coder at one setting: means over the pictures.
@@ -37,7 +36,6 @@ func (p Point) Check() error {
 	return nil
 }
 
-// measure is a score of decoded pictures.
 type measure struct {
 	name     string
 	decimals int
@@ -53,7 +51,6 @@ var measures = []measure{
 
 func (m measure) text(p Point) string { return fmt.Sprintf("%.*f", m.decimals, m.of(p)) }
 
-// file names the figure of the measure.
 func (m measure) file() string {
 	word, _, _ := strings.Cut(strings.ToLower(m.name), " ")
 	return Name + "-" + word + ".svg"
@@ -67,9 +64,8 @@ func (m measure) quality(p Point) float64 {
 	return m.of(p)
 }
 
-// need is the bits a pixel at which a coder is as good as p: linear between its
-// points over the logarithm of the bits. If p is worse than all of them, need is
-// the fewest bits and outside is -1; if p is better, the most bits and 1.
+// need is the bits a pixel at which a coder is as good as p: linear between its points over the logarithm of the bits.
+// If p is worse than all of them, need is the fewest bits and outside is -1; if p is better, the most bits and 1.
 func (m measure) need(points []Point, p Point) (bits float64, outside int) {
 	points = slices.SortedFunc(slices.Values(points), func(a, b Point) int { return cmp.Compare(a.BitsPerPixel, b.BitsPerPixel) })
 	want, last := m.quality(p), len(points)-1
@@ -138,7 +134,6 @@ as good; **fewest**. Between measured qualities they are interpolated; "smallest
 one whose largest measured file is worse.
 `
 
-// coders lists the coders of points in their order.
 func coders(points []Point) []string {
 	var names []string
 	for _, p := range points {
@@ -178,7 +173,6 @@ func (m measure) chart(points []Point) report.LineChart {
 	return chart
 }
 
-// table compares every own point with the bits that others need to be as good.
 func (m measure) table(points []Point) report.Table {
 	others := slices.DeleteFunc(coders(points), func(name string) bool { return name == ownCoder })
 	t := report.Table{Columns: append([]report.Column{{Name: "tokenizer"}}, table.Columns(report.Right,

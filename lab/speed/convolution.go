@@ -12,8 +12,6 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// convolution compares convolutions and a whole image autoencoder, values and
-// gradients, with PyTorch.
 func (b *bench) convolution(ctx context.Context) ([]Row, error) {
 	backend, err := engine.Open(engine.Embedded)
 	if err != nil {
@@ -52,8 +50,7 @@ func autoencoderRun(backend compute.Backend) func() error {
 	})
 }
 
-// gradientRun returns a function that computes the gradients of a loss of data with
-// respect to all variables once.
+// gradientRun returns a function that computes the gradients of a loss with respect to all variables.
 func gradientRun(backend compute.Backend, variables weights.Set, data *weights.Array,
 	loss func(v weights.Vars, data *graph.Node) *graph.Node) func() error {
 	paths := variables.Paths()

@@ -15,7 +15,7 @@ import (
 	"github.com/gritvq/gritvq/tokenizer"
 )
 
-// Settings that both sides fit with. Codes and positions are gritvq's defaults.
+// Settings that both sides fit with.
 const (
 	fitCodes      = 256
 	fitPositions  = 4
@@ -23,9 +23,7 @@ const (
 	fitSource     = "synthetic:manifold?rows=20000"
 )
 
-// fit compares the errors of classical quantizers with FAISS's, on the same vectors
-// with the same number of codes and iterations. GRITVQ_FIT_VECTORS names another
-// file of vectors.
+// fit compares the errors of classical quantizers with FAISS's. GRITVQ_FIT_VECTORS names another file of vectors.
 func (b *bench) fit(ctx context.Context) ([]Row, error) {
 	path := cmp.Or(os.Getenv("GRITVQ_FIT_VECTORS"), fitSource)
 	v, err := vectors.Open(ctx, path, vectors.Options{})
@@ -71,8 +69,7 @@ func (b *bench) fit(ctx context.Context) ([]Row, error) {
 	return rows, nil
 }
 
-// fitError fits a method to all vectors and returns their mean squared error over
-// all elements, and the time it took.
+// fitError returns the mean squared error over all elements of all vectors.
 func fitError(ctx context.Context, source, method string) (mse float64, took time.Duration, err error) {
 	t, err := prepareVectors(ctx, source, method, fitIterations, func() {}, "model.hidden=[]", "model.dim=0", "model.standardize=none")
 	if err != nil {
@@ -97,7 +94,6 @@ func fitError(ctx context.Context, source, method string) (mse float64, took tim
 	return scores.Summary().MSE, took, nil
 }
 
-// copyVectors stores vectors in a file that FAISS's script reads.
 func copyVectors(path string, v *vectors.Vectors) error {
 	rows := make([]float32, v.Len()*v.Dim())
 	if err := v.Rows(0, v.Len(), rows); err != nil {

@@ -16,8 +16,7 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// pictureScenarios are steps of the paper's network at 256 px, meant for a GPU
-// beside torch_pictures.py; see results/gpu.md.
+// pictureScenarios are steps of the paper's network at 256 px, for a GPU, beside torch_pictures.py; see results/gpu.md.
 var pictureScenarios = map[string][]string{
 	"pictures-ste":            {"ste"},
 	"pictures-ema":            {"ema"},
@@ -26,11 +25,9 @@ var pictureScenarios = map[string][]string{
 	"pictures-ste-nearest":    {"ste", "model.image.up=nearest"},
 }
 
-// nearestScenario times the nearest code on a GPU.
 const nearestScenario = "nearest-gpu"
 
-// Step runs a scenario and returns its cost. Backend, steps and settings are those of
-// picture scenarios; others train on vectors with the embedded engine.
+// Step runs a scenario and returns its cost. Backend, steps and settings are those of picture scenarios.
 func Step(ctx context.Context, name, backendName string, steps int, set []string) (any, error) {
 	if pictureScenarios[name] == nil && name != nearestScenario {
 		return vectorStep(ctx, name)
@@ -75,8 +72,7 @@ func Step(ctx context.Context, name, backendName string, steps int, set []string
 		"mean_seconds": total / float64(len(times)), "first_step_seconds": stamps[0].Sub(begun).Seconds()}, nil
 }
 
-// nearestOnDevice times the nearest of 65,536 codes for 16,384 latents of 256
-// dimensions.
+// nearestOnDevice times the nearest of 65,536 codes for 16,384 latents of 256 dimensions.
 func nearestOnDevice(backend compute.Backend) (map[string]any, error) {
 	const n, k, d = 16384, 65536, 256
 	exec, err := graph.NewExec(backend, func(z, codes *graph.Node) *graph.Node { return graph.ReduceAllSum(vq.Nearest(z, codes)) })

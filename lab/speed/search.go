@@ -19,7 +19,6 @@ func gaussians(seed uint64, n int) []float32 {
 	return out
 }
 
-// nearest compares exact nearest codes with FAISS and PyTorch.
 func (b *bench) nearest(context.Context) ([]Row, error) {
 	const n, d = 16384, 64
 	codes, err := index.NewCodes(gaussians(1, n*d), n, d)
@@ -38,7 +37,6 @@ func (b *bench) nearest(context.Context) ([]Row, error) {
 		race{"the same against PyTorch matmul + argmin", "torch_matmul_argmin_16384x16384x64_seconds", 1 / 3.0, ours})
 }
 
-// encode compares residual encoding with FAISS.
 func (b *bench) encode(ctx context.Context) ([]Row, error) {
 	const n, d, k, levels = 20000, 128, 256, 4
 	x := gaussians(3, n*d)
@@ -86,7 +84,6 @@ func (b *bench) encode(ctx context.Context) ([]Row, error) {
 	}, nil
 }
 
-// atLeast is a row whose ratio of rates must reach limit.
 func atLeast(name string, ours, peer, limit float64) Row {
 	return Row{Name: name, Ours: report.Short(ours, 3) + "/s", Peer: report.Short(peer, 3) + "/s", Ratio: ours / peer,
 		Claim: fmt.Sprintf(">= %.3gx the rate", limit), Holds: ours/peer >= limit}

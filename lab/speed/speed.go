@@ -1,6 +1,5 @@
-// Package speed measures gritvq against PyTorch and FAISS and against itself.
-// Absolute times depend on the machine; the project's claims are about the ratios
-// of one session.
+// Package speed measures gritvq against PyTorch and FAISS and against itself. Absolute times depend on the
+// machine; the project's claims are about the ratios of one session.
 package speed
 
 import (
@@ -56,7 +55,6 @@ type Results struct {
 	Rows  []Row  `json:"rows"`
 }
 
-// bench is a session of measurements.
 type bench struct {
 	Options
 	faiss func() (map[string]any, error) // results of faiss_index.py, run once
@@ -110,7 +108,6 @@ func (r *Results) Table() report.Table {
 	return t
 }
 
-// cpuName is the processor's name, where the system tells.
 func cpuName() string {
 	content, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {
@@ -127,7 +124,7 @@ func cpuName() string {
 //go:embed *.py
 var scripts embed.FS
 
-// peer returns the JSON object that a peer's script prints, or why there is none.
+// peer returns the JSON object that a peer's script prints.
 func (b *bench) peer(ctx context.Context, script string, args ...string) (map[string]any, error) {
 	program, err := scripts.ReadFile(script)
 	if err != nil {
@@ -147,12 +144,10 @@ func (b *bench) peer(ctx context.Context, script string, args ...string) (map[st
 	return result, nil
 }
 
-// script returns a function that runs a peer's script.
 func (b *bench) script(ctx context.Context, name string) func() (map[string]any, error) {
 	return func() (map[string]any, error) { return b.peer(ctx, name) }
 }
 
-// race is a time of ours and one of a peer.
 type race struct {
 	name  string
 	key   string // in the peer's results
@@ -160,8 +155,7 @@ type race struct {
 	ours  func() (seconds float64, err error)
 }
 
-// times alternates ours and the peer, so that both see the same machine, and
-// compares the best of all rounds.
+// times alternates ours and the peer, so that both see the same machine, and compares the best of all rounds.
 func (b *bench) times(peers func() (map[string]any, error), races ...race) ([]Row, error) {
 	ours, peer := make([]float64, len(races)), make([]float64, len(races))
 	least := func(best *float64, seconds float64) {
@@ -215,7 +209,6 @@ func fastest(runs int, f func() error) (float64, error) {
 	return best, nil
 }
 
-// atMost is a row whose ratio of times must not exceed limit.
 func atMost(name string, ours, peer, limit float64) Row {
 	return Row{Name: name, Ours: table.Seconds(ours), Peer: table.Seconds(peer), Ratio: ours / peer,
 		Claim: fmt.Sprintf("<= %.3gx the time", limit), Holds: ours/peer <= limit}

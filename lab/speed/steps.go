@@ -12,7 +12,6 @@ import (
 	"strings"
 )
 
-// step compares one step of the 4 x 256 residual tokenizer with PyTorch.
 func (b *bench) step(ctx context.Context) ([]Row, error) {
 	return b.times(b.script(ctx, "torch_step.py"), race{
 		"training step, RQ-VAE 4 x 256, MLP 768-512-256-128-32, batch 1024, against PyTorch", "step_seconds", 0.7, func() (float64, error) {
@@ -21,8 +20,6 @@ func (b *bench) step(ctx context.Context) ([]Row, error) {
 		}})
 }
 
-// scenarios are trained in turns, and in processes of their own for their peak
-// memory.
 var scenarios = map[string][]string{
 	"ste":           {"ste"},
 	"grit-linear":   {"grit"},
@@ -30,8 +27,7 @@ var scenarios = map[string][]string{
 	"grit-topk":     {"grit", "quantizer.transform.kind=attention-topk"},
 }
 
-// refreshPeriod is the number of steps that are averaged before they are compared:
-// one of them rebuilds the cache of grit-linear-8.
+// refreshPeriod is the number of steps that are averaged: one of them rebuilds the cache of grit-linear-8.
 const refreshPeriod = 8
 
 const (
@@ -39,7 +35,6 @@ const (
 	turns          = 160 // steps a round
 )
 
-// configuration is a scenario's method and settings.
 func configuration(name string) []string {
 	own := scenarios[name]
 	return append([]string{own[0], "quantizer.levels=1", "quantizer.codes=1024", "model.dim=64", "model.hidden=[512,256,128]",
@@ -52,7 +47,6 @@ type Cost struct {
 	Memory int64   `json:"memory"` // peak resident bytes of the process; 0: unknown
 }
 
-// vectorStep runs a training scenario on vectors.
 func vectorStep(ctx context.Context, name string) (Cost, error) {
 	if scenarios[name] == nil {
 		known := append(slices.Sorted(maps.Keys(scenarios)), slices.Sorted(maps.Keys(pictureScenarios))...)
@@ -62,7 +56,7 @@ func vectorStep(ctx context.Context, name string) (Cost, error) {
 	return Cost{step, peakMemory()}, err
 }
 
-// peakMemory is the process's high-water mark, in bytes (0 where unknown).
+// peakMemory is the process's high-water mark in bytes, 0 where unknown.
 func peakMemory() int64 {
 	content, err := os.ReadFile("/proc/self/status")
 	if err != nil {

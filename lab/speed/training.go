@@ -16,7 +16,6 @@ import (
 	"github.com/gritvq/gritvq/train/vqtrain"
 )
 
-// training is a run that is ready to start.
 type training struct {
 	*vqtrain.Trainer
 	data *tokenize.Data
@@ -33,8 +32,7 @@ func (t *training) close() {
 	os.RemoveAll(t.dir)
 }
 
-// bare leaves nothing but steps in a run: no evaluation, logging, resets or
-// checkpoints. Then it applies settings.
+// bare leaves nothing but steps in a run: no evaluation, logging, resets or checkpoints. Then it applies settings.
 func bare(c *vqtrain.Config, steps int, set []string) error {
 	c.Train.Steps, c.Train.Evaluate, c.Train.Log, c.Train.Checkpoint = steps, 0, 1<<30, 1<<30
 	c.Train.Split, c.Quantizer.Resets.Every = 1, 0
@@ -46,7 +44,6 @@ func bare(c *vqtrain.Config, steps int, set []string) error {
 	return nil
 }
 
-// prepare makes a run ready; step is called after each step.
 func prepare(ctx context.Context, backend compute.Backend, data string, c vqtrain.Config, step func()) (*training, error) {
 	dir, err := os.MkdirTemp("", "gritvq-bench")
 	if err != nil {
@@ -64,7 +61,6 @@ func prepare(ctx context.Context, backend compute.Backend, data string, c vqtrai
 	return t, nil
 }
 
-// prepareVectors makes a run of a method on vectors ready.
 func prepareVectors(ctx context.Context, data, method string, steps int, step func(), set ...string) (*training, error) {
 	c, err := vqtrain.Default(method)
 	if err != nil {
@@ -81,9 +77,8 @@ func prepareVectors(ctx context.Context, data, method string, steps int, step fu
 	return prepare(ctx, backend, data, c, step)
 }
 
-// inTurns trains several configurations side by side, one step of each after the
-// other, so that all see the same machine, and returns the times of their steps. A
-// configuration is a method and its settings.
+// inTurns trains several configurations, a method and its settings each, one step of each after the other, so
+// that all see the same machine. It returns the times of their steps.
 func inTurns(ctx context.Context, source string, steps int, configurations ...[]string) ([][]float64, error) {
 	n := len(configurations)
 	times, turn := make([][]float64, n), make([]chan struct{}, n)
@@ -144,14 +139,13 @@ func stepTime(ctx context.Context, source string, steps int, configuration []str
 	return median(times[0][steps/5:]), nil
 }
 
-// median is the mean of the middle two of an even number.
 func median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }
 
-// paired is a row of times that were measured side by side: the ratio is the median
-// of the ratios, so that a machine that slows down for a while slows both.
+// paired is a row of times measured side by side: the ratio is the median of the ratios, so that a machine that
+// slows down for a while slows both.
 func paired(name string, ours, peer []float64, limit float64) Row {
 	ratios := make([]float64, len(ours))
 	for i := range ours {

@@ -10,9 +10,8 @@ import (
 	"strings"
 )
 
-// Stale makes the page dir/name.md and its figures again, from its records in a
-// temporary directory, and returns the files in dir that differ. write makes the
-// page in a directory.
+// Stale makes the page dir/name.md and its figures again in a temporary directory, and returns the files in dir
+// that differ.
 func Stale(dir, name string, write func(dir string) error) (files []string, err error) {
 	again, err := os.MkdirTemp("", "gritvq-page-")
 	if err != nil {
@@ -42,8 +41,8 @@ func Stale(dir, name string, write func(dir string) error) (files []string, err 
 	return files, nil
 }
 
-// FindRow returns a row of a Markdown page by the names of its columns: the first
-// row below the heading that begins with the given cells.
+// FindRow returns the first row of a Markdown table below the heading that begins with the given cells, by the
+// names of its columns.
 func FindRow(page, heading string, begins ...string) (map[string]string, error) {
 	_, section, found := strings.Cut(page, heading+"\n")
 	if !found {

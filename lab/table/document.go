@@ -17,8 +17,7 @@ type Document[R Run] struct {
 	Fill    func(*Page, *Runs[R]) error
 }
 
-// Write adds the runs of files to those in dir and writes the tables and figures of
-// all of them there. Planned runs that are missing are empty cells.
+// Write adds the runs of files to those in dir and writes the tables and figures of all of them there.
 func (d Document[R]) Write(files []string, dir string, watch task.Watcher) error {
 	page, err := OpenPage(dir, d.Name, d.Command, d.Title)
 	if err != nil {

@@ -91,7 +91,6 @@ func (r Record) score(name string) (value float64, measured bool) {
 	return value, measured && Finite(value) != nil
 }
 
-// common returns the scores of a and b on the seeds that both have.
 func common(a, b Group, name string) (ofA, ofB []float64) {
 	for _, r := range a.Records {
 		for _, other := range b.Records {
@@ -105,8 +104,7 @@ func common(a, b Group, name string) (ofA, ofB []float64) {
 	return ofA, ofB
 }
 
-// Typical is the typical deviation of a score over seeds: the root mean square of
-// the groups' deviations, 0 if every group has one seed.
+// Typical is the root mean square of the groups' deviations over seeds, 0 if every group has one seed.
 func Typical(groups []Group, name string) float64 {
 	sum, n := 0.0, 0
 	for _, g := range groups {

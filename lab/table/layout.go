@@ -44,7 +44,6 @@ func (l Layout) With(groups []Group) Layout {
 	return l
 }
 
-// rivals are the groups of all rows at a setting.
 func (l Layout) rivals(groups []Group, setting string) []Group {
 	list := make([]Group, len(l.Rows))
 	for i, r := range l.Rows {
@@ -53,8 +52,7 @@ func (l Layout) rivals(groups []Group, setting string) []Group {
 	return list
 }
 
-// cells writes rival groups in a measure: the best is bold, ties have an =. Measures
-// without a goal have no deviation.
+// cells writes rival groups in a measure: the best is bold, ties have an =. Measures without a goal have no deviation.
 func (m Measure) cells(rivals []Group, typical float64) []report.Cell {
 	cells := make([]report.Cell, len(rivals))
 	for i, mark := range m.Marks(rivals, typical) {
@@ -84,8 +82,7 @@ func (l Layout) Scores(groups []Group, measures []Measure) report.Table {
 	return t
 }
 
-// BySetting compares methods in some measures at every setting; name is that of
-// the settings.
+// BySetting compares methods in some measures at every setting; name heads the column of settings.
 func (l Layout) BySetting(groups []Group, measures []Measure, name string, settings []int) report.Table {
 	t := report.Table{Columns: []report.Column{{Name: name}, {Name: "method", Align: report.Left}}}
 	for _, setting := range settings {
@@ -99,7 +96,6 @@ func (l Layout) BySetting(groups []Group, measures []Measure, name string, setti
 	return t
 }
 
-// addScores adds the measures of all methods at a setting to rows from first on.
 func (l Layout) addScores(t *report.Table, first int, groups []Group, setting string, measures []Measure) {
 	rivals := l.rivals(groups, setting)
 	for _, m := range measures {

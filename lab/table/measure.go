@@ -41,10 +41,8 @@ const (
 // Beats says whether a is better than b.
 func (g Goal) Beats(a, b float64) bool { return g == Lower && a < b || g == Higher && a > b }
 
-// reads is the text of a value without a deviation.
 func (m Measure) reads(x float64) string { return m.Text(Stat{x, math.NaN(), 1}) }
 
-// scale multiplies the values of charts.
 func (m Measure) scale() float64 {
 	if m.Percent {
 		return 100
@@ -52,8 +50,7 @@ func (m Measure) scale() float64 {
 	return 1
 }
 
-// Digits writes the mean and, for several seeds, its deviation; n is the number of
-// significant digits for one seed.
+// Digits writes the mean and, for several seeds, its deviation; n is the number of significant digits for one seed.
 func Digits(n int) func(Stat) string {
 	return func(s Stat) string {
 		if math.IsNaN(s.Std) {
@@ -89,8 +86,7 @@ func Duration(s Stat) string { return Seconds(s.Mean) }
 // Seconds writes a time, such as 3m 05s.
 func Seconds(s float64) string { return report.Duration(time.Duration(s * float64(time.Second))) }
 
-// Decimals writes the mean and, for several seeds, its deviation with a fixed number
-// of decimals.
+// Decimals writes the mean and, for several seeds, its deviation with a fixed number of decimals.
 func Decimals(n int) func(Stat) string { return decimals(n, 1, "") }
 
 // PercentDecimals is [Decimals] of a fraction in percent.

@@ -21,8 +21,7 @@ import (
 const Legend = `Means over seeds ± standard deviations; **best**, and = tied with it: not shown to be worse on the seeds that both have, by
 the interval of the paired t test for three seeds or more, otherwise by a difference above the typical deviation over seeds in the table.`
 
-// Page is a Markdown document with tables and figures made from records. The text
-// above its mark is written by people and stays. The zero Page is only in memory.
+// Page is a Markdown document with tables and figures. The text above its mark is written by people and stays.
 type Page struct {
 	dir  string
 	name string // NAME.jsonl holds the records, NAME.md the tables
@@ -34,8 +33,7 @@ type Page struct {
 	Charts map[string]report.LineChart
 }
 
-// OpenPage opens the page dir/name.md; a new one begins with the title. command
-// makes it.
+// OpenPage opens the page dir/name.md, which command makes; a new one begins with the title.
 func OpenPage(dir, name, command, title string) (*Page, error) {
 	p := &Page{dir: dir, name: name, mark: "<!-- made by " + command + ": everything below is replaced -->", head: "# " + title + "\n\n"}
 	before, err := os.ReadFile(p.Path(".md"))

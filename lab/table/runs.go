@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// Run is one line of a file of runs: a model that was trained and scored, or the
-// reason why that failed.
+// Run is one line of a file of runs: a model that was trained and scored, or why that failed.
 type Run interface {
 	About() About
 	Record() Record // without a setting
@@ -27,8 +26,6 @@ type About struct {
 	Failed  string // why; empty: it succeeded
 }
 
-// letter names the table that the run was made for, "none" if the identifier does
-// not begin with a letter and a dash.
 func (a About) letter() string {
 	if letter, _, found := strings.Cut(a.ID, "-"); found && len(letter) == 1 {
 		return letter
@@ -47,8 +44,7 @@ type Runs[R Run] struct {
 	shown map[string]bool
 }
 
-// NewRuns keeps one run of every identifier: the last that succeeded, or else the
-// last.
+// NewRuns keeps one run of every identifier: the last that succeeded, or else the last.
 func NewRuns[R Run](all []R) *Runs[R] {
 	kept := map[string]R{}
 	for _, r := range all {
@@ -65,7 +61,6 @@ func NewRuns[R Run](all []R) *Runs[R] {
 	return runs
 }
 
-// readRuns reads the store, if it is there, and then the files.
 func readRuns[R Run](store string, files []string) (*Runs[R], error) {
 	all, err := ReadLines[R](store)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -81,8 +76,8 @@ func readRuns[R Run](store string, files []string) (*Runs[R], error) {
 	return NewRuns(all), nil
 }
 
-// Select returns the successful runs that were made for some tables and that keep
-// accepts, one of every cell and seed. The page shows them.
+// Select returns the successful runs for some tables that keep accepts, one of every cell and seed. The page
+// shows them.
 func (r *Runs[R]) Select(letters string, keep func(R) bool) []R {
 	var chosen []R
 	taken := map[string]bool{}
@@ -95,8 +90,7 @@ func (r *Runs[R]) Select(letters string, keep func(R) bool) []R {
 	return chosen
 }
 
-// distinct refuses two runs of one cell and seed with different settings: a table
-// could show only one of them.
+// distinct refuses two runs of one cell and seed with different settings: a table could show only one of them.
 func (r *Runs[R]) distinct(letters string) error {
 	seen := map[string]About{}
 	for _, run := range r.All {
@@ -113,7 +107,6 @@ func (r *Runs[R]) distinct(letters string) error {
 	return nil
 }
 
-// unused names the successful runs that no table shows.
 func (r *Runs[R]) unused() []string {
 	var names []string
 	for _, run := range r.All {
@@ -144,8 +137,7 @@ func Abouts[R Run](runs []R) []About {
 	return list
 }
 
-// Groups collects the records of runs; setting, if not nil, tells groups of one
-// method apart.
+// Groups collects the records of runs; setting, if not nil, tells groups of one method apart.
 func Groups[R Run](runs []R, setting func(R) string) []Group {
 	var records []Record
 	for _, run := range runs {

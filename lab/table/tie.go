@@ -22,8 +22,8 @@ type Difference struct {
 // intervalSeeds is the number of common seeds from which on the interval decides.
 const intervalSeeds = 3
 
-// Compare compares a group with the best one; typical is the typical deviation of
-// the column. It returns nil if they have no common seed.
+// Compare compares a group with the best one, given the typical deviation of the column. It returns nil if they
+// have no common seed.
 func (m Measure) Compare(g, best Group, typical float64) *Difference {
 	mine, theirs := common(g, best, m.Name)
 	if len(mine) == 0 {
@@ -59,8 +59,7 @@ const (
 	Best          // reads as the best does
 )
 
-// Marks compares rival groups in a measure by the tie rule of the package; typical
-// is the typical deviation of the column.
+// Marks compares rival groups by the tie rule of the package, given the typical deviation of the column.
 func (m Measure) Marks(rivals []Group, typical float64) []Mark {
 	marks, stats := make([]Mark, len(rivals)), make([]Stat, len(rivals))
 	best := -1

@@ -21,8 +21,7 @@ type AddOptions struct {
 	Command string
 }
 
-// Add gives new items IDs by the encoder of the table in a directory, as a new
-// version. IDs in use stay as they are.
+// Add gives new items IDs by the encoder of a table, as a new version. IDs in use stay as they are.
 func Add(ctx context.Context, o AddOptions, watch task.Watcher) (*Summary, error) {
 	table, err := Load(o.Dir)
 	if err != nil {
@@ -65,8 +64,6 @@ func Add(ctx context.Context, o AddOptions, watch task.Watcher) (*Summary, error
 	return save(o.Dir, table, slices.Concat(old.Items.Items, added.items), encoder.origin(), o.Command)
 }
 
-// continueNumbers names items by the row numbers that follow those of a table. It
-// fails if items of the table have names.
 func (s *source) continueNumbers(table *Table, dir string) error {
 	for row, key := range table.keys {
 		if key != strconv.Itoa(row+1) {
@@ -77,8 +74,7 @@ func (s *source) continueNumbers(table *Table, dir string) error {
 	return nil
 }
 
-// embedAs embeds the titles of new items as those of the catalogue in dir. It fails
-// if one of the two came as titles and the other as embeddings.
+// embedAs embeds titles as those of the catalogue in dir were. Titles and embeddings cannot be mixed.
 func (s *source) embedAs(dir string) error {
 	encoder, err := LoadText(filepath.Join(dir, textEncoderFile))
 	absent := errors.Is(err, fs.ErrNotExist)

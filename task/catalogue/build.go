@@ -14,9 +14,7 @@ import (
 // maxVocab bounds a position, so that a damaged file cannot ask for absurd tables.
 const maxVocab = 1 << 24
 
-// Ranked returns the codes of the last level, nearest first, for an item of the
-// list that is being built or added, whose codes before the last are prefix. Codes
-// that are left out are never taken.
+// Ranked returns the codes of the last level that an item with the given prefix may have, nearest first.
 type Ranked func(item int, prefix []uint32) []uint32
 
 // BuildOptions refine Build.
@@ -28,12 +26,10 @@ type BuildOptions struct {
 	// TokenVocab is the smallest vocabulary of the token. Room beyond the largest
 	// group lets a trained model name items that are added later.
 	TokenVocab int
-	// Tokenizer identifies where the codes come from: the fingerprint of a bundle,
-	// or a Numbering.
+	// Tokenizer identifies where the codes come from: the fingerprint of a bundle, or a Numbering.
 	Tokenizer string
 }
 
-// check refuses options that contradict each other.
 func (o BuildOptions) check() error {
 	if o.Resolve != Token && o.Resolve != Reassign {
 		return usage.Errorf("--resolve %s: use token or reassign", o.Resolve)
@@ -44,11 +40,8 @@ func (o BuildOptions) check() error {
 	return nil
 }
 
-// Build gives an ID to every item: keys [n] are their names, codes [n, L]
-// row-major come from the tokenizer, vocab [L] is the number of codes of each
-// level. Of items with equal codes the first has the token 0, or keeps its codes.
-// It fails on lengths that do not agree, a code outside its vocabulary, a name
-// that is empty or repeated, and options that contradict each other.
+// Build gives an ID to every item: keys [n] are their names, codes [n, L] row-major come from the tokenizer, vocab [L]
+// is the number of codes of each level. Of items with equal codes the first has the token 0, or keeps its codes.
 func Build(codes []uint32, vocab []int, keys []string, opt BuildOptions) (*Table, error) {
 	opt.Resolve = cmp.Or(opt.Resolve, Token)
 	if err := opt.check(); err != nil {
@@ -69,10 +62,8 @@ func Build(codes []uint32, vocab []int, keys []string, opt BuildOptions) (*Table
 	return t, t.Add(codes, keys, opt.Ranked)
 }
 
-// Add gives IDs to new items, keys [n] with codes [n, Levels], and leaves those
-// in use as they are. It is a new version, whose entry in the log says whether
-// the token's vocabulary grew. ranked is needed by Reassign. After an error the
-// table is unchanged.
+// Add gives IDs to new items, keys [n] with codes [n, Levels], as a new version. IDs in use stay as they are.
+// Reassign needs ranked. After an error the table is unchanged.
 func (t *Table) Add(codes []uint32, keys []string, ranked Ranked) error {
 	if err := t.check(codes, keys, ranked); err != nil {
 		return err
@@ -106,7 +97,6 @@ func (t *Table) Add(codes []uint32, keys []string, ranked Ranked) error {
 	return nil
 }
 
-// check refuses items that cannot be added.
 func (t *Table) check(codes []uint32, keys []string, ranked Ranked) error {
 	switch {
 	case len(codes)/t.levels != len(keys) || len(codes)%t.levels != 0:
@@ -129,7 +119,6 @@ func (t *Table) check(codes []uint32, keys []string, ranked Ranked) error {
 	return nil
 }
 
-// appendNumbered appends codes with the next numbers of their groups.
 func (t *Table) appendNumbered(codes []uint32, claim func([]uint32) int) error {
 	for own := range slices.Chunk(codes, t.levels) {
 		token := claim(own)
@@ -142,8 +131,7 @@ func (t *Table) appendNumbered(codes []uint32, claim func([]uint32) int) error {
 	return nil
 }
 
-// appendMoved appends codes and moves the last one if they are taken; moved counts
-// those. Items keep their own codes before any item moves.
+// appendMoved moves the last code of items whose codes are taken, after all items with free codes have theirs.
 func (t *Table) appendMoved(codes []uint32, claim func([]uint32) int, ranked Ranked) (moved int, err error) {
 	first, last := len(t.ids)/t.levels, t.levels-1
 	t.ids = append(t.ids, codes...)
@@ -172,7 +160,7 @@ func (t *Table) appendMoved(codes []uint32, claim func([]uint32) int, ranked Ran
 	return moved, nil
 }
 
-// pack appends codes as bytes, to serve as the key of a map.
+// pack appends codes as bytes, as the key of a map.
 func pack(to []byte, codes []uint32) []byte {
 	for _, code := range codes {
 		to = binary.LittleEndian.AppendUint32(to, code)

@@ -40,14 +40,12 @@ type origin struct {
 	training    []vqtrain.Record
 }
 
-// tokenizerEncoder encodes embeddings by a trained tokenizer.
 type tokenizerEncoder struct {
 	*tokenize.Opened
 	dir  string // of the bundle
 	from origin
 }
 
-// openTokenizer loads the tokenizer in dir.
 func openTokenizer(dir, backend string) (*tokenizerEncoder, error) {
 	opened, err := tokenize.Open(dir, backend)
 	if err != nil {
@@ -67,7 +65,6 @@ func openTokenizer(dir, backend string) (*tokenizerEncoder, error) {
 	}}, nil
 }
 
-// meaning explains the codes of a quantizer.
 func meaning(q vq.Config) string {
 	const alike = "Items that share codes should be alike. "
 	switch m, _ := vq.MethodNamed(q.Method); {
@@ -117,7 +114,7 @@ func (t *tokenizerEncoder) ranked(latents []float32) Ranked {
 	}
 }
 
-// store copies the bundle and its log, unless it was trained there.
+// store copies the bundle, unless it was trained there.
 func (t *tokenizerEncoder) store(dir string) error {
 	own := filepath.Join(dir, TokenizerDir)
 	if filepath.Clean(t.dir) == filepath.Clean(own) {
@@ -139,8 +136,7 @@ func (t *tokenizerEncoder) store(dir string) error {
 	return bundle.Write(own, t.Bundle)
 }
 
-// denseEncoder spells the numbers of items in a random order; their embeddings
-// have no part in it.
+// denseEncoder spells the numbers of items in a random order.
 type denseEncoder struct {
 	numbering Numbering
 	vocab     []int
@@ -155,7 +151,6 @@ func (d denseEncoder) origin() origin {
 	}
 }
 
-// encode ranks nothing: numbers do not collide.
 func (d denseEncoder) encode(_ context.Context, s *source, before int, _ bool) ([]uint32, Ranked, error) {
 	codes, err := d.numbering.Codes(d.vocab, before, len(s.items))
 	return codes, func(int, []uint32) []uint32 { return nil }, err
@@ -174,7 +169,6 @@ func (d denseEncoder) store(dir string) error {
 	return nil
 }
 
-// encoderOf opens the encoder that made the table in dir.
 func encoderOf(dir string, table *Table, backend string) (itemEncoder, error) {
 	if numbering, ok := ParseNumbering(table.tokenizer); ok {
 		return denseEncoder{numbering, table.Vocab()[:table.Levels()]}, nil

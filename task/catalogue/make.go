@@ -23,8 +23,7 @@ type Options struct {
 	Sources []Source
 	Output  string // directory; of several catalogues each has one below it
 	Resolve Resolution
-	// Spare is the smallest vocabulary of the token, so that a trained recommender
-	// can name items that are added later.
+	// Spare is the smallest vocabulary of the token, so that a trained recommender can name items that are added later.
 	Spare     int
 	Dense     bool           // number the items, see Numbering; Config has levels, codes and seed
 	Tokenizer string         // directory of a trained bundle
@@ -36,8 +35,7 @@ type Options struct {
 	Command   string
 }
 
-// Methods that package vq does not have: rows of the paper's recommendation table
-// that are no quantizers of their own.
+// Methods that package vq does not have: rows of the paper's recommendation table that are no quantizers of their own.
 const (
 	DenseMethod  = "dense" // see Numbering
 	SlicedMethod = "vqvae" // ste over slices of the latent
@@ -59,15 +57,13 @@ func Defaults(c *vqtrain.Config) {
 	}
 }
 
-// maker is a run of Make.
 type maker struct {
 	Options
 	watch task.Watcher
 	list  []*source
 }
 
-// Make gives the items of catalogues IDs. It writes for each its table, items and
-// report, and the tokenizer by which Add encodes further items.
+// Make gives the items of catalogues IDs. It writes their tables, items and reports, and the tokenizer for Add.
 func Make(ctx context.Context, o Options, watch task.Watcher) (result *Result, err error) {
 	m := &maker{Options: o, watch: watch}
 	if err := m.plan(); err != nil {
@@ -95,7 +91,6 @@ func Make(ctx context.Context, o Options, watch task.Watcher) (result *Result, e
 	return m.run(ctx)
 }
 
-// run encodes the items of all sources and stores their tables.
 func (m *maker) run(ctx context.Context) (*Result, error) {
 	shared, err := m.sharedTokenizer(ctx)
 	if err != nil {
@@ -134,7 +129,7 @@ func (m *maker) run(ctx context.Context) (*Result, error) {
 	return r, err
 }
 
-// sharedTokenizer returns the tokenizer of all catalogues, or nil if each has its own.
+// sharedTokenizer is nil if each catalogue has its own.
 func (m *maker) sharedTokenizer(ctx context.Context) (itemEncoder, error) {
 	switch {
 	case m.Dense:
@@ -152,7 +147,6 @@ func (m *maker) sharedTokenizer(ctx context.Context) (itemEncoder, error) {
 	return m.train(ctx, m.Output, joined)
 }
 
-// train trains a tokenizer on embeddings, in the table's directory dir.
 func (m *maker) train(ctx context.Context, dir, vectors string) (itemEncoder, error) {
 	own := filepath.Join(dir, TokenizerDir)
 	state, err := bundle.Kind.State(own)
@@ -178,13 +172,11 @@ func (m *maker) train(ctx context.Context, dir, vectors string) (itemEncoder, er
 	return openTokenizer(own, m.Backend)
 }
 
-// dense numbers the items of source i.
 func (m *maker) dense(i int) itemEncoder {
 	q := m.Config.Quantizer
 	return denseEncoder{Numbering{Seed: m.Config.Seed, Stream: i, Streams: len(m.list)}, slices.Repeat([]int{q.Codes}, q.Levels*q.Parts)}
 }
 
-// tabulate gives a catalogue its IDs and stores them. The table is written last.
 func (m *maker) tabulate(ctx context.Context, s *source, encoder itemEncoder) (*Summary, error) {
 	codes, ranked, err := encoder.encode(ctx, s, 0, m.Resolve == Reassign)
 	if err != nil {
@@ -206,8 +198,7 @@ func (m *maker) tabulate(ctx context.Context, s *source, encoder itemEncoder) (*
 	return save(s.dir, table, s.items, from, m.Command)
 }
 
-// save stores a table with its items and report, the table last: items without
-// IDs do no harm, IDs without items would.
+// save writes the table last: items without IDs do no harm, IDs without items would.
 func save(dir string, table *Table, items []interactions.Item, from origin, command string) (*Summary, error) {
 	list, err := interactions.NewCatalogue(items)
 	if err != nil {

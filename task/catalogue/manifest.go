@@ -27,7 +27,6 @@ var kind = artifact.Register(artifact.Kind{
 	Schema: 1, Oldest: 1, Files: []string{ParquetFile}, Extra: []string{UnionFile}, OldKey: "versions",
 })
 
-// manifest describes a stored table.
 type manifest struct {
 	artifact.Head
 	Version   int        `json:"version"`
@@ -37,15 +36,13 @@ type manifest struct {
 	Items     int        `json:"items"`
 	Tokenizer string     `json:"tokenizer,omitempty"`
 	Versions  []Version  `json:"versions"`
-	// Previous is the manifest of the table that this one replaces. It is valid
-	// while the file of that table is in place: at every moment of a replacement
-	// the directory holds the old table or the new one.
+	// Previous is the manifest of the table that this one replaces. It is valid while the file of that table is
+	// in place: at every moment of a replacement the directory holds the old table or the new one.
 	Previous *manifest `json:"previous,omitempty"`
 	// OldFile stands for Files in manifests that do not state their kind.
 	OldFile *artifact.File `json:"file,omitempty"`
 }
 
-// Upgrade moves OldFile to Files.
 func (m *manifest) Upgrade() {
 	if m.OldFile != nil && m.Files == nil {
 		m.Files, m.OldFile = []artifact.File{*m.OldFile}, nil
@@ -71,7 +68,6 @@ func readManifest(dir string) (*manifest, error) {
 	return m, nil
 }
 
-// check refuses a manifest that contradicts itself.
 func (m *manifest) check() error {
 	width := m.Levels
 	switch m.Method {
@@ -105,7 +101,6 @@ func (m *manifest) check() error {
 	return nil
 }
 
-// manifestOf describes a table whose IDs are stored as content.
 func manifestOf(t *Table, content []byte) *manifest {
 	m := &manifest{
 		Head: t.provenance, Version: t.Version(), Method: t.resolution, Levels: t.levels, Vocab: t.vocab,

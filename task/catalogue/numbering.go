@@ -8,11 +8,9 @@ import (
 	"github.com/gritvq/gritvq/dataset"
 )
 
-// Numbering gives items dense IDs that say nothing about them: the baseline of
-// semantic IDs. Item number i gets place i of a seeded random order of all IDs that
-// the vocabularies allow, spelled digit by digit. IDs never collide, and later
-// items take the next places. The order is random because neighbours in a
-// catalogue's own order were often bought together.
+// Numbering gives items dense IDs without meaning: the baseline of semantic IDs. Item i gets place i of a
+// seeded random order of all IDs that the vocabularies allow, spelled digit by digit. The order is random
+// because neighbours in a catalogue's own order were often bought together.
 type Numbering struct {
 	Seed uint64
 	// Stream of Streams separates catalogues that share the IDs: item i of a
@@ -57,8 +55,7 @@ func (s Numbering) String() string {
 	return fmt.Sprintf("numbering seed=%d stream=%d/%d", s.Seed, s.Stream, max(1, s.Streams))
 }
 
-// ParseNumbering reads the result of String; ok is false for anything else, such as
-// the fingerprint of a tokenizer.
+// ParseNumbering reads the result of String; ok is false for a tokenizer's fingerprint.
 func ParseNumbering(text string) (s Numbering, ok bool) {
 	n, err := fmt.Sscanf(text, "numbering seed=%d stream=%d/%d", &s.Seed, &s.Stream, &s.Streams)
 	if n != 3 || err != nil || s.String() != text || s.Stream < 0 || s.Stream >= s.Streams {

@@ -36,9 +36,8 @@ func Open(ctx context.Context, dir string) (*Catalogue, error) {
 	return table.WithItems(ctx, dir)
 }
 
-// WithItems reads the items of a table from dir, which is the table's directory or
-// that of a model trained on it. The file may hold more items than the table, but
-// not fewer: Add writes the items first.
+// WithItems reads the items of a table from its directory or that of a model trained on it. The file may hold
+// more items than the table: Add writes the items first.
 func (t *Table) WithItems(ctx context.Context, dir string) (*Catalogue, error) {
 	path := filepath.Join(dir, ItemsFile)
 	items, err := interactions.ReadItems(ctx, path)
@@ -67,7 +66,6 @@ func (c *Catalogue) Label(row int) string {
 	return cmp.Or(c.Title(c.Key(row)), "item "+c.Key(row))
 }
 
-// itemLine is a line of the items file.
 type itemLine struct {
 	ID         string   `json:"id"`
 	Title      string   `json:"title,omitempty"`

@@ -14,14 +14,12 @@ import (
 	"github.com/gritvq/gritvq/internal/usage"
 )
 
-// Files of a directory of IDs.
 var (
 	outputFiles = []string{artifact.ManifestFile, UnionFile, ParquetFile, ItemsFile, ReportFile}
 	// intermediateFiles are written first; a run that was killed early leaves only these.
 	intermediateFiles = []string{textEncoderFile, titleVectors, shopVectors, unionVectors}
 )
 
-// plan checks the options and the output directories, and lists the sources.
 func (m *maker) plan() error {
 	m.Resolve = cmp.Or(m.Resolve, Token)
 	if err := (BuildOptions{Resolve: m.Resolve, TokenVocab: m.Spare}).check(); err != nil {
@@ -36,7 +34,6 @@ func (m *maker) plan() error {
 	return m.checkOutput()
 }
 
-// nameSources lists the sources with the directories of their tables.
 func (m *maker) nameSources() error {
 	inputs, names := make([]string, len(m.Sources)), make([]string, len(m.Sources))
 	for i, s := range m.Sources {
@@ -60,8 +57,7 @@ func (m *maker) nameSources() error {
 	return nil
 }
 
-// namesOf calls catalogues after their files or, if file names are equal, after
-// their directories.
+// namesOf takes the names of the files or, if two are equal, of their directories.
 func namesOf(inputs []string) []string {
 	stems, parents := make([]string, len(inputs)), make([]string, len(inputs))
 	for i, input := range inputs {
@@ -81,7 +77,6 @@ func namesOf(inputs []string) []string {
 	return stems
 }
 
-// directories lists the output and the directories of the tables, each once.
 func (m *maker) directories() []string {
 	dirs := []string{m.Output}
 	for _, s := range m.list {
@@ -92,8 +87,7 @@ func (m *maker) directories() []string {
 	return dirs
 }
 
-// checkOutput refuses to overwrite inputs, files of other origin and, without
-// Force, a finished table.
+// checkOutput refuses to overwrite inputs, foreign files and, without Force, a finished table.
 func (m *maker) checkOutput() error {
 	for _, marker := range []string{artifact.ManifestFile, UnionFile} {
 		if output.Present(filepath.Join(m.Output, marker)) && !m.Force {
@@ -123,9 +117,7 @@ func (m *maker) checkOutput() error {
 	return nil
 }
 
-// makeDirectories creates the output directories. The returned function undoes
-// that after a failure: it removes intermediate files that are new, and
-// directories that are new and empty.
+// makeDirectories returns a function that removes new files and empty new directories after a failure.
 func (m *maker) makeDirectories() (discard func(), err error) {
 	var dirs, files []string // new ones
 	discard = func() {

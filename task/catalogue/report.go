@@ -12,7 +12,6 @@ import (
 	"github.com/gritvq/gritvq/train/vqtrain"
 )
 
-// Bounds of a report.
 const (
 	shownGroups     = 12  // collisions
 	collidingTitles = 5   // of a collision
@@ -21,8 +20,6 @@ const (
 	dictionary      = 512 // first codes in the list of all
 )
 
-// writeReport writes the page of a catalogue: how codes came into use, which items
-// share theirs, and what codes mean.
 func (c *Catalogue) writeReport(from origin, command string) error {
 	stats := c.Stats()
 	length := report.Counted(c.levels, "code")
@@ -70,7 +67,6 @@ func (c *Catalogue) facts(stats Stats) []report.Fact {
 	}
 }
 
-// addCollisions lists the largest groups of items with equal codes and the sizes of all.
 func (c *Catalogue) addCollisions(page *report.Page, stats Stats) {
 	if stats.Before.Rate == 0 {
 		page.Section("Collisions", "The tokenizer gave every item codes of its own.")
@@ -96,8 +92,7 @@ func (c *Catalogue) addCollisions(page *report.Page, stats Stats) {
 	page.Section("Collisions", "Items to which the tokenizer gave equal codes. "+note, largest, sizes)
 }
 
-// meaningParts shows the items of the most used first codes, one path down to
-// single items, and all first codes.
+// meaningParts shows the most used first codes, one path down to single items, and all first codes.
 func (c *Catalogue) meaningParts() ([]report.Part, error) {
 	var parts []report.Part
 	add := func(title string, t report.Table) {
@@ -127,7 +122,6 @@ func (c *Catalogue) meaningParts() ([]report.Part, error) {
 	return parts, nil
 }
 
-// usageParts shows how each level's codes were used during training and at the end.
 func (c *Catalogue) usageParts(stats Stats, training []vqtrain.Record) []report.Part {
 	parts := trainingCharts(training)
 	if len(parts) == 0 {
@@ -150,8 +144,7 @@ func (c *Catalogue) usageParts(stats Stats, training []vqtrain.Record) []report.
 	return append(parts, rank, table)
 }
 
-// trainingCharts draws utilization and perplexity of every level over training, or
-// nothing if no step was monitored.
+// trainingCharts is empty if no step was monitored.
 func trainingCharts(records []vqtrain.Record) []report.Part {
 	use := report.LineChart{
 		Title: "Codes in use over training",

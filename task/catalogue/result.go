@@ -34,7 +34,6 @@ type Summary struct {
 	Catalogue *Catalogue `json:"-"`
 }
 
-// summarize describes the last version of a catalogue.
 func (c *Catalogue) summarize(from origin) *Summary {
 	stats := c.Stats()
 	s := &Summary{
@@ -60,7 +59,6 @@ func positionTable(t *Table, stats Stats) report.Table {
 	return table
 }
 
-// positionName names a position of an ID.
 func (t *Table) positionName(position int) string {
 	if position == t.levels {
 		return "token"
@@ -68,7 +66,6 @@ func (t *Table) positionName(position int) string {
 	return fmt.Sprintf("level %d", position)
 }
 
-// rightAligned returns columns of numbers.
 func rightAligned(names ...string) []report.Column {
 	columns := make([]report.Column, len(names))
 	for i, name := range names {

@@ -11,7 +11,6 @@ import (
 	"github.com/gritvq/gritvq/report"
 )
 
-// Bounds of listings.
 const (
 	shownWords   = 4  // typical of a code
 	shownTitles  = 3  // of a code
@@ -42,8 +41,8 @@ type ListedItem struct {
 	Title string   `json:"title,omitempty"`
 }
 
-// Show lists up to limit items whose IDs begin with prefix, the words that are
-// typical of them and the codes that come next. It fails if there is none.
+// Show lists up to limit items whose IDs begin with prefix, their typical words and the codes that come next.
+// It fails if there is none.
 func (c *Catalogue) Show(prefix []uint32, limit int) (*Listing, error) {
 	if len(prefix) > c.Width() {
 		return nil, usage.Errorf("%s codes for IDs of %d; give fewer", FormatCodes(prefix), c.Width())
@@ -66,8 +65,7 @@ func (c *Catalogue) Show(prefix []uint32, limit int) (*Listing, error) {
 	return l, nil
 }
 
-// NextTable tabulates the codes that follow the prefix: with a limit, those with
-// the most items.
+// NextTable tabulates the codes that follow the prefix: all of them, or those with the most items up to a limit.
 func (l *Listing) NextTable(limit int) report.Table {
 	next := l.Next
 	if limit > 0 {
@@ -94,7 +92,6 @@ func (l *Listing) ItemTable() report.Table {
 	return t
 }
 
-// spread picks n rows evenly.
 func spread(rows []int, n int) []int {
 	if len(rows) <= n {
 		return rows
@@ -106,7 +103,6 @@ func spread(rows []int, n int) []int {
 	return picked
 }
 
-// titles lists up to limit shortened titles, and counts the rest.
 func (c *Catalogue) titles(rows []int, limit int) string {
 	var titles []string
 	for _, row := range rows[:min(limit, len(rows))] {
@@ -122,8 +118,7 @@ func (c *Catalogue) titles(rows []int, limit int) string {
 	return strings.Join(titles, " · ")
 }
 
-// SharedPrefix returns the longest beginning of an item's ID that another item has
-// too; ok is false if the item is not in the table.
+// SharedPrefix returns the longest prefix of an item's ID that another item has too.
 func (t *Table) SharedPrefix(key string) (prefix []uint32, ok bool) {
 	row, ok := t.Row(key)
 	if !ok {

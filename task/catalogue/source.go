@@ -24,12 +24,10 @@ type Source struct {
 	// Items is a list of the items in the order of the rows. If empty, a .parquet
 	// file of embeddings may name them itself; else row numbers from 1 do.
 	Items string
-	// Name is the directory of the table among several catalogues. If empty it
-	// follows from Input.
+	// Name is the directory of the table among several catalogues. If empty it follows from Input.
 	Name string
 }
 
-// source is a catalogue that is being read.
 type source struct {
 	Source
 	dir      string // of its table; "" if its embeddings need no file
@@ -40,7 +38,6 @@ type source struct {
 	numbered bool // items are named by row numbers
 }
 
-// read finds the items and, unless titles are to be embedded, their embeddings.
 func (s *source) read(ctx context.Context, watch task.Watcher) error {
 	switch dataset.KindOf(s.Input) {
 	case dataset.Items:
@@ -93,8 +90,6 @@ func (s *source) readItems(ctx context.Context, path string) error {
 	return nil
 }
 
-// nameRows names the items of embeddings without a list: by a column of the same
-// .parquet file, or by row numbers from 1.
 func (s *source) nameRows(ctx context.Context, rows int, watch task.Watcher) error {
 	if strings.EqualFold(filepath.Ext(s.Input), ".parquet") {
 		err := s.readItems(ctx, s.Input)
@@ -111,15 +106,13 @@ func (s *source) nameRows(ctx context.Context, rows int, watch task.Watcher) err
 	return nil
 }
 
-// number names the items by consecutive numbers.
 func (s *source) number(first int) {
 	for i := range s.items {
 		s.items[i].ID = strconv.Itoa(first + i)
 	}
 }
 
-// checkFinite refuses embeddings with NaN or Inf. Training drops such rows, but
-// here every row is an item and items are named by their order.
+// checkFinite refuses NaN and Inf. Training drops such rows, but here items are named by their order.
 func checkFinite(ctx context.Context, v *vectors.Vectors) error {
 	_, err := v.Scan(ctx, nil)
 	if bad, ok := errors.AsType[*vectors.NonFiniteError](err); ok {
@@ -129,7 +122,6 @@ func checkFinite(ctx context.Context, v *vectors.Vectors) error {
 	return err
 }
 
-// texts and keys return a field of every item.
 func (s *source) texts() []string {
 	return s.column(func(item interactions.Item) string { return item.Text })
 }
@@ -154,7 +146,6 @@ func (s *source) keepVectors(name string, values []float32, dim int) error {
 	return writeVectors(s.vectors, dim, values)
 }
 
-// writeVectors writes blocks of rows [n, dim].
 func writeVectors(path string, dim int, blocks ...[]float32) error {
 	rows := 0
 	for _, block := range blocks {
@@ -173,7 +164,6 @@ func writeVectors(path string, dim int, blocks ...[]float32) error {
 	return w.Commit()
 }
 
-// joinVectors writes the embeddings of all sources, one after the other.
 func joinVectors(list []*source, path string) error {
 	var blocks [][]float32
 	for _, s := range list {
@@ -186,11 +176,10 @@ func joinVectors(list []*source, path string) error {
 	return writeVectors(path, list[0].dim, blocks...)
 }
 
-// textDim is the dimension of embedded titles.
 const textDim = 256
 
-// embedTitles embeds the titles of sources without embeddings, all in one space.
-// The encoder is stored with each, to embed items that are added later.
+// embedTitles embeds the titles of sources without embeddings in one space, and stores the encoder for items
+// added later.
 func embedTitles(list []*source, watch task.Watcher) error {
 	var texts []string
 	for _, s := range list {
@@ -221,7 +210,6 @@ func embedTitles(list []*source, watch task.Watcher) error {
 	return nil
 }
 
-// embed embeds the titles.
 func (s *source) embed(encoder *TextEncoder) error {
 	return s.keepVectors(titleVectors, encoder.Encode(s.texts()), encoder.Dim())
 }

@@ -31,8 +31,7 @@ type Stats struct {
 	After  Collisions `json:"after"`
 	// Groups are the sizes of groups of items with equal codes, the smallest first.
 	Groups []GroupSize `json:"groups"`
-	// Positions tell how the values of each position of the IDs are used; the
-	// last is the token, if there is one.
+	// Positions tell how the values of each position of the IDs are used; the last is the token, if there is one.
 	Positions []eval.UsageStats `json:"positions"`
 }
 
@@ -60,8 +59,7 @@ func (t *Table) Stats() Stats {
 	return s
 }
 
-// Codes returns the tokenizer's codes of a row, [Levels]. The caller must not
-// modify them.
+// Codes returns the tokenizer's codes of a row, [Levels]. The caller must not modify them.
 func (t *Table) Codes(row int) []uint32 {
 	own := t.ID(row)[:t.levels:t.levels]
 	if t.resolution == Reassign {
@@ -71,8 +69,7 @@ func (t *Table) Codes(row int) []uint32 {
 	return own
 }
 
-// groups returns the rows of every distinct sequence, ascending, the largest
-// group first.
+// groups returns the rows of every distinct sequence, ascending, the largest group first.
 func (t *Table) groups(sequence func(row int) []uint32) [][]int {
 	members := map[string][]int{} // by packed codes
 	var packed []byte

@@ -19,9 +19,8 @@ func (t *Table) SetProvenance(head artifact.Head) {
 	t.provenance = artifact.Head{CreatedBy: head.CreatedBy, Created: head.Created, Command: head.Command}
 }
 
-// Save stores the table in dir, which is created if needed. A table in dir is
-// replaced: until that is complete, and if it fails, Load still finds the old one.
-// The files depend on the table alone, byte for byte.
+// Save stores the table in dir. Until it is complete, and if it fails, Load still finds the table that it
+// replaces. The files depend on the table alone, byte for byte.
 func (t *Table) Save(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("cannot store the IDs: %w", err)
@@ -40,8 +39,7 @@ func (t *Table) Save(dir string) error {
 	return kind.WriteManifest(dir, m)
 }
 
-// prepare returns the content of the IDs' file, and a manifest that refers to the
-// table in dir, if there is one.
+// prepare returns the content of the IDs' file, and a manifest that refers to the table in dir.
 func (t *Table) prepare(dir string) (*manifest, []byte, error) {
 	var content bytes.Buffer
 	if err := encodeParquet(&content, t); err != nil {
@@ -61,9 +59,7 @@ func writeFile(path string, content []byte) error {
 	return artifact.Bytes(filepath.Base(path), content).Write(path)
 }
 
-// Load reads and verifies the table in dir: schema, checksum, codes within their
-// vocabularies, names and IDs that are unique. Errors are one sentence that says
-// which file is missing or damaged, and what to do.
+// Load reads and verifies the table in dir: schema, checksum, codes within their vocabularies, unique names and IDs.
 func Load(dir string) (*Table, error) {
 	m, err := readManifest(dir)
 	if err != nil {
@@ -97,7 +93,6 @@ func (m *manifest) inPlace(dir string) (*manifest, error) {
 	return m, err
 }
 
-// verify checks the rows that were read and indexes them.
 func (t *Table) verify(items int) error {
 	if t.Len() != items {
 		return fmt.Errorf("it has %d items, the manifest %d", t.Len(), items)
@@ -134,15 +129,12 @@ func (t *Table) verify(items int) error {
 	return nil
 }
 
-// idRecord is a row of the file of IDs. Original is the last code from the
-// tokenizer, which Reassign keeps.
 type idRecord struct {
 	Item     string  `parquet:"item"`
 	Codes    []int32 `parquet:"codes,list"`
 	Original *int32  `parquet:"original,optional"`
 }
 
-// record returns a row for the file.
 func (t *Table) record(row int) idRecord {
 	r := idRecord{Item: t.keys[row], Codes: make([]int32, t.Width())}
 	for i, code := range t.ID(row) {
@@ -155,7 +147,6 @@ func (t *Table) record(row int) idRecord {
 	return r
 }
 
-// append takes a row from the file.
 func (t *Table) append(r idRecord) error {
 	if len(r.Codes) != t.Width() {
 		return fmt.Errorf("row %d has %d codes, the manifest %d", t.Len(), len(r.Codes), t.Width())

@@ -19,9 +19,8 @@ const (
 	// Token appends a number to the codes: 0, 1, 2 and so on among the items
 	// that share them, in order of arrival. Every ID is unique.
 	Token Resolution = "token"
-	// Reassign moves the last code of all but the first of them to the nearest
-	// that is free. IDs have the length of the codes; where a prefix has more
-	// items than codes, some stay shared.
+	// Reassign moves the last code of all but the first of them to the nearest that is free. IDs have the
+	// length of the codes; where a prefix has more items than codes, some stay shared.
 	Reassign Resolution = "reassign"
 )
 
@@ -60,8 +59,7 @@ func (t *Table) Len() int { return len(t.keys) }
 // Width is the number of positions of an ID.
 func (t *Table) Width() int { return len(t.vocab) }
 
-// Levels is the number of codes that come from the tokenizer: the width, less
-// the token if there is one.
+// Levels is the number of codes that come from the tokenizer: the width, without the token.
 func (t *Table) Levels() int { return t.levels }
 
 // Vocab returns the number of values of each position, as a copy.
@@ -139,9 +137,7 @@ func (t *Table) Count(prefix []uint32) int {
 	return to - from
 }
 
-// Under walks through the rows whose IDs begin with prefix, in the order of
-// their IDs. An empty prefix is the whole catalogue. A whole ID has one row, none,
-// or several where Reassign found no free code.
+// Under walks through the rows whose IDs begin with prefix, in the order of their IDs.
 func (t *Table) Under(prefix []uint32) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		from, to := t.span(prefix)
@@ -163,13 +159,11 @@ func (t *Table) span(prefix []uint32) (from, to int) {
 	return from, to
 }
 
-// head is the beginning, as long as prefix, of the ID at a place of order.
 func (t *Table) head(place int, prefix []uint32) []uint32 {
 	return t.ID(int(t.order[place]))[:len(prefix)]
 }
 
-// index fills in what follows from keys and ids. It fails on a key that is
-// empty, repeated or not UTF-8.
+// index refuses keys that are empty, repeated or not UTF-8.
 func (t *Table) index() error {
 	t.rows = make(map[string]int32, len(t.keys))
 	t.order = make([]int32, len(t.keys))

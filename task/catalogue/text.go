@@ -13,16 +13,12 @@ import (
 	"github.com/gritvq/gritvq/safetensors"
 )
 
-// textBuckets is the number of hashed words: a few times the words of a
-// catalogue, so that few share one.
+// textBuckets is a few times the words of a catalogue, so that few share one.
 const textBuckets = 1 << 16
 
-// TextEncoder embeds short texts such as titles by the words they share: hashed
-// TF-IDF, reduced to few dimensions by a truncated singular value decomposition
-// (latent semantic analysis). It knows which words occur together in the texts
-// it was fitted to, and nothing else: "couch" and "sofa" are as far apart as
-// any two words unless these texts contain both together. It needs no network and
-// no weights, but a sentence encoder is better.
+// TextEncoder embeds short texts such as titles by the words they share: hashed TF-IDF, reduced to few
+// dimensions by a truncated singular value decomposition (latent semantic analysis). It knows only which words
+// occur together in the texts it was fitted to. It needs no weights, but a sentence encoder is better.
 type TextEncoder struct {
 	dim     int
 	columns map[uint32]int32 // of hashed words that occur
@@ -30,10 +26,8 @@ type TextEncoder struct {
 	axes    []float32        // [columns, dim] right singular vectors
 }
 
-// FitText fits an encoder with vectors of dim numbers. The result depends on texts
-// and dim alone; other processors may round it differently. It fails without
-// texts, without any word in them, and if dim is below 1. If the texts span fewer
-// than dim dimensions, the rest is 0.
+// FitText fits an encoder with vectors of dim numbers, which depend on texts and dim alone; other processors
+// may round differently. If the texts span fewer than dim dimensions, the rest is 0.
 func FitText(texts []string, dim int) (*TextEncoder, error) {
 	if len(texts) == 0 || dim < 1 {
 		return nil, fmt.Errorf("text vectors need at least one text and one dimension, not %d and %d", len(texts), dim)
@@ -77,8 +71,7 @@ func FitText(texts []string, dim int) (*TextEncoder, error) {
 // Dim is the length of a vector.
 func (e *TextEncoder) Dim() int { return e.dim }
 
-// Encode returns vectors [n, dim] of unit length, in the space of the texts that
-// the encoder was fitted to. A text without any of their words is 0.
+// Encode returns vectors [n, dim] of unit length. A text without any known word is 0.
 func (e *TextEncoder) Encode(texts []string) []float32 {
 	out := make([]float32, len(texts)*e.dim)
 	point := make([]float64, e.dim)
@@ -105,14 +98,12 @@ func (e *TextEncoder) Encode(texts []string) []float32 {
 	return out
 }
 
-// term is a word of a text.
 type term struct {
 	column int32
 	weight float64
 }
 
-// terms counts the words of a text, by column. New words get a column if learn is
-// set, and are skipped otherwise.
+// terms counts the words of a text, by column. New words get a column if learn is set, and are skipped otherwise.
 func (e *TextEncoder) terms(text string, learn bool) []term {
 	var list []term
 	for _, word := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
@@ -137,7 +128,6 @@ func (e *TextEncoder) terms(text string, learn bool) []term {
 	return list
 }
 
-// weigh turns counts into TF-IDF of unit length.
 func (e *TextEncoder) weigh(terms []term) {
 	squares := 0.0
 	for i, t := range terms {
@@ -150,8 +140,7 @@ func (e *TextEncoder) weigh(terms []term) {
 	}
 }
 
-// Save stores the encoder, to embed later texts in the same space, bit for bit and
-// on any machine.
+// Save stores the encoder, to embed later texts in the same space, bit for bit.
 func (e *TextEncoder) Save(path string) error {
 	buckets := make([]int64, len(e.rarity))
 	for bucket, column := range e.columns {
@@ -164,7 +153,7 @@ func (e *TextEncoder) Save(path string) error {
 	}, map[string]string{"format": "text encoder"})
 }
 
-// LoadText reads an encoder that Save stored, and checks it.
+// LoadText reads an encoder that Save stored.
 func LoadText(path string) (*TextEncoder, error) {
 	file, err := safetensors.Read(path)
 	if err != nil {

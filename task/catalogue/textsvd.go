@@ -11,14 +11,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Settings of the randomized decomposition (Halko, Martinsson and Tropp 2011):
-// extra sampled directions, and power iterations that separate them.
+// Randomized decomposition (Halko, Martinsson and Tropp 2011).
 const (
 	svdOversample = 10
 	svdPasses     = 2
 )
 
-// sparse is a matrix by rows.
 type sparse struct {
 	columns int
 	starts  []int // [rows+1] in terms
@@ -27,7 +25,6 @@ type sparse struct {
 
 func (m *sparse) rows() int { return len(m.starts) - 1 }
 
-// times returns m x for x [columns, k].
 func (m *sparse) times(x blas64.General) blas64.General {
 	y := general(m.rows(), x.Cols)
 	for row := range m.rows() {
@@ -41,7 +38,7 @@ func (m *sparse) times(x blas64.General) blas64.General {
 	return y
 }
 
-// transposedTimes returns the transpose of m times x for x [rows, k].
+// transposedTimes returns m' x for x [rows, k].
 func (m *sparse) transposedTimes(x blas64.General) blas64.General {
 	y := general(m.columns, x.Cols)
 	for row := range m.rows() {
@@ -60,9 +57,8 @@ func general(rows, cols int) blas64.General {
 	return blas64.General{Rows: rows, Cols: cols, Stride: cols, Data: make([]float64, rows*cols)}
 }
 
-// rightSingularVectors returns the dim right singular vectors with the largest
-// singular values as [columns, dim], the largest first, each with a positive
-// largest component. Directions that m does not span are 0.
+// rightSingularVectors returns the dim right singular vectors with the largest singular values as [columns,
+// dim], each with a positive largest component. Directions that m does not span are 0.
 func rightSingularVectors(m *sparse, dim int) ([]float64, error) {
 	k := min(dim+svdOversample, m.rows(), m.columns)
 	random := rand.New(rand.NewPCG(0, 0))
@@ -78,8 +74,7 @@ func rightSingularVectors(m *sparse, dim int) ([]float64, error) {
 		basis = m.times(right)
 		orthonormal(basis)
 	}
-	// With B = basis' m, the eigenvectors of B B' turn the rows of B into
-	// singular vectors times singular values.
+	// With B = basis' m, the eigenvectors of B B' turn the rows of B into singular vectors times singular values.
 	projected := m.transposedTimes(basis) // B', [columns, k]
 	gram := mat.NewSymDense(k, nil)
 	blas64.Syrk(blas.Trans, 1, projected, 0, gram.RawSymmetric())

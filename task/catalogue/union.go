@@ -50,7 +50,7 @@ func LoadUnion(dir string) (Union, error) {
 	return u, err
 }
 
-// checkNames refuses names of catalogues that cannot be directories side by side.
+// checkNames refuses names that cannot be directories side by side.
 func checkNames(names []string) error {
 	seen := map[string]bool{}
 	for _, name := range names {
@@ -73,7 +73,6 @@ func (e unionError) Error() string { return string(e) }
 
 func (unionError) Is(target error) bool { return target == fs.ErrNotExist }
 
-// explainUnion replaces the error of a missing table in dir if dir holds a union.
 func explainUnion(dir string, err error) error {
 	if u, notUnion := LoadUnion(dir); notUnion == nil && errors.Is(err, fs.ErrNotExist) {
 		return unionError(fmt.Sprintf("%s holds the tables of %s; name one of them, such as %s",
@@ -82,8 +81,7 @@ func explainUnion(dir string, err error) error {
 	return err
 }
 
-// finishUnion stores the report of several catalogues and, last, their list.
-// shared is the tokenizer of all, or nil.
+// finishUnion stores the report and, last, the list of catalogues; shared may be nil.
 func (m *maker) finishUnion(r *Result, shared itemEncoder) error {
 	var u Union
 	var training []vqtrain.Record
@@ -107,8 +105,7 @@ func (m *maker) finishUnion(r *Result, shared itemEncoder) error {
 	return u.Save(m.Output)
 }
 
-// join puts the codes of several catalogues into one table, to count what they
-// share. Items are called catalogue/item, so that names do not clash.
+// join puts all codes into one table, to count what catalogues share. Items are called catalogue/item.
 func (r *Result) join() (*Table, error) {
 	var codes []uint32
 	var keys []string
@@ -122,7 +119,6 @@ func (r *Result) join() (*Table, error) {
 	return Build(codes, first.vocab[:first.levels], keys, BuildOptions{})
 }
 
-// writeReport writes the page of several catalogues.
 func (r *Result) writeReport(training []vqtrain.Record, command string) error {
 	page := report.New("Semantic IDs of "+report.Counted(len(r.Catalogues), "catalogue"), "Tokenizer: "+r.Catalogues[0].Tokenizer+".")
 	note := "Each catalogue has its own table and report, in the directory of its name."

@@ -9,14 +9,12 @@ import (
 	"unicode/utf8"
 )
 
-// Words indexes the words of a catalogue's texts, to find those that are typical of
-// some items.
+// Words finds the words that are typical of some items.
 type Words struct {
 	texts [][]string     // distinct words of each text
 	in    map[string]int // texts that hold a word
 }
 
-// shortestWord leaves out sizes and most particles.
 const shortestWord = 3
 
 // NewWords splits the texts of items into words of letters.
@@ -35,10 +33,8 @@ func NewWords(texts []string) *Words {
 	return w
 }
 
-// Typical returns up to n words by which the given rows differ most from all
-// texts: those with the largest p·log(p/q), where p is the share of the rows that
-// contain the word and q the share of all texts. Words of a single row, or no more
-// frequent here than elsewhere, are not typical.
+// Typical returns up to n words with the largest p·log(p/q), where p is the share of the rows that contain the word and
+// q the share of all texts. Words of a single row, or no more frequent here than elsewhere, are not typical.
 func (w *Words) Typical(rows []int, n int) []string {
 	counts := map[string]int{}
 	for _, row := range rows {

@@ -96,7 +96,6 @@ func run(ctx context.Context, s *cli.Streams, o options) error {
 	return results.Err()
 }
 
-// show prints the results of a comparison.
 func show(s *cli.Streams, json bool, results *compare.Results) error {
 	if json {
 		return s.WriteJSON(results)

@@ -57,8 +57,7 @@ page with the curves.`,
 	return cmd
 }
 
-// comparison are the options of compare: a small network and one level, so that
-// codebooks make the difference.
+// comparison has a small network and one level, so that codebooks make the difference.
 func (o options) comparison() compare.Options {
 	return compare.Options{
 		Input:   tokenize.Input{Path: o.data},
@@ -122,7 +121,6 @@ func run(ctx context.Context, s *cli.Streams, o options) error {
 	return show(s, o.json, results)
 }
 
-// line is a contender in the output of --json.
 type line struct {
 	Name          string  `json:"name"`
 	RelativeError float64 `json:"relative_error"`
@@ -131,7 +129,6 @@ type line struct {
 	Seconds       float64 `json:"seconds"`
 }
 
-// show prints the comparison.
 func show(s *cli.Streams, json bool, results *compare.Results) error {
 	t := report.Table{Title: "One level of codes, the same network and budget",
 		Columns: []report.Column{{Name: "method"}, {Name: "held-out error", Note: "relative: 0 is perfect, 1 is answering with the mean"},

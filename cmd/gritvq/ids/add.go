@@ -39,7 +39,6 @@ version. IDs in use stay as they are.`,
 // crowded is the collision rate above which IDs say little about their items.
 const crowded = 0.5
 
-// printSummary prints how a table uses its codes.
 func printSummary(s *cli.Streams, r *catalogue.Summary, asJSON bool) error {
 	if asJSON {
 		return s.WriteJSON(r)

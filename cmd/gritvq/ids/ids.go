@@ -18,7 +18,6 @@ import (
 	"github.com/gritvq/gritvq/train/vqtrain"
 )
 
-// options are the command line of ids.
 type options struct {
 	catalogue.Options
 	settings cli.Settings
@@ -117,7 +116,6 @@ func (o options) run(ctx context.Context, s *cli.Streams) error {
 	return err
 }
 
-// joinSources joins the embeddings with --items and --name.
 func (o *options) joinSources() error {
 	count := report.Counted(len(o.inputs), "catalogue")
 	switch n := len(o.inputs); {
@@ -141,7 +139,6 @@ func (o *options) joinSources() error {
 	return nil
 }
 
-// methodsHelp says how each row of the paper's table is made.
 const methodsHelp = `Rows of the paper's recommendation table. All give --levels codes of --codes values:
 
   Dense ID       --method dense        item numbers in random order: no content, no training
@@ -156,8 +153,7 @@ const methodsHelp = `Rows of the paper's recommendation table. All give --levels
   NSVQ, DiVeQ    --method nsvq, diveq  residual levels
   GRIT-VQ        --method grit         residual levels`
 
-// chooseMethod decides where the codes come from and returns the settings of a
-// tokenizer that is to be trained.
+// chooseMethod returns the settings of a tokenizer that is to be trained.
 func (o *options) chooseMethod() (tokenize.Settings, error) {
 	layers := o.settings.Layers(false)
 	method, names := o.settings.Text("method"), catalogue.Methods()
@@ -197,7 +193,6 @@ func (o *options) chooseMethod() (tokenize.Settings, error) {
 	return layers, nil
 }
 
-// exclude refuses flags that cannot be given, for a reason.
 func (o *options) exclude(reason string, flags ...string) error {
 	for _, flag := range flags {
 		if o.settings.Given(flag) {

@@ -13,7 +13,6 @@ import (
 	"github.com/gritvq/gritvq/task/catalogue"
 )
 
-// showOptions are the command line of ids show.
 type showOptions struct {
 	dir   string
 	codes []string
@@ -79,10 +78,8 @@ func (o showOptions) run(ctx context.Context, s *cli.Streams) error {
 	return printListing(s, l, c.Levels())
 }
 
-// shownCodes is the number of following codes that are printed.
 const shownCodes = 12
 
-// printListing prints the items below a prefix of IDs with levels codes.
 func printListing(s *cli.Streams, l *catalogue.Listing, levels int) error {
 	below, words := "all IDs", ""
 	if len(l.Prefix) > 0 {

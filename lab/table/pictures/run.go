@@ -77,7 +77,6 @@ func (r Run) Record() table.Record {
 	return table.Record{Method: r.Method, Seed: r.Seed, Scores: scores}
 }
 
-// The measures of the tables.
 var (
 	psnr    = table.Measure{Name: "psnr", Title: "PSNR (dB)", Goal: table.Higher, Resolution: table.PSNRResolution, Text: table.Decimals(2)}
 	ssim    = table.Measure{Name: "ssim", Title: "SSIM", Goal: table.Higher, Text: table.Decimals(4)}

@@ -1,5 +1,4 @@
-// Package pictures makes the page of picture tokenizers, results/pictures.md, from
-// a file of runs.
+// Package pictures makes the page of picture tokenizers, results/pictures.md, from a file of runs.
 package pictures
 
 import (
@@ -13,13 +12,12 @@ import (
 	"github.com/gritvq/gritvq/vq"
 )
 
-// Name is that of the page and its files.
+// Name is the stem of the page and its files.
 const Name = "pictures"
 
 // Document writes the page.
 var Document = table.Document[Run]{Name: Name, Command: "bench pictures", Title: "Tokenizers of pictures", Letters: "abcd", Fill: fill}
 
-// The methods and sizes of the tables.
 var (
 	faceRows     = table.Plan("ste", "ema x 3", "nsvq", "simvq x 3", "diveq", "fsq x 3", "lfq", "rotation", "grit x 3")
 	largeRows    = table.Plan("ema", "simvq", "diveq", "fsq", "grit")
@@ -37,8 +35,7 @@ const (
 
 func layout(rows []table.Row) table.Layout { return table.Layout{Rows: rows, Name: vq.Title} }
 
-// The runs of each table. Where sizes are compared, runs of other tables with the
-// same network and data fill the size they have.
+// Where sizes are compared, runs of other tables with the same network and data fill the size they have.
 func faceRuns(runs *table.Runs[Run]) []Run {
 	return runs.Select("a", func(r Run) bool { return r.Data == faces && r.codes() == 4096 && r.levels() == 1 })
 }
@@ -59,7 +56,6 @@ func levelRuns(runs *table.Runs[Run]) []Run {
 	})
 }
 
-// fill writes the tables and figures.
 func fill(page *table.Page, runs *table.Runs[Run]) error {
 	page.Text("%s", legend)
 	scores := func(heading string, chosen []Run, rows []table.Row) {
@@ -91,7 +87,6 @@ func fill(page *table.Page, runs *table.Runs[Run]) error {
 	return nil
 }
 
-// addScaling adds the table and the figure of a measure over the number of codes.
 func addScaling(page *table.Page, runs []Run, m table.Measure) {
 	groups := table.Groups(runs, func(r Run) string { return strconv.Itoa(r.codes()) })
 	l, capital := layout(scalingRows), strings.ToUpper(m.Title[:1])+m.Title[1:]
@@ -105,7 +100,6 @@ func addScaling(page *table.Page, runs []Run, m table.Measure) {
 	page.Figure("pictures-codes-"+m.Name+".svg", m.Title+" against the number of codes", chart)
 }
 
-// course is a figure of a score over the steps of training.
 type course struct {
 	file, title, label string
 	column             int // of a run's course
@@ -121,12 +115,10 @@ var courses = []course{
 	{"pictures-dead-65536.svg", "Dead codes, 65,536 codes", "share of codes (%)", courseDead, 100, largestRuns},
 }
 
-// largestRuns are those with the most codes.
 func largestRuns(runs *table.Runs[Run]) []Run {
 	return runs.Select("c", func(r Run) bool { return r.Data == faces && r.codes() == slices.Max(scalingCodes) })
 }
 
-// chart draws the runs with seed 1.
 func (c course) chart(runs *table.Runs[Run]) report.LineChart {
 	chart := report.LineChart{Title: c.title, XLabel: "step", YLabel: c.label, Percent: c.scale == 100}
 	chosen := c.runs(runs)

@@ -7,7 +7,6 @@ import (
 	"github.com/gritvq/gritvq/lab/table"
 )
 
-// coldPrefix begins the names of scores of rare items.
 const coldPrefix = "cold "
 
 // Record implements table.Run.
@@ -46,7 +45,6 @@ func (r Run) Record() table.Record {
 	return table.Record{Method: r.method(), Seed: r.Seed, Scores: scores}
 }
 
-// ranking is a measure of lists, such as R@10.
 func ranking(name string) table.Measure {
 	return table.Measure{Name: name, Title: name, Goal: table.Higher, Text: table.Decimals(4)}
 }
@@ -59,7 +57,6 @@ var (
 	steps      = table.Measure{Name: "steps", Title: "steps", Text: table.Decimals(0)} // where training ended, early or not
 )
 
-// kindMeasures are the columns of the tables of a kind.
 var kindMeasures = map[string][]table.Measure{
 	generativeKind: append(rankings("R@5", "N@5", "R@10", "N@10", "R@20"), collisions, used, rate, steps),
 	dualKind:       append(rankings("R@10", "N@10", "R@50", "N@50", "R@100", "N@100"), collisions, used, alone, steps),
@@ -74,7 +71,6 @@ func rankings(names ...string) []table.Measure {
 	return list
 }
 
-// coldMeasures are those of rare items.
 func coldMeasures(kind string) []table.Measure {
 	k, asked := mainCutoff(kind), "users"
 	if kind == searchKind {
@@ -96,14 +92,11 @@ func mainCutoff(kind string) int {
 	return 50
 }
 
-// mainRecall is recall at the main cutoff.
 func mainRecall(kind string) table.Measure { return ranking(fmt.Sprintf("R@%d", mainCutoff(kind))) }
 
-// idLevels is the length of the compared IDs, without a token that resolves
-// collisions.
+// idLevels is the length of the compared IDs, without a token that resolves collisions.
 const idLevels = 4
 
-// idMeasures are the columns of the tables of IDs.
 func idMeasures() []table.Measure {
 	list := []table.Measure{collisions,
 		{Name: "after", Title: "after", Text: table.PercentDecimals(2)},

@@ -9,14 +9,12 @@ import (
 	"github.com/gritvq/gritvq/vq"
 )
 
-// Methods of IDs that the tables treat apart.
 const (
 	denseMethod = "dense"
 	ourMethod   = "grit"
 )
 
-// titles are the names of the rows, in their order. RQ-VAE has a warm-up and resets
-// dead codes as the others do.
+// titles are the names of the rows, in their order. RQ-VAE has a warm-up and resets dead codes as the others do.
 var titles = []named{
 	{denseMethod, "Dense IDs"}, registered(vq.LSH), registered(vq.KMeansSTE), {"vqvae", "VQ-VAE"}, {vq.STE.Name, "RQ-VAE"},
 	registered(vq.RQVAE), registered(vq.SimVQ), registered(vq.NSVQ), registered(vq.DiVeQ), {"no-radius", "without radius"},
@@ -43,8 +41,6 @@ func title(method string) string {
 	return method
 }
 
-// partTitle is the title in tables of GRIT-VQ's parts, where RQ-VAE is the
-// straight-through estimator.
 func partTitle(method string) string {
 	if method == vq.STE.Name {
 		return vq.STE.Title
@@ -52,21 +48,18 @@ func partTitle(method string) string {
 	return title(method)
 }
 
-// layout has the planned rows and those of other groups, in the order of titles.
 func layout(planned []table.Row, groups []table.Group, name func(string) string) table.Layout {
 	l := table.Layout{Rows: planned, Name: name}.With(groups)
 	slices.SortStableFunc(l.Rows, func(a, b table.Row) int { return order(a.Method) - order(b.Method) })
 	return l
 }
 
-// place is where methods are compared: data and a kind of model.
 type place struct{ data, kind string }
 
 var dataTitles = map[string]string{"beauty": "Beauty", "sports": "Sports and Outdoors", "toys": "Toys and Games", "ml-1m": "MovieLens-1M"}
 
 func (p place) title() string { return cmp.Or(dataTitles[p.data], p.data) }
 
-// file names a figure of the place.
 func (p place) file(what string) string {
 	plain := strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' {
@@ -77,7 +70,6 @@ func (p place) file(what string) string {
 	return Name + "-" + what + "-" + plain + "-" + p.kind + ".svg"
 }
 
-// The planned rows of the tables.
 var (
 	variants    = table.Plan(denseMethod, "lsh", "kmeans-ste", "vqvae", "ste x 3", "simvq x 3", "diveq x 3", ourMethod+" x 3")
 	allVariants = table.Plan(denseMethod, "lsh", "kmeans-ste", "vqvae", "ste", "simvq", "diveq", ourMethod)
@@ -85,13 +77,11 @@ var (
 	partRows    = table.Plan("ste", "no-radius", "no-transform", ourMethod)
 )
 
-// mainCodes is the number of codes of a level in all tables but those of sizes.
 const mainCodes = 256
 
-// sweepCodes are the sizes that are compared, beside others that runs have.
+// sweepCodes are compared, beside other sizes that runs have.
 var sweepCodes = []int{64, 128, mainCodes, 512}
 
-// Letters of the tables beside those of sections.
 const (
 	sweepLetter  = "k"
 	partLetter   = "a"
@@ -99,7 +89,6 @@ const (
 	letters      = "gdq" + sweepLetter + partLetter + courseLetter
 )
 
-// contest is a table of methods at one place.
 type contest struct {
 	place
 	letter, heading string
@@ -107,8 +96,7 @@ type contest struct {
 	runs            []Run
 }
 
-// section is a group of such tables: the planned ones, and those of other places
-// that runs with its letter add.
+// section lists the planned tables of a kind; runs with its letter may add other places.
 type section struct {
 	letter, kind, heading string
 	planned               map[string][]table.Row // by data
@@ -121,7 +109,6 @@ var sections = []section{
 	{"q", searchKind, "Query to product, made-up queries", nil, []string{"beauty"}},
 }
 
-// contests lists the tables of methods.
 func contests(runs *table.Runs[Run]) []contest {
 	var list []contest
 	for _, s := range sections {
@@ -147,8 +134,7 @@ func contests(runs *table.Runs[Run]) []contest {
 	return list
 }
 
-// partContests lists the tables of GRIT-VQ's parts; runs of other tables fill the
-// cells they have.
+// partContests lists the tables of GRIT-VQ's parts; runs of other tables fill the cells they have.
 func partContests(runs *table.Runs[Run]) []contest {
 	var list []contest
 	for _, p := range places(runs, partLetter, place{"ml-1m", generativeKind}) {
@@ -162,13 +148,11 @@ func planned(rows []table.Row, r Run) bool {
 	return slices.ContainsFunc(rows, func(row table.Row) bool { return row.Method == r.method() })
 }
 
-// atPlace selects the runs of a place that were made for some tables.
 func atPlace(runs *table.Runs[Run], letters string, p place, keep func(Run) bool) []Run {
 	return runs.Select(letters, func(r Run) bool { return r.place() == p && keep(r) })
 }
 
-// places lists those of the runs with a letter, by name, or the planned ones if
-// there is none.
+// places lists those of the runs with a letter, or the planned ones if there is none.
 func places(runs *table.Runs[Run], letter string, planned ...place) []place {
 	var list []place
 	for _, r := range runs.All {
@@ -183,15 +167,13 @@ func places(runs *table.Runs[Run], letter string, planned ...place) []place {
 	return list
 }
 
-// sweepRuns fills the table of sizes at a place; runs of other tables fill the
-// sizes they have.
+// sweepRuns fills the table of sizes; runs of other tables fill the sizes they have.
 func sweepRuns(runs *table.Runs[Run], p place) []Run {
 	known := func(r Run) bool { return r.codes() > 0 }
 	own := layout(sweepRows, table.Groups(atPlace(runs, sweepLetter, p, known), nil), title)
 	return atPlace(runs, sweepLetter+"gdq", p, func(r Run) bool { return known(r) && planned(own.Rows, r) })
 }
 
-// sweepSizes are the planned numbers of codes and those of runs.
 func sweepSizes(runs []Run) []int {
 	sizes := slices.Clone(sweepCodes)
 	for _, r := range runs {
@@ -201,8 +183,7 @@ func sweepSizes(runs []Run) []int {
 	return slices.Compact(sizes)
 }
 
-// firstSeeds keeps the run of every method with the least seed, in the order of
-// titles.
+// firstSeeds keeps the run of every method with the least seed, in the order of titles.
 func firstSeeds(runs []Run) []Run {
 	var list []Run
 	for _, row := range layout(nil, table.Groups(runs, nil), title).Rows {

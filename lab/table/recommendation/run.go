@@ -29,7 +29,6 @@ type Run struct {
 	Failed    string       `json:"failed,omitempty"`
 }
 
-// Kinds of runs.
 const (
 	generativeKind = "generative"
 	dualKind       = "dual"
@@ -37,7 +36,6 @@ const (
 	idsKind        = "ids"
 )
 
-// kindCommands are the commands that train.
 var kindCommands = map[string]string{
 	generativeKind: "gritvq recommend train IDS LOG -o DIR",
 	dualKind:       "gritvq recommend train IDS LOG -o DIR --model dual",
@@ -70,8 +68,7 @@ type Collisions struct {
 	Largest int     `json:"largest"` // group
 }
 
-// RankScores is the part of eval --json that the tables need, of a recommender or a
-// search engine.
+// RankScores is the part of eval --json that the tables need, of a recommender or a search engine.
 type RankScores struct {
 	Users     int                  `json:"users,omitempty"`
 	Queries   int                  `json:"queries,omitempty"`
@@ -98,13 +95,11 @@ func at(list []eval.RankingScores, k int) eval.RankingScores {
 	return eval.RankingScores{K: k, Recall: math.NaN(), HitRate: math.NaN(), NDCG: math.NaN(), MRR: math.NaN()}
 }
 
-// method is that of the IDs.
 func (r Run) method() string {
 	name, _, _ := strings.Cut(r.IDs, "@")
 	return name
 }
 
-// place is the data and the kind of model.
 func (r Run) place() place { return place{r.Data, r.Kind} }
 
 // codes is the number of codes of a level, 0 where it is not known.
@@ -134,8 +129,7 @@ func (r Run) Check() error {
 	return nil
 }
 
-// About implements table.Run. IDs of other seeds are told apart by their names, and
-// the size of IDs varies with the table.
+// About implements table.Run. The size of IDs varies with the table.
 func (r Run) About() table.About {
 	flags := r.Flags
 	if r.Kind == idsKind {

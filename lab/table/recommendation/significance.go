@@ -27,8 +27,7 @@ type Test struct {
 	Users  int             `json:"users"`
 	Ours   float64         `json:"ours"` // means over users
 	Theirs float64         `json:"theirs"`
-	// Paired and Wilcoxon are p values; Low and High bound the mean difference by
-	// the bootstrap.
+	// Paired and Wilcoxon are p values; Low and High bound the mean difference by the bootstrap.
 	Paired   float64 `json:"paired_p"`
 	Wilcoxon float64 `json:"wilcoxon_p"`
 	Low      float64 `json:"low"`
@@ -43,17 +42,15 @@ func (t Test) Check() error {
 	return nil
 }
 
-// testedMetrics are those of the paper's table.
 var testedMetrics = []eval.RankMetric{eval.Recall, eval.NDCG}
 
 // bootstrapSeed is that of gritvq recommend significance.
 const bootstrapSeed = 1
 
-// sameScore is the tolerance for scores of the same ranks.
 const sameScore = 1e-9
 
-// significance makes the tests that the ranks in users allow, and keeps those in
-// the store that still agree with the runs.
+// significance makes the tests that the ranks in users allow, and keeps those in the store that still agree
+// with the runs.
 func significance(store string, runs *table.Runs[Run], users string) ([]Test, error) {
 	before, err := table.ReadLines[Test](store)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -83,10 +80,8 @@ func significance(store string, runs *table.Runs[Run], users string) ([]Test, er
 
 func (t Test) place() place { return place{t.Data, t.Kind} }
 
-// seedPair is a run of ours and one of another method with the same seed.
 type seedPair struct{ ours, theirs Run }
 
-// seedPairs pairs the runs of a table by their seeds, in ascending order.
 func seedPairs(runs []Run, other string) []seedPair {
 	var pairs []seedPair
 	for _, a := range runs {
@@ -101,7 +96,6 @@ func seedPairs(runs []Run, other string) []seedPair {
 	return pairs
 }
 
-// holds says whether a test agrees with the scores of runs.
 func (t Test) holds(pairs []seedPair) bool {
 	score := func(r Run) float64 {
 		if t.Metric == eval.NDCG {
@@ -118,7 +112,6 @@ func (t Test) holds(pairs []seedPair) bool {
 	return n > 0 && n == len(t.Seeds) && math.Abs(ours/float64(n)-t.Ours) <= sameScore && math.Abs(theirs/float64(n)-t.Theirs) <= sameScore
 }
 
-// testUsers tests the pairs whose ranks are in a directory, if there are any.
 func testUsers(dir string, c contest, other string, pairs []seedPair) ([]Test, error) {
 	var ours, theirs []*eval.Ranking
 	var seeds []uint64
@@ -150,7 +143,6 @@ func testUsers(dir string, c contest, other string, pairs []seedPair) ([]Test, e
 	return tests, nil
 }
 
-// readRanks reads the ranks of a run, nil if there is no file of them.
 func readRanks(dir string, r Run) (*eval.Ranking, error) {
 	path := filepath.Join(dir, r.ID+".parquet")
 	if dir == "" {

@@ -12,12 +12,11 @@ import (
 	"github.com/gritvq/gritvq/report"
 )
 
-// Name is that of the page and its files.
+// Name is the stem of the page and its files.
 const Name = "recommendation"
 
-// Document writes the page. users is a directory of the ranks of every user or
-// query, ID.parquet of run ID, from which the tests of significance are made; if it
-// is empty, earlier tests stay.
+// Document writes the page. users is a directory of the ranks of every user or query, ID.parquet of run ID, for
+// tests of significance; if it is empty, earlier tests stay.
 func Document(users string) table.Document[Run] {
 	return table.Document[Run]{Name: Name, Command: "bench recommendation", Title: "Recommendation and search over semantic IDs",
 		Letters: letters,
@@ -35,7 +34,6 @@ func Document(users string) table.Document[Run] {
 		}}
 }
 
-// fill writes the tables and figures.
 func fill(page *table.Page, runs *table.Runs[Run], tests []Test) {
 	page.Text("%s", legend)
 	for _, c := range contests(runs) {
@@ -67,7 +65,6 @@ func addScores(page *table.Page, planned []table.Row, runs []Run, measures []tab
 	page.Table(layout(planned, groups, name).Scores(groups, measures))
 }
 
-// sizes says how large a place is, from its runs.
 func sizes(runs []Run) string {
 	for _, r := range runs {
 		switch s := r.Scores; {
@@ -98,7 +95,6 @@ func addCold(page *table.Page, runs *table.Runs[Run]) {
 	}
 }
 
-// addSweep adds the recall at numbers of codes, as a table and a figure.
 func addSweep(page *table.Page, runs []Run, p place) {
 	groups := table.Groups(runs, func(r Run) string { return strconv.Itoa(r.codes()) })
 	l, m, sizes := layout(sweepRows, groups, title), mainRecall(p.kind), sweepSizes(runs)
@@ -110,7 +106,6 @@ func addSweep(page *table.Page, runs []Run, p place) {
 	page.Commands(table.Abouts(runs), title)
 }
 
-// addIDs adds the use of codes and the collisions of IDs.
 func addIDs(page *table.Page, runs *table.Runs[Run]) {
 	byData := map[string][]Run{}
 	taken := map[string]bool{}
@@ -127,7 +122,6 @@ func addIDs(page *table.Page, runs *table.Runs[Run]) {
 	}
 }
 
-// addCourses adds the figures of codes in use over training.
 func addCourses(page *table.Page, runs []Run, p place) {
 	page.Text("## Codes in use over training, %s\n\nOf recent batches, as training counts them; LSH and dense IDs have no training.\n",
 		p.title())

@@ -10,7 +10,6 @@ import (
 	"github.com/gritvq/gritvq/report"
 )
 
-// addTests adds the tests of all methods.
 func addTests(page *table.Page, tests []Test) {
 	page.Text("## Is the difference to GRIT-VQ more than chance?\n")
 	list := slices.DeleteFunc(slices.Clone(tests), func(t Test) bool { return t.Table == partLetter })
@@ -22,7 +21,6 @@ func addTests(page *table.Page, tests []Test) {
 	page.Table(testTable(list, title))
 }
 
-// addPartTests adds the tests of GRIT-VQ's parts at a place, if there are any.
 func addPartTests(page *table.Page, tests []Test, p place) {
 	list := slices.DeleteFunc(slices.Clone(tests), func(t Test) bool { return t.Table != partLetter || t.place() != p })
 	if len(list) > 0 {
@@ -31,7 +29,6 @@ func addPartTests(page *table.Page, tests []Test, p place) {
 	}
 }
 
-// testTable has a row a test.
 func testTable(tests []Test, name func(string) string) report.Table {
 	t := report.Table{Columns: append(table.Columns(report.Left, "data", "model", "metric", "other"),
 		table.Columns(report.Right, "seeds", "users", "GRIT-VQ", "the other", "difference", "interval", "t test p", "Wilcoxon p")...)}

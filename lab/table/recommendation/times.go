@@ -9,8 +9,6 @@ import (
 	"github.com/gritvq/gritvq/report"
 )
 
-// addTimes adds recall and time of searches in the index, for the places where
-// they were timed.
 func addTimes(page *table.Page, runs *table.Runs[Run]) {
 	timed := func(p place) []Run {
 		return firstSeeds(atPlace(runs, "dq", p, func(r Run) bool { return len(r.Searches) > 0 && r.usual() }))
@@ -29,7 +27,6 @@ func addTimes(page *table.Page, runs *table.Runs[Run]) {
 	}
 }
 
-// timeTable has a row a method and search.
 func timeTable(runs []Run, k int) report.Table {
 	t := report.Table{Columns: append(table.Columns(report.Left, "method", "search"),
 		table.Columns(report.Right, "effort", fmt.Sprintf("R@%d", k), "of exact", "ms in the index", "ms an answer", "answers/s")...)}
@@ -51,8 +48,8 @@ func timeTable(runs []Run, k int) report.Table {
 	return t
 }
 
-// searches lists the evaluations of a run by search and effort, the exact one
-// first: the one timed with the others on their machine, if there is one.
+// searches lists the evaluations of a run, the exact one first: the one timed with the others on their machine,
+// if there is one.
 func searches(r Run) []RankScores {
 	list := slices.Clone(r.Searches)
 	if !slices.ContainsFunc(list, func(s RankScores) bool { return s.search() == exact }) {
@@ -70,8 +67,7 @@ func searches(r Run) []RankScores {
 	return list
 }
 
-// timeChart draws recall over the time of a search in the index, a line a method
-// and search; over the time of the whole answer if one of the former is unknown.
+// timeChart draws recall over the time in the index; over that of the whole answer if one of the former is unknown.
 func timeChart(runs []Run, p place) report.LineChart {
 	k := mainCutoff(p.kind)
 	chart := report.LineChart{Title: fmt.Sprintf("Recall and time, %s, %s", p.title(), p.kind), XLabel: "ms in the index",

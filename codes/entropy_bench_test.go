@@ -7,8 +7,8 @@ import (
 )
 
 // smooth is a grid whose codes lie near their neighbours.
-func smooth(random *rand.Rand, vocab, height, width int) Grid {
-	g := Grid{Height: height, Width: width, Codes: make([]uint32, height*width)}
+func smooth(random *rand.Rand, vocab, height, width int) CodeMap {
+	g := CodeMap{Height: height, Width: width, Codes: make([]uint32, height*width)}
 	spread := max(2, vocab/32)
 	for i := range g.Codes {
 		value := random.IntN(vocab)
@@ -23,7 +23,7 @@ func smooth(random *rand.Rand, vocab, height, width int) Grid {
 func BenchmarkPlane(b *testing.B) {
 	for _, vocab := range []int{1024, 16384, 65536} {
 		random := rand.New(rand.NewPCG(1, 1))
-		var train []Grid
+		var train []CodeMap
 		for range 32 {
 			train = append(train, smooth(random, vocab, 64, 64))
 		}
@@ -32,7 +32,7 @@ func BenchmarkPlane(b *testing.B) {
 			b.Fatal(err)
 		}
 		g := smooth(random, vocab, 256, 256)
-		out := Grid{Height: g.Height, Width: g.Width, Codes: make([]uint32, len(g.Codes))}
+		out := CodeMap{Height: g.Height, Width: g.Width, Codes: make([]uint32, len(g.Codes))}
 		for method := range methods {
 			e := newRangeEncoder()
 			e.symbol(uint32(method), 1, uint32(methods))
@@ -61,7 +61,7 @@ func BenchmarkPlane(b *testing.B) {
 
 func BenchmarkTrain(b *testing.B) {
 	random := rand.New(rand.NewPCG(1, 1))
-	var train []Grid
+	var train []CodeMap
 	for range 100 {
 		train = append(train, smooth(random, 1024, 32, 32))
 	}

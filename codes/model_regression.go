@@ -93,7 +93,7 @@ func features(level, lower *levelModel) int {
 
 // fitRegression fills the regression of the last level from grids. The sums are
 // exact integers, so that only their solution is rounded.
-func (m *Model) fitRegression(grids []Grid) {
+func (m *Model) fitRegression(grids []CodeMap) {
 	level := len(m.levels) - 1
 	target := m.levels[level]
 	places := 0

@@ -62,8 +62,8 @@ func (m markov) draw(random *rand.Rand) uint32 {
 	return 0
 }
 
-func (m markov) grid(random *rand.Rand, height, width int) Grid {
-	g := Grid{Height: height, Width: width}
+func (m markov) grid(random *rand.Rand, height, width int) CodeMap {
+	g := CodeMap{Height: height, Width: width}
 	for i := range height * width {
 		if i%width > 0 && random.Float64() < m.keep {
 			g.Codes = append(g.Codes, g.Codes[i-1])
@@ -102,7 +102,7 @@ func TestModelComesNearTheEntropyOfItsSource(t *testing.T) {
 	const vocab, side = 64, 32
 	source := newMarkov(vocab, 0.7)
 	random := rand.New(rand.NewPCG(13, 1))
-	var train []Grid
+	var train []CodeMap
 	for range 60 {
 		train = append(train, source.grid(random, side, side))
 	}
@@ -132,8 +132,8 @@ func TestModelComesNearTheEntropyOfItsSource(t *testing.T) {
 
 // twoLevels makes grids of noisy slopes; the second level is five times the
 // first and one of four at random.
-func twoLevels(random *rand.Rand, vocab []uint32, height, width int) Grid {
-	g := Grid{Height: height, Width: width}
+func twoLevels(random *rand.Rand, vocab []uint32, height, width int) CodeMap {
+	g := CodeMap{Height: height, Width: width}
 	slopeY, slopeX, start := random.IntN(5)-2, random.IntN(5)-2, random.IntN(1000)
 	for y := range height {
 		for x := range width {
@@ -147,7 +147,7 @@ func twoLevels(random *rand.Rand, vocab []uint32, height, width int) Grid {
 func trainTwoLevels(t testing.TB, seed uint64, vocab []uint32) *Model {
 	t.Helper()
 	random := rand.New(rand.NewPCG(seed, 1))
-	var train []Grid
+	var train []CodeMap
 	for range 40 {
 		train = append(train, twoLevels(random, vocab, 8+random.IntN(9), 8+random.IntN(9)))
 	}
@@ -173,12 +173,12 @@ func TestModelOfLessOrMore(t *testing.T) {
 	for name, test := range map[string]struct {
 		vocab   []uint32
 		vectors [][]float32
-		grids   []Grid
+		grids   []CodeMap
 	}{
-		"one code":      {[]uint32{1}, [][]float32{{5}}, []Grid{{1, 2, []uint32{0, 0}}}},
+		"one code":      {[]uint32{1}, [][]float32{{5}}, []CodeMap{{1, 2, []uint32{0, 0}}}},
 		"no grids":      {[]uint32{5}, [][]float32{line(5)}, nil},
-		"equal vectors": {[]uint32{4}, [][]float32{make([]float32, 4*20)}, []Grid{{1, 3, []uint32{0, 1, 2}}}},
-		"code, codes":   {[]uint32{1, 3}, [][]float32{{5}, line(3)}, []Grid{{1, 2, []uint32{0, 0, 0, 2}}}},
+		"equal vectors": {[]uint32{4}, [][]float32{make([]float32, 4*20)}, []CodeMap{{1, 3, []uint32{0, 1, 2}}}},
+		"code, codes":   {[]uint32{1, 3}, [][]float32{{5}, line(3)}, []CodeMap{{1, 2, []uint32{0, 0, 0, 2}}}},
 	} {
 		m, err := Train(t.Context(), test.grids, test.vocab, test.vectors)
 		if err != nil {
@@ -198,9 +198,9 @@ func TestModelOfLessOrMore(t *testing.T) {
 }
 
 func TestTrainErrors(t *testing.T) {
-	good := []Grid{{1, 2, []uint32{0, 1}}}
+	good := []CodeMap{{1, 2, []uint32{0, 1}}}
 	for name, test := range map[string]struct {
-		grids   []Grid
+		grids   []CodeMap
 		vocab   []uint32
 		vectors [][]float32
 		want    string
@@ -211,8 +211,8 @@ func TestTrainErrors(t *testing.T) {
 		"no numbers":    {good, []uint32{2}, [][]float32{{}}, "0 numbers"},
 		"not finite":    {good, []uint32{2}, [][]float32{{1, float32(math.NaN())}}, "vector of code 1 holds NaN"},
 		"outside":       {good, []uint32{1}, [][]float32{{1}}, "training grid 0: row 0, column 1, level 0: code 1 is outside"},
-		"codes missing": {[]Grid{{2, 2, []uint32{0, 1}}}, []uint32{2}, [][]float32{{1, 2}}, "need 4 codes, not 2"},
-		"no cells":      {[]Grid{{0, 2, nil}}, []uint32{2}, [][]float32{{1, 2}}, "no grid"},
+		"codes missing": {[]CodeMap{{2, 2, []uint32{0, 1}}}, []uint32{2}, [][]float32{{1, 2}}, "need 4 codes, not 2"},
+		"no cells":      {[]CodeMap{{0, 2, nil}}, []uint32{2}, [][]float32{{1, 2}}, "no grid"},
 		"vocabulary":    {nil, []uint32{1 << 21}, [][]float32{nil}, "vocabulary of 2097152"},
 	} {
 		if _, err := Train(t.Context(), test.grids, test.vocab, test.vectors); err == nil || !strings.Contains(err.Error(), test.want) {

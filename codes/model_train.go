@@ -6,18 +6,18 @@ import (
 	"math"
 )
 
-// Grid is a picture as codes.
-type Grid struct {
+// CodeMap is a picture as codes.
+type CodeMap struct {
 	Height, Width int
 	Codes         []uint32 // [Height, Width, levels]
 }
 
-func (g Grid) plane(level int) plane {
+func (g CodeMap) plane(level int) plane {
 	return plane{codes: g.Codes, height: g.Height, width: g.Width, levels: len(g.Codes) / (g.Height * g.Width), level: level}
 }
 
 // check fails unless g is a grid of codes of vocab.
-func (g Grid) check(vocab []uint32) error {
+func (g CodeMap) check(vocab []uint32) error {
 	if g.Height <= 0 || g.Width <= 0 || g.Height > MaxPictureCodes/g.Width/len(vocab) {
 		return fmt.Errorf("%d x %d cells of %d codes are no grid of 1 to %d codes", g.Width, g.Height, len(vocab), MaxPictureCodes)
 	}
@@ -41,7 +41,7 @@ func (g Grid) check(vocab []uint32) error {
 // alone. Pictures of a few million codes take seconds.
 //
 // It fails on arguments that do not fit each other and when ctx ends.
-func Train(ctx context.Context, grids []Grid, vocab []uint32, vectors [][]float32) (*Model, error) {
+func Train(ctx context.Context, grids []CodeMap, vocab []uint32, vectors [][]float32) (*Model, error) {
 	if err := checkVocab(vocab); err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func Train(ctx context.Context, grids []Grid, vocab []uint32, vectors [][]float3
 }
 
 // trainLevel adds a level.
-func (m *Model) trainLevel(ctx context.Context, grids []Grid, vocab int, vectors []float32) error {
+func (m *Model) trainLevel(ctx context.Context, grids []CodeMap, vocab int, vectors []float32) error {
 	index := len(m.levels)
 	counts := make([]uint64, vocab)
 	for _, g := range grids {

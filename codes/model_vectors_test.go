@@ -82,9 +82,9 @@ func TestSolve(t *testing.T) {
 func TestRegressionPredictsSlopes(t *testing.T) {
 	random := rand.New(rand.NewPCG(23, 1))
 	const vocab = 120
-	var grids []Grid
+	var grids []CodeMap
 	for range 200 {
-		g := Grid{Height: 8, Width: 8}
+		g := CodeMap{Height: 8, Width: 8}
 		slopeY, slopeX := random.IntN(9)-4, random.IntN(9)-4
 		for i := range 64 {
 			g.Codes = append(g.Codes, uint32(60+slopeY*(i/8)+slopeX*(i%8)))

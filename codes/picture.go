@@ -94,7 +94,7 @@ func Encode(w io.Writer, p Picture, m *Model) (Bits, error) {
 	if err := p.check(); err != nil {
 		return Bits{}, fmt.Errorf("the picture cannot be encoded: %w", err)
 	}
-	grid := Grid{Height: p.GridHeight(), Width: p.GridWidth(), Codes: p.Codes}
+	grid := CodeMap{Height: p.GridHeight(), Width: p.GridWidth(), Codes: p.Codes}
 	if err := grid.check(p.Vocab); err != nil {
 		return Bits{}, fmt.Errorf("the picture cannot be encoded: %w", err)
 	}
@@ -143,7 +143,7 @@ func Decode(r io.Reader, fingerprint [32]byte, m *Model) (Picture, error) {
 	if err := m.fits(p.Vocab); err != nil {
 		return Picture{}, err
 	}
-	grid := Grid{Height: p.GridHeight(), Width: p.GridWidth()}
+	grid := CodeMap{Height: p.GridHeight(), Width: p.GridWidth()}
 	grid.Codes = make([]uint32, grid.Height*grid.Width*len(p.Vocab))
 	d := newRangeDecoder(payload)
 	for level, vocab := range p.Vocab {

@@ -34,10 +34,10 @@ func ExampleEncode() {
 }
 
 func ExampleTrain() {
-	var grids []codes.Grid
+	var grids []codes.CodeMap
 	vectors := make([]float32, 16) // of one number each
 	for i := range 16 {
-		grids = append(grids, codes.Grid{Height: 16, Width: 16, Codes: stripes(i)})
+		grids = append(grids, codes.CodeMap{Height: 16, Width: 16, Codes: stripes(i)})
 		vectors[i] = float32(i)
 	}
 	model, err := codes.Train(context.Background(), grids, []uint32{16}, [][]float32{vectors})

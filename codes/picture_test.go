@@ -51,12 +51,12 @@ func TestPictureRoundTrip(t *testing.T) {
 	sizes := [][2]int{{1, 1}, {1, 17}, {17, 1}, {2, 2}, {16, 16}, {23, 31}}
 	for _, vocab := range [][]uint32{{1}, {2}, {16}, {1000}, {65536}, {1 << 20}, {1, 1}, {7, 1, 300}, {256, 65536}, {64, 64, 64, 64}} {
 		var vectors [][]float32
-		var train []Grid
+		var train []CodeMap
 		for _, k := range vocab {
 			vectors = append(vectors, line(int(k)))
 		}
-		structured := func(height, width int) Grid {
-			g := Grid{Height: height, Width: width}
+		structured := func(height, width int) CodeMap {
+			g := CodeMap{Height: height, Width: width}
 			for i := range height * width {
 				for _, k := range vocab {
 					g.Codes = append(g.Codes, uint32(i/3%5*int(k)/7+random.IntN(3))%k)
@@ -75,7 +75,7 @@ func TestPictureRoundTrip(t *testing.T) {
 			}
 		}
 		for _, size := range sizes {
-			noise := Grid{Height: size[0], Width: size[1]}
+			noise := CodeMap{Height: size[0], Width: size[1]}
 			constant := noise
 			for range size[0] * size[1] {
 				for _, k := range vocab {
@@ -83,7 +83,7 @@ func TestPictureRoundTrip(t *testing.T) {
 					constant.Codes = append(constant.Codes, k-1)
 				}
 			}
-			for _, g := range []Grid{noise, constant, structured(size[0], size[1])} {
+			for _, g := range []CodeMap{noise, constant, structured(size[0], size[1])} {
 				p := Picture{Width: 8*g.Width - random.IntN(8), Height: 8*g.Height - random.IntN(8), Factor: 8, Vocab: vocab, Codes: g.Codes,
 					Fingerprint: [32]byte{1, 2, 3}}
 				checkRoundTrip(t, p, nil)

@@ -1,17 +1,14 @@
 package eval
 
 import (
-	"errors"
 	"fmt"
 	"math"
-	"runtime"
-	"sync"
-	"sync/atomic"
+
+	"github.com/gritvq/gritvq/internal/parallel"
 )
 
-// Sample is the type of one channel of a pixel: an integer from 0 to 255, or a
-// fraction from 0 to 1. Both give the same scores for the same picture.
-type Sample interface{ uint8 | float32 | float64 }
+// peak is the largest sample of a pixel.
+const peak = 255
 
 // ImageShape is the size of pictures stored row by row, channels last.
 type ImageShape struct{ Height, Width, Channels int }
@@ -19,19 +16,10 @@ type ImageShape struct{ Height, Width, Channels int }
 // Len is the number of samples of one picture.
 func (s ImageShape) Len() int { return s.Height * s.Width * s.Channels }
 
-// peak is the largest value of a sample type.
-func peak[T Sample]() float64 {
-	var zero T
-	if _, ok := any(zero).(uint8); ok {
-		return math.MaxUint8
-	}
-	return 1
-}
-
 // PSNR returns the peak signal-to-noise ratio of two pictures of the same
-// length, 10 log10(peak^2 / mean squared error), in decibels: +Inf where they
+// length, 10 log10(255^2 / mean squared error), in decibels: +Inf where they
 // are identical. It fails without samples and on pictures of different length.
-func PSNR[T Sample](a, b []T) (float64, error) {
+func PSNR(a, b []uint8) (float64, error) {
 	if len(a) != len(b) || len(a) == 0 {
 		return 0, fmt.Errorf("a picture of %d samples cannot be compared with one of %d: give both the same size, at least one", len(a), len(b))
 	}
@@ -40,13 +28,12 @@ func PSNR[T Sample](a, b []T) (float64, error) {
 		difference := float64(value) - float64(b[i])
 		sum += difference * difference
 	}
-	top := peak[T]()
-	return 10 * math.Log10(top*top*float64(len(a))/sum), nil
+	return 10 * math.Log10(peak*peak*float64(len(a))/sum), nil
 }
 
 // ImageScores accumulates how close reconstructed pictures are to their
 // originals. The zero value is ready to use.
-type ImageScores[T Sample] struct {
+type ImageScores struct {
 	images    int
 	identical int
 	decibels  float64 // sum of the PSNR of pictures that are not identical
@@ -57,7 +44,7 @@ type ImageScores[T Sample] struct {
 // [n, height, width, channels]. It fails, and counts nothing, on a part of a
 // picture, on batches of different length and on pictures below 11 x 11, which
 // SSIM's window does not fit.
-func (s *ImageScores[T]) Add(x, xhat []T, shape ImageShape) error {
+func (s *ImageScores) Add(x, xhat []uint8, shape ImageShape) error {
 	if err := shape.check(); err != nil {
 		return err
 	}
@@ -69,21 +56,15 @@ func (s *ImageScores[T]) Add(x, xhat []T, shape ImageShape) error {
 	// Pictures are scored side by side and summed in their order, so that the
 	// sums do not depend on the number of cores.
 	n := len(x) / size
-	decibels, similarity, failures := make([]float64, n), make([]float64, n), make([]error, n)
-	var next atomic.Int64
-	var group sync.WaitGroup
-	for range min(n, runtime.GOMAXPROCS(0)) {
-		group.Go(func() {
-			for i := int(next.Add(1) - 1); i < n; i = int(next.Add(1) - 1) {
-				a, b := x[i*size:(i+1)*size], xhat[i*size:(i+1)*size]
-				if decibels[i], failures[i] = PSNR(a, b); failures[i] == nil {
-					similarity[i], failures[i] = SSIM(a, b, shape)
-				}
-			}
-		})
-	}
-	group.Wait()
-	if err := errors.Join(failures...); err != nil {
+	decibels, similarity := make([]float64, n), make([]float64, n)
+	err := parallel.Each(n, 0, func(i int) (err error) {
+		a, b := x[i*size:(i+1)*size], xhat[i*size:(i+1)*size]
+		if decibels[i], err = PSNR(a, b); err == nil {
+			similarity[i], err = SSIM(a, b, shape)
+		}
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	for i := range n {
@@ -99,14 +80,14 @@ func (s *ImageScores[T]) Add(x, xhat []T, shape ImageShape) error {
 }
 
 // Identical returns how many pictures were reconstructed without any error.
-func (s *ImageScores[T]) Identical() int { return s.identical }
+func (s *ImageScores) Identical() int { return s.identical }
 
 // PSNR returns the mean over pictures of each picture's own PSNR, as papers on
 // image tokenizers report it; the PSNR of the pooled error would be lower.
 // Identical pictures, whose PSNR is infinite, are left out of the mean and
 // counted by Identical; it is +Inf where all are identical, and NaN without
 // pictures.
-func (s *ImageScores[T]) PSNR() float64 {
+func (s *ImageScores) PSNR() float64 {
 	if s.images > 0 && s.images == s.identical {
 		return math.Inf(1)
 	}
@@ -114,4 +95,4 @@ func (s *ImageScores[T]) PSNR() float64 {
 }
 
 // SSIM returns the mean over pictures; NaN without pictures.
-func (s *ImageScores[T]) SSIM() float64 { return s.ssim / float64(s.images) }
+func (s *ImageScores) SSIM() float64 { return s.ssim / float64(s.images) }

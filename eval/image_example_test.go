@@ -13,7 +13,7 @@ func ExampleImageScores() {
 	for i := range x {
 		x[i], xhat[i] = uint8(i%200), uint8(i%200+2*(i%3))
 	}
-	var scores eval.ImageScores[uint8]
+	var scores eval.ImageScores
 	if err := scores.Add(x, xhat, shape); err != nil {
 		log.Fatal(err)
 	}

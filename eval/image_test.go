@@ -58,14 +58,6 @@ func readFixture(t *testing.T, name string, into any) {
 	}
 }
 
-func fractions(samples []uint8) []float64 {
-	out := make([]float64, len(samples))
-	for i, value := range samples {
-		out[i] = float64(value) / 255
-	}
-	return out
-}
-
 // Twenty pairs scored by scikit-image 0.19.3.
 func TestImageScoresEqualScikitImage(t *testing.T) {
 	var want []struct{ PSNR, SSIM float64 }
@@ -85,15 +77,11 @@ func TestImageScoresEqualScikitImage(t *testing.T) {
 		}
 		near(t, fmt.Sprintf("PSNR of pair %d", p), psnr, pair.PSNR, 1e-6)
 		near(t, fmt.Sprintf("SSIM of pair %d", p), ssim, pair.SSIM, 1e-6)
-		psnr, _ = PSNR(fractions(a), fractions(b))
-		ssim, _ = SSIM(fractions(a), fractions(b), shape)
-		near(t, fmt.Sprintf("PSNR of pair %d in fractions", p), psnr, pair.PSNR, 1e-6)
-		near(t, fmt.Sprintf("SSIM of pair %d in fractions", p), ssim, pair.SSIM, 1e-6)
 	}
 }
 
 func TestImageScoresAreMeansOverImages(t *testing.T) {
-	var all ImageScores[uint8]
+	var all ImageScores
 	var psnr, ssim float64
 	shape := ImageShape{Height: 11, Width: 11, Channels: 3}
 	a, b, _ := imagePair(0)
@@ -121,12 +109,12 @@ func TestImageScoresAreMeansOverImages(t *testing.T) {
 }
 
 func TestImageScoresEdges(t *testing.T) {
-	var scores ImageScores[float32]
+	var scores ImageScores
 	if !math.IsNaN(scores.PSNR()) || !math.IsNaN(scores.SSIM()) {
 		t.Error("scores without pictures are numbers")
 	}
 	shape := ImageShape{Height: 12, Width: 11, Channels: 1}
-	grey := make([]float32, 2*shape.Len())
+	grey := make([]uint8, 2*shape.Len())
 	if err := scores.Add(grey, grey, shape); err != nil {
 		t.Fatal(err)
 	}
@@ -148,16 +136,16 @@ func TestImageScoresEdges(t *testing.T) {
 // Flat pictures have a closed form: no structure, only the two means.
 func TestSSIMOfFlatPictures(t *testing.T) {
 	shape := ImageShape{Height: 13, Width: 17, Channels: 3}
-	a, b := make([]float64, shape.Len()), make([]float64, shape.Len())
+	a, b := make([]uint8, shape.Len()), make([]uint8, shape.Len())
 	for i := range a {
-		a[i], b[i] = 0.25, 0.75
+		a[i], b[i] = 51, 153
 	}
 	got, err := SSIM(a, b, shape)
 	if err != nil {
 		t.Fatal(err)
 	}
 	const c1 = 0.01 * 0.01
-	near(t, "flat", got, (2*0.25*0.75+c1)/(0.25*0.25+0.75*0.75+c1), 1e-9)
+	near(t, "flat", got, (2*0.2*0.6+c1)/(0.2*0.2+0.6*0.6+c1), 1e-9)
 }
 
 func BenchmarkSSIM256(b *testing.B) {

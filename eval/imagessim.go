@@ -43,7 +43,7 @@ const ssimMaps = 4
 // structural_similarity with gaussian_weights, sigma 1.5 and population
 // covariance. 1 is identical. It fails on pictures below 11 x 11 and on a
 // number of samples other than the shape's.
-func SSIM[T Sample](a, b []T, shape ImageShape) (float64, error) {
+func SSIM(a, b []uint8, shape ImageShape) (float64, error) {
 	if err := shape.check(); err != nil {
 		return 0, err
 	}
@@ -58,9 +58,9 @@ func SSIM[T Sample](a, b []T, shape ImageShape) (float64, error) {
 		recent[i] = newSSIMRows(valid)
 	}
 	narrow := newSSIMRows(valid)
-	scale, sum := 1/peak[T](), 0.0
+	sum := 0.0
 	for y := range shape.Height {
-		ssimMoments(wide, a[y*row:(y+1)*row], b[y*row:(y+1)*row], scale)
+		ssimMoments(wide, a[y*row:(y+1)*row], b[y*row:(y+1)*row])
 		for m := range ssimMaps {
 			var taps [SSIMWindow][]float64
 			for i := range taps {
@@ -103,7 +103,8 @@ func newSSIMRows(length int) (rows ssimRows) {
 }
 
 // ssimMoments fills the maps of one row of both pictures, scaled to [0, 1].
-func ssimMoments[T Sample](rows ssimRows, a, b []T, scale float64) {
+func ssimMoments(rows ssimRows, a, b []uint8) {
+	const scale = 1.0 / peak
 	first, second, squares, products := rows[0][:len(a)], rows[1][:len(a)], rows[2][:len(a)], rows[3][:len(a)]
 	b = b[:len(a)]
 	for i, value := range a {

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/core/graph"
@@ -16,6 +14,7 @@ import (
 	"github.com/gomlx/gomlx/ml/model"
 
 	"github.com/gritvq/gritvq/internal/heapguard"
+	"github.com/gritvq/gritvq/internal/parallel"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -39,8 +38,9 @@ type runner struct {
 
 // newRunner prepares a graph function of picture blocks [block, H, W, 3], whose
 // result is [block, …]. A block of 0 is the engine's usual one.
-func newRunner(backend compute.Backend, set weights.Set, block int,
-	build func(v weights.Vars, pictures []*graph.Node) *graph.Node) (*runner, error) {
+func newRunner(
+	backend compute.Backend, set weights.Set, block int, build func(v weights.Vars, pictures []*graph.Node) *graph.Node,
+) (*runner, error) {
 	heapguard.Ensure()
 	r := &runner{store: model.NewStore(), block: compiledBlock, workers: 1}
 	if backend.String() == "go" {
@@ -65,38 +65,25 @@ func (r *runner) close() {
 // run feeds n pictures of side x side through the network. fill writes count
 // pictures from start on as values in [0, 1], for every argument of the graph
 // function; it is called from several goroutines.
-func (r *runner) run(ctx context.Context, n, side, arguments int,
-	fill func(argument, start, count int, block []float32)) ([]float32, error) {
+func (r *runner) run(
+	ctx context.Context, n, side, arguments int, fill func(argument, start, count int, block []float32),
+) ([]float32, error) {
 	results := make([][]float32, (n+r.block-1)/r.block)
-	failed := make([]error, r.workers)
-	var next atomic.Int64
-	var group sync.WaitGroup
-	for worker := range min(r.workers, len(results)) {
-		group.Go(func() {
-			for failed[worker] == nil {
-				i := int(next.Add(1)) - 1
-				if i >= len(results) {
-					return
-				}
-				if failed[worker] = ctx.Err(); failed[worker] != nil {
-					return
-				}
-				count := min(r.block, n-i*r.block)
-				inputs := make([]any, arguments)
-				for k := range inputs {
-					block := make([]float32, r.block*side*side*3)
-					fill(k, i*r.block, count, block)
-					inputs[k] = tensors.FromFlatDataAndDimensions(block, r.block, side, side, 3)
-				}
-				results[i], failed[worker] = r.call(inputs, count)
-			}
-		})
-	}
-	group.Wait()
-	if err := cmp.Or(failed...); err != nil {
-		return nil, err
-	}
-	return slices.Concat(results...), nil
+	err := parallel.Each(len(results), r.workers, func(i int) (err error) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		count := min(r.block, n-i*r.block)
+		inputs := make([]any, arguments)
+		for k := range inputs {
+			block := make([]float32, r.block*side*side*3)
+			fill(k, i*r.block, count, block)
+			inputs[k] = tensors.FromFlatDataAndDimensions(block, r.block, side, side, 3)
+		}
+		results[i], err = r.call(inputs, count)
+		return err
+	})
+	return slices.Concat(results...), err
 }
 
 // call runs one block and returns the results of its first count pictures.

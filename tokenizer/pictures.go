@@ -149,7 +149,7 @@ func (n pictureNetwork) output(y *graph.Node) *graph.Node {
 // pictureScorer takes [PictureScores].
 type pictureScorer struct {
 	image     Image
-	closeness eval.ImageScores[uint8]
+	closeness eval.ImageScores
 	squares   float64
 	images    int
 }

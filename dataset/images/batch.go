@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
-	"sync"
-	"sync/atomic"
+
+	"github.com/gritvq/gritvq/internal/parallel"
 )
 
 // Centre fills dst [len(rows), Size, Size, 3] with the middle squares of
@@ -65,7 +65,7 @@ func (s *Set) fill(rows []int, dst []uint8, cut func(position int, p *RGB, squar
 	}
 	place := func(position int) []uint8 { return dst[position*bytes : (position+1)*bytes] }
 	bad := make([]error, len(rows)) // why a position has no picture of its own
-	err := s.parallel(len(rows), func(position int) error {
+	err := parallel.Each(len(rows), s.options.Workers, func(position int) error {
 		p, err := s.prepared(rows[position])
 		if err == nil {
 			cut(position, p, place(position))
@@ -108,33 +108,4 @@ func nextGood(bad []error, position int) int {
 		}
 	}
 	return -1
-}
-
-// parallel calls do for 0..n-1 on the set's workers and returns the error of
-// the lowest position that had one.
-func (s *Set) parallel(n int, do func(i int) error) error {
-	var next atomic.Int64
-	failures := make([]error, n)
-	var stop atomic.Bool
-	var group sync.WaitGroup
-	for range min(s.options.Workers, n) {
-		group.Go(func() {
-			for !stop.Load() {
-				i := int(next.Add(1)) - 1
-				if i >= n {
-					return
-				}
-				if failures[i] = do(i); failures[i] != nil {
-					stop.Store(true)
-				}
-			}
-		})
-	}
-	group.Wait()
-	for _, err := range failures {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

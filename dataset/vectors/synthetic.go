@@ -2,10 +2,10 @@ package vectors
 
 import (
 	"math/rand/v2"
-	"runtime"
 	"sync"
 
 	"github.com/gritvq/gritvq/dataset"
+	"github.com/gritvq/gritvq/internal/parallel"
 )
 
 // Limits of built-in sets: rows are made on demand, but the tables behind them
@@ -83,16 +83,13 @@ func (s *syntheticSource) ReadRows(start, n int, dst []float32) error {
 
 func (s *syntheticSource) fill() {
 	s.cache = make([]float32, s.rows*s.dim)
-	workers := runtime.GOMAXPROCS(0)
-	var group sync.WaitGroup
-	for w := range workers {
-		group.Go(func() {
-			for i := s.rows * w / workers; i < s.rows*(w+1)/workers; i++ {
-				s.generator.row(i, s.cache[i*s.dim:(i+1)*s.dim])
-			}
-		})
-	}
-	group.Wait()
+	const shares = 64
+	_ = parallel.Each(shares, 0, func(w int) error {
+		for i := s.rows * w / shares; i < s.rows*(w+1)/shares; i++ {
+			s.generator.row(i, s.cache[i*s.dim:(i+1)*s.dim])
+		}
+		return nil
+	})
 }
 
 // rowStream returns the random numbers of one row, independent of all others.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/gritvq/gritvq/internal/parallel"
 	"github.com/gritvq/gritvq/internal/rowfile"
 )
 
@@ -99,19 +100,10 @@ func (v *Vectors) Gather(rows []int, dst []float32) error {
 	if workers <= 1 {
 		return v.gatherSerial(rows, dst)
 	}
-	errs := make([]error, workers)
-	var group sync.WaitGroup
-	for w := range workers {
+	return parallel.Each(workers, workers, func(w int) error {
 		from, to := len(rows)*w/workers, len(rows)*(w+1)/workers
-		group.Go(func() { errs[w] = v.gatherSerial(rows[from:to], dst[from*v.dim:to*v.dim]) })
-	}
-	group.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+		return v.gatherSerial(rows[from:to], dst[from*v.dim:to*v.dim])
+	})
 }
 
 func (v *Vectors) gatherSerial(rows []int, dst []float32) error {

@@ -22,10 +22,10 @@ func TrainEntropy(ctx context.Context, r *tokenizer.Runtime, set dataset.Set, ro
 		return nil, err
 	}
 	side, cells := t.Spec.Model.Image.Grid(), t.Tokens()*len(vocab)
-	var grids []codes.Grid
+	var grids []codes.CodeMap
 	err = r.EncodeRows(ctx, set, rows, tokenizer.Options{}, func(c tokenizer.Coded) error {
 		for i := range c.Items.N {
-			grids = append(grids, codes.Grid{Height: side, Width: side, Codes: c.Codes[i*cells : (i+1)*cells]})
+			grids = append(grids, codes.CodeMap{Height: side, Width: side, Codes: c.Codes[i*cells : (i+1)*cells]})
 		}
 		return nil
 	})

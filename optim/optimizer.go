@@ -27,7 +27,7 @@ type rule struct {
 	divides   bool // update divides by a root that epsilon keeps from zero
 }
 
-// step is what a rule updates one parameter with.
+// step is the input of one update of one parameter.
 type step struct {
 	Pace
 	value, gradient *Node
@@ -108,7 +108,7 @@ func (o Optimizer) Init(parameters weights.Set) weights.Set {
 	return set
 }
 
-// Pace is what changes from step to step; all nodes are scalars. A skipped step
+// Pace holds the scalars that change from step to step. A skipped step
 // has Keep = 0, and then every update returns its input exactly.
 type Pace struct {
 	Keep        *Node                   // 1, or 0 to skip

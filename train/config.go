@@ -16,7 +16,7 @@ type Config struct {
 	Optimizer optim.Optimizer `yaml:"optimizer" doc:"How gradients become steps."`
 }
 
-// Loop is what all training runs have in common.
+// Loop holds the settings that all training runs share.
 type Loop struct {
 	Steps      int            `yaml:"steps" doc:"Training steps."`
 	Batch      int            `yaml:"batch" doc:"Examples a step."`
@@ -27,7 +27,7 @@ type Loop struct {
 	Best       bool           `yaml:"best" doc:"Export the weights of the best evaluation instead of the last ones."`
 	Log        int            `yaml:"log" doc:"Steps between records of log.jsonl."`
 	Checkpoint int            `yaml:"checkpoint" doc:"Steps between checkpoints; after three minutes there is one in any case."`
-	Keep       int            `yaml:"keep" doc:"Checkpoints kept: the newest, and those before it in case it is damaged."`
+	Keep       int            `yaml:"keep" doc:"Checkpoints kept: the newest, and older ones in case it is damaged."`
 	Schedule   optim.Schedule `yaml:"schedule" doc:"The learning rate over time."`
 }
 

@@ -11,7 +11,7 @@ import (
 // LogFile is the log of a run inside its directory: a JSON record a line.
 const LogFile = "log.jsonl"
 
-// journal appends records to the log. A resumed run cuts off what was written
+// journal appends records to the log. A resumed run cuts off the records
 // after its checkpoint.
 type journal struct {
 	file *os.File

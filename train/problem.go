@@ -9,11 +9,11 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// Problem is a model and what it learns from.
+// Problem is a model with its data and loss.
 type Problem struct {
 	// Identity names the model and its settings: a checkpoint of others is refused.
 	Identity string
-	// Init returns the first variables; those of the group State are not trained.
+	// Init returns the first variables; the group State is not trained.
 	Init func() weights.Set
 	// Batch returns the inputs of a step; it depends on the step alone.
 	Batch func(step int64) ([]*tensors.Tensor, error)
@@ -49,7 +49,7 @@ type OptionsOf[R any] struct {
 // ObserverOf watches a run. Any field may be nil.
 type ObserverOf[R any] struct {
 	Step   func(r R)         // after every step
-	Status func(text string) // says what takes a while before the next step
+	Status func(text string) // a lengthy activity before the next step
 }
 
 // Options and observers of runs that log a Record.
@@ -64,7 +64,7 @@ type Result struct {
 	Seconds float64     // over all sessions
 }
 
-// Hooks are what a problem adds to the loop. All fields are optional.
+// Hooks extend the loop for a problem. All fields are optional.
 type Hooks struct {
 	// Build takes the place of Loss where a step reports or changes more.
 	Build func(v weights.Vars, in Inputs) Pass
@@ -73,12 +73,12 @@ type Hooks struct {
 	Parts int
 	// Constants are variables that are neither trained nor saved nor exported.
 	Constants weights.Set
-	// Role says how a variable changes; by default all but those of the group State
-	// are Trained.
+	// Role says how a variable changes; by default the group State is Fixed and all
+	// others are Trained.
 	Role func(path string) Role
 	// Rate is the learning rate of a group as a multiple of the optimizer's.
 	Rate func(g weights.Group) float64
-	// Decay and Stride are those of [optim.Pace].
+	// Decay and Stride are passed on in [optim.Pace].
 	Decay  map[weights.Group]float64
 	Stride func(path string, dims []int) float64
 

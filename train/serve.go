@@ -15,7 +15,7 @@ type Server interface {
 	Close()
 }
 
-// RunServing is Run of a model that is scored by what a server answers. The
+// RunServing is Run of a model that is scored by the answers of a server. The
 // server is made once, for all evaluations, and returned with the variables to
 // keep; the caller closes it. It takes the place of problem.Evaluate.
 func RunServing[S Server](ctx context.Context, backend compute.Backend, problem Problem, config Config, o Options,

@@ -94,7 +94,7 @@ func (t *Trainer) step(v weights.Vars, pace *Node, inputs []*Node) (next map[str
 }
 
 // Optimize adds to next the values of parameters, and of the optimizer's state,
-// after a step along gradients; unless those are finite, all keep their values.
+// after a step along gradients; without finite gradients all keep their values.
 func (t *Trainer) Optimize(v weights.Vars, next map[string]*Node, parameters []string, gradients []*Node, finite *Node, p Pace) {
 	for i, path := range parameters {
 		safe := Where(finite, gradients[i], ZerosLike(gradients[i]))
@@ -115,7 +115,7 @@ func (t *Trainer) average(v weights.Vars, next map[string]*Node, share *Node) {
 	}
 }
 
-// Pace is what changes from step to step; all nodes are scalars.
+// Pace holds the scalars that change from step to step.
 type Pace struct {
 	optim.Pace
 	Progress *Node // share of the steps that were taken

@@ -101,7 +101,7 @@ func (t *Trainer) Updates() int { return t.state.Step - t.state.Since }
 // Bank holds the run's variables.
 func (t *Trainer) Bank() *weights.Bank { return t.bank }
 
-// Status tells the observer what takes a while before the next step.
+// Status tells the observer of a lengthy activity before the next step.
 func (t *Trainer) Status(text string) {
 	if t.options.Watch.Status != nil {
 		t.options.Watch.Status(text)
@@ -134,7 +134,7 @@ func (t *Trainer) install(set weights.Set) error {
 	return t.bank.Install(all.Merge("", t.config.Optimizer.Init(trained)))
 }
 
-// list sorts the model's variables into those that are trained and averaged.
+// list finds the model's trained and averaged variables.
 // Programs are compiled anew for them when next needed.
 func (t *Trainer) list(set weights.Set) {
 	t.dropPrograms()
@@ -189,8 +189,8 @@ func (t *Trainer) role(path string) Role {
 // seconds is the time spent so far, that of earlier sessions included.
 func (t *Trainer) seconds() float64 { return t.before + time.Since(t.begun).Seconds() }
 
-// Variables returns the variables to export: without optimizer state and what
-// else only training needs. With averaged they are averages, if those are kept.
+// Variables returns the variables to export, without optimizer state and other
+// internal ones. With averaged, averages take their place if they are kept.
 func (t *Trainer) Variables(averaged bool) (weights.Set, error) {
 	all, err := t.bank.Read("")
 	if err != nil {

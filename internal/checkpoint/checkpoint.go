@@ -1,6 +1,5 @@
 // Package checkpoint keeps the state of a training run on disk: the newest in one
-// file, those before it beside it in case it is damaged. Each is written whole
-// or not at all.
+// file, older ones beside it in case it is damaged. Each is written atomically.
 package checkpoint
 
 import (
@@ -28,7 +27,7 @@ func name(age int) string {
 	return fmt.Sprintf("checkpoint-%d.safetensors", age)
 }
 
-// Content is what a checkpoint holds.
+// Content is the content of a checkpoint.
 type Content struct {
 	State     any         // the host's part, written as JSON
 	Variables weights.Set // parameters, moments, averages

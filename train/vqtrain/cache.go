@@ -63,7 +63,9 @@ func (t *Trainer) refreshCache(advance bool) error {
 func (t *Trainer) look(name string, build func(v weights.Vars, in []*graph.Node) []*graph.Node,
 	inputs ...*tensors.Tensor) ([]*weights.Array, error) {
 	values, err := t.loop.Call(name, t.loop.Pace(1, true), inputs,
-		func(v weights.Vars, _ *graph.Node, in []*graph.Node) (map[string]*graph.Node, []*graph.Node) { return nil, build(v, in) })
+		func(v weights.Vars, _ *graph.Node, in []*graph.Node) (map[string]*graph.Node, []*graph.Node) {
+			return nil, build(v, in)
+		})
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,6 @@
-// Package vqtrain adds to package train what tokenizers need: warm-up and start of
-// codes, cached codebooks, dead-code resets, running averages, monitoring and the
-// perceptual loss.
+// Package vqtrain trains tokenizers. It extends the loop of package train by the
+// warm-up and start of codes, cached codebooks, dead-code resets, running averages,
+// monitoring and the perceptual loss.
 package vqtrain
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/gritvq/gritvq/vq"
 )
 
-// Config is a whole experiment: what is trained, and how.
+// Config is a whole experiment.
 type Config struct {
 	Seed           uint64 `yaml:"seed" doc:"Decides initial weights, the split and the order of the data."`
 	tokenizer.Spec `yaml:",inline"`
@@ -31,7 +31,7 @@ type Train struct {
 	Rates      vq.Rates  `yaml:"rates" doc:"Learning rates of the parameter groups, as multiples of optimizer.rate."`
 }
 
-// Docs says what shared settings mean to a tokenizer.
+// Docs describes shared settings in the words of tokenizers.
 func (Train) Docs() map[string]string {
 	return map[string]string{
 		"steps":    "Training steps; of classical methods, iterations of each k-means.",
@@ -91,7 +91,7 @@ func (c Config) Validate() error {
 	return c.Model.Validate()
 }
 
-// loop is what the training loop needs to know.
+// loop returns the settings of the training loop.
 func (c Config) loop() train.Config {
 	return train.Config{Seed: c.Seed, Loop: c.Train.Loop, Optimizer: c.Train.Optimizer.Optimizer}
 }

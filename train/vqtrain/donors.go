@@ -10,12 +10,11 @@ import (
 )
 
 // splitNoise separates a code from the used one it copies, as a share of the
-// codebook's root mean square. It only has to survive rounding: whatever its
-// size, the two divide the used code's latents between them.
+// codebook's root mean square. It only has to survive rounding: at any size, the
+// two codes divide the latents of the used one between them.
 const splitNoise = 1e-3
 
-// donor draws what the dead codes of a codebook become: at most one target
-// [rows,d] each.
+// donor draws the targets [rows,d] of a codebook's dead codes, at most one each.
 type donor func(book deadBook, rng *rand.Rand) (targets []float32, rows int)
 
 // donors returns the configured source of targets.

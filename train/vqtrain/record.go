@@ -44,7 +44,7 @@ type LevelRecord struct {
 // HeldRecord is a score on held-out items.
 type HeldRecord = tokenizer.Summary
 
-// describe completes the record of a step with what the loop knows.
+// describe completes the record of a step with the numbers of the loop.
 func (t *Trainer) describe(r train.Record) any {
 	own := &t.record
 	own.Step, own.Loss, own.Rate, own.GradientNorm = r.Step, r.Loss, r.Rate, r.GradientNorm

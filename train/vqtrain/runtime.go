@@ -30,9 +30,9 @@ func (s Source) Close() {
 	}
 }
 
-// Runtime returns a runtime over the given variables, such as those that Run
-// returned. It is the one the run evaluated with, whose programs are compiled;
-// the caller closes it.
+// Runtime returns a runtime over the given variables, such as the result of Run.
+// Its programs are compiled, because the run evaluated with it. The caller closes
+// it.
 func (t *Trainer) Runtime(set weights.Set) (*tokenizer.Runtime, error) {
 	if err := t.renew(set); err != nil {
 		return nil, err

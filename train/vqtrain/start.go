@@ -13,8 +13,8 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// sampleSize is the number of latents drawn when the configuration leaves it
-// open: so many a code, between bounds.
+// sampleSize bounds the number of latents drawn if the configuration does not say:
+// a number per code, between a least and a most.
 type sampleSize struct{ perCode, least, most, bytes int }
 
 // Clustering and fitting hold a few copies of the sample. More vectors than this

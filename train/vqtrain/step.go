@@ -91,8 +91,8 @@ func (t *Trainer) finish(v weights.Vars, out vq.Output, next map[string]*Node, u
 	}
 }
 
-// project applies the quantizer's constraints to new values; a skipped step
-// keeps what they would change.
+// project applies the quantizer's constraints to new values, unless the step is
+// skipped.
 func (t *Trainer) project(ctx *vq.Context, v weights.Vars, next map[string]*Node, finite *Node) {
 	before := maps.Clone(next)
 	vq.Project(t.model.Quantizer, ctx, next)

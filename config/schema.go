@@ -183,7 +183,8 @@ func wording(t reflect.Type) string { return cmp.Or(wordings[t.Kind()], "a whole
 
 // Check reports the first value of a struct that its tags forbid: a text outside
 // its enum, a number less than min or not less than below. Decode checks enums
-// itself; a program may set anything. key is the struct's own, such as "model".
+// itself; a program may set anything. key is the struct's own, such as "model", or
+// empty.
 func Check(v any, key string) error {
 	value, err := source(v)
 	if err != nil {
@@ -194,7 +195,7 @@ func Check(v any, key string) error {
 		return err
 	}
 	for _, f := range fields {
-		name, x := key+"."+f.key, value.FieldByIndex(f.index)
+		name, x := strings.TrimPrefix(key+"."+f.key, "."), value.FieldByIndex(f.index)
 		switch {
 		case x.Kind() == reflect.Struct:
 			err = Check(x.Interface(), name)

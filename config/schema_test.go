@@ -39,6 +39,10 @@ func TestCheck(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
+	good.Size = 0
+	if err := Check(&good, ""); err == nil || err.Error() != "size: 0 must be at least 1" {
+		t.Errorf("a struct without a key: %v", err)
+	}
 	var wrong struct {
 		Size int `yaml:"size" min:"one"`
 	}

@@ -41,8 +41,7 @@ type Answer struct {
 	Score float64  `json:"score"`
 }
 
-// timedAsks is how often a question is asked: once to warm up, then to tell the
-// time that an answer takes a program which keeps the model loaded.
+// timedAsks is how often a question is asked: once to warm up, then to be timed.
 const timedAsks = 4
 
 // Ask asks a stored model.

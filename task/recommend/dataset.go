@@ -9,7 +9,7 @@ import (
 	"github.com/gritvq/gritvq/task/catalogue"
 )
 
-// Part is what a question is for.
+// Part is the use of a question.
 type Part = interactions.Part
 
 // The parts of a dataset.
@@ -18,8 +18,6 @@ const (
 	ValidationPart = interactions.ValidationPart
 	TestPart       = interactions.TestPart
 )
-
-var parts = []Part{TrainPart, ValidationPart, TestPart}
 
 // Case is a question and its relevant items, rows of the table in ascending
 // order.
@@ -41,7 +39,7 @@ type Dataset struct {
 	order   string // of the log's rows: training depends on it, ranks do not
 	cases   map[Part][]Case
 	first   []int // training examples before each training case; the last entry counts all
-	targets []int // training examples of which each row is the target
+	targets []int // training examples that have each row as their target
 	seen    []int // occurrences of each row in training
 }
 
@@ -134,7 +132,7 @@ func FromSearches(q *interactions.Queries, table *catalogue.Table) (*Dataset, er
 		}
 	}
 	h := fingerprint.New()
-	for _, part := range parts {
+	for _, part := range []Part{TrainPart, ValidationPart, TestPart} {
 		if len(d.cases[part]) == 0 {
 			return nil, fmt.Errorf("of %d searches none is for %s; give more of them", len(q.List), part)
 		}
@@ -151,7 +149,7 @@ func FromSearches(q *interactions.Queries, table *catalogue.Table) (*Dataset, er
 	return d, nil
 }
 
-// add appends a case, of which so many examples are made if it is for training.
+// add appends a case. If it is for training, it makes so many examples.
 func (d *Dataset) add(part Part, c Case, examples int) {
 	if part == TrainPart {
 		d.first = append(d.first, d.Examples()+examples)

@@ -1,6 +1,7 @@
 package recommend
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -102,12 +103,9 @@ type Evaluation struct {
 	Scores        []eval.RankingScores `json:"scores"`
 	Cold          []eval.RankingScores `json:"cold"`
 	ColdAt        int                  `json:"cold_at_most"`
-	// Together is the number of answers a second when many are asked at once,
-	// Alone the median time of one answer, and Lookup the part of it spent in an
-	// index, if there is one.
-	Together float64 `json:"answers_per_second"`
-	Alone    float64 `json:"ms_per_answer"`
-	Lookup   float64 `json:"ms_per_lookup,omitempty"`
+	Together      float64              `json:"answers_per_second"`      // when many are asked at once
+	Alone         float64              `json:"ms_per_answer"`           // median of one at a time
+	Lookup        float64              `json:"ms_per_lookup,omitempty"` // part of it in an index, if there is one
 }
 
 // Evaluate scores a stored model on the questions for testing.
@@ -115,13 +113,11 @@ func Evaluate(ctx context.Context, o EvalOptions, w task.Watcher) (*Evaluation, 
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	r, err := o.load(ctx, o.Dir, o.Source.Purpose(), w)
+	r, err := o.load(ctx, o.Dir, o.Source.Purpose, w)
 	if err != nil {
 		return nil, err
 	}
-	if o.Depth == 0 {
-		o.Depth = r.Config.Kind().Depth
-	}
+	o.Depth = cmp.Or(o.Depth, r.Config.Kind().Depth)
 	d, err := o.Source.Open(ctx, r.Catalogue, w)
 	if _, lacks := errors.AsType[withoutID](err); lacks && o.IDs != "" {
 		err = fmt.Errorf("%w; or train again, if they are in %s and %s has no number for them", err, o.IDs, o.Dir)
@@ -141,7 +137,7 @@ func (o EvalOptions) check() error {
 	if err := o.SearchOptions.check(); err != nil || o.Ranks == "" {
 		return err
 	}
-	flag := o.Source.Purpose().perFlag
+	flag := o.Source.Purpose.perFlag
 	if err := eval.CheckRankingName(o.Ranks); err != nil {
 		return usage.Errorf("%s: %w", flag, err)
 	}
@@ -149,7 +145,7 @@ func (o EvalOptions) check() error {
 		return usage.Errorf("%s %s: there is no directory %s; make it first", flag, o.Ranks, filepath.Dir(o.Ranks))
 	}
 	model := append(output.Inside(o.Dir, modelFiles...), filepath.Join(o.Dir, IDsDir, catalogue.ParquetFile))
-	return output.RefuseInput([]string{o.Ranks}, append(model, o.Source.Paths()...)...)
+	return output.RefuseInput([]string{o.Ranks}, append(model, o.Source.Paths...)...)
 }
 
 // timedAnswers is the number of answers that are timed one by one.

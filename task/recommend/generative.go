@@ -1,12 +1,14 @@
 package recommend
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/core/tensors"
 
+	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/optim"
 	"github.com/gritvq/gritvq/task/catalogue"
 	"github.com/gritvq/gritvq/task/recommend/network"
@@ -23,8 +25,8 @@ var generativeKind = &Kind{Name: "generative", Purpose: Recommending, Score: "lo
 type Generative struct {
 	Model           seqrec.Config `yaml:"model" doc:"The network."`
 	Train           train.Config  `yaml:"train" doc:"The training run."`
-	ValidationUsers int           `yaml:"validation_users" doc:"Users scored at an evaluation during training (0: all)."`
-	Beam            int           `yaml:"beam" doc:"Beams of the search behind an evaluation during training."`
+	ValidationUsers int           `yaml:"validation_users" min:"0" doc:"Users scored at an evaluation during training (0: all)."`
+	Beam            int           `yaml:"beam" min:"1" doc:"Beams of the search behind an evaluation during training."`
 }
 
 // DefaultGenerative is the paper's network and schedule.
@@ -52,15 +54,7 @@ func (c *Generative) Training() *train.Config { return &c.Train }
 func (c *Generative) Validation() Validation { return Validation{c.Beam, c.ValidationUsers, c.Beam} }
 
 // Validate reports the first setting that cannot work.
-func (c *Generative) Validate() error {
-	if c.ValidationUsers < 0 || c.Beam < 1 {
-		return fmt.Errorf("validation_users must not be negative and beam at least 1")
-	}
-	if err := c.Model.Validate(); err != nil {
-		return err
-	}
-	return c.Train.Validate()
-}
+func (c *Generative) Validate() error { return cmp.Or(config.Check(c, ""), c.Train.Validate()) }
 
 // New composes the model.
 func (c *Generative) New(vocab []int) (Model, error) {

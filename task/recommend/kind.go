@@ -14,8 +14,8 @@ import (
 // stored the vectors of tokens at another scale (see nn.Embedding).
 const Schema = 3
 
-// Purpose is what models are for. The kinds of a purpose share a command, the
-// form of their data and the words of messages.
+// Purpose is the task of models. The kinds of a purpose share a command, the form
+// of their data and the words of messages.
 type Purpose struct {
 	questions string // units of progress
 	perFlag   string // that names the file of ranks

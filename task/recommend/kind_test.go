@@ -17,7 +17,8 @@ import (
 
 // popularKind recommends the items that most examples have as their target. It
 // shows what a kind needs: its settings, its model and a registration.
-var popularKind = &Kind{Name: "popular", Purpose: Recommending, Score: "share", Depth: 10, Default: func() Config { return &popular{Floor: 1} }}
+var popularKind = &Kind{Name: "popular", Purpose: Recommending, Score: "share", Depth: 10,
+	Default: func() Config { return &popular{Floor: 1} }}
 
 type popular struct {
 	Floor int `yaml:"floor" doc:"Least number of examples of an item."`

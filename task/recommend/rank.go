@@ -51,7 +51,7 @@ func questionsOf(cases []Case) []Question {
 	return questions
 }
 
-// ranksIn returns the ranks of items in a list, 0 for those that it lacks.
+// ranksIn returns the ranks of items in a list, 0 for items that it lacks.
 func ranksIn(list []Scored, relevant []int32) []int {
 	places, scores := make(map[int32]int, len(list)), make([]float64, len(list))
 	for place, found := range list {

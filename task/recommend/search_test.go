@@ -215,7 +215,7 @@ func TestSearches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, err := Searches{Names: []string{"derived?count=20&answers=3&seed=4"}}.read(t.Context(), shop.Catalogue)
+	q, err := readSearches(t.Context(), []string{"derived?count=20&answers=3&seed=4"}, interactions.ESCIOptions{}, shop.Catalogue)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,11 +231,12 @@ func TestSearches(t *testing.T) {
 		"derived?seed=x": "seed=x", "derived?words=2": `"words"`, "derived?count=-1": "count=-1", "derived?%zz": "cannot understand",
 		"nothing.parquet": "nothing.parquet", "derived2": "derived2",
 	} {
-		if _, err := (Searches{Names: []string{name}}).read(t.Context(), shop.Catalogue); err == nil || !strings.Contains(err.Error(), part) {
+		_, err := readSearches(t.Context(), []string{name}, interactions.ESCIOptions{}, shop.Catalogue)
+		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if got := (Searches{Names: []string{"/a/b.parquet", "c/d.parquet"}}).String(); got != "b.parquet d.parquet" {
+	if got := Searches([]string{"/a/b.parquet", "c/d.parquet"}, interactions.ESCIOptions{}).Name; got != "b.parquet d.parquet" {
 		t.Error(got)
 	}
 }

@@ -13,7 +13,7 @@ import (
 // Settings make a configuration: defaults of the kind < File < Set.
 type Settings struct {
 	Purpose *Purpose
-	Model   string   // the kind; empty: the only kind that File is for, or the first
+	Model   string   // the kind; empty is the first that can read File
 	File    string   // in YAML; may be empty
 	Set     []string // assignments, such as model.dropout=0.2
 }
@@ -77,12 +77,10 @@ func (s Settings) fitToSteps(t, preset *train.Config) {
 	}
 }
 
-// leftAlone says whether a configuration is the default one but for the batch and
-// the seed.
+// leftAlone says whether the configuration of a trained kind is the default one but
+// for the batch and the seed.
 func leftAlone(c Config) bool {
 	preset := c.Kind().Default()
-	if own := c.Training(); own != nil {
-		preset.Training().Batch, preset.Training().Seed = own.Batch, own.Seed
-	}
+	preset.Training().Batch, preset.Training().Seed = c.Training().Batch, c.Training().Seed
 	return reflect.DeepEqual(c, preset)
 }

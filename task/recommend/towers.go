@@ -1,6 +1,7 @@
 package recommend
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -8,6 +9,7 @@ import (
 	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/core/tensors"
 
+	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/optim"
 	"github.com/gritvq/gritvq/task/catalogue"
 	"github.com/gritvq/gritvq/task/recommend/network"
@@ -21,58 +23,38 @@ var dualKind = &Kind{Name: "dual", Purpose: Recommending, Score: "inner_product"
 
 // Dual configures a model that compares vectors of histories and items.
 type Dual struct {
-	Model           twotower.Config `yaml:"model" doc:"The two networks."`
-	Train           train.Config    `yaml:"train" doc:"The training run."`
-	ValidationUsers int             `yaml:"validation_users" doc:"Users scored at an evaluation during training (0: all)."`
+	Towers          `yaml:",inline"`
+	ValidationUsers int `yaml:"validation_users" min:"0" doc:"Users scored at an evaluation during training (0: all)."`
 }
 
 // DefaultDual is the paper's network and schedule, but for its 100,000 steps.
-func DefaultDual() *Dual { return &Dual{Model: twotower.Default(), Train: towersTraining()} }
-
-// towersTraining is how both kinds of two towers are trained.
-func towersTraining() train.Config {
-	return train.Config{
-		Seed: 1,
-		Loop: train.Loop{
-			Steps: 20000, Batch: 512, ClipNorm: 1, Evaluate: 1000, Patience: 5, Log: 100, Checkpoint: 500,
-			Best: true, Keep: 2, Schedule: optim.Schedule{Kind: "cosine", Warmup: 2000},
-		},
-		Optimizer: optim.Optimizer{Name: "adamw", Rate: 1e-3, WeightDecay: 1e-4, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8},
-	}
-}
+func DefaultDual() *Dual { return &Dual{Towers: defaultTowers()} }
 
 // Kind is the kind of model.
 func (c *Dual) Kind() *Kind { return dualKind }
-
-// Training returns the settings of the training run.
-func (c *Dual) Training() *train.Config { return &c.Train }
 
 // Validation says how the model is scored.
 func (c *Dual) Validation() Validation { return Validation{20, c.ValidationUsers, 20} }
 
 // Validate reports the first setting that cannot work.
-func (c *Dual) Validate() error {
-	if c.ValidationUsers < 0 {
-		return fmt.Errorf("validation_users must not be negative")
-	}
-	return validTowers(c.Model, c.Train)
-}
+func (c *Dual) Validate() error { return cmp.Or(config.Check(c, ""), c.Towers.validate()) }
 
 // New composes the model.
-func (c *Dual) New(vocab []int) (Model, error) { return newTowers(c.Model, twotower.Histories, vocab) }
+func (c *Dual) New(vocab []int) (Model, error) {
+	return newTowers(dualKind, c.Model, twotower.Histories, vocab)
+}
 
 var searchKind = &Kind{Name: "search", Purpose: Searching, Score: "inner_product", Depth: 100, Index: true,
 	Default: func() Config { return DefaultSearch() }}
 
 // Search configures a model that compares vectors of texts and items.
 type Search struct {
-	Model twotower.Config `yaml:"model" doc:"The two networks."`
-	Train train.Config    `yaml:"train" doc:"The training run."`
+	Towers `yaml:",inline"`
 }
 
 // DefaultSearch is the paper's network and schedule, but for its 100,000 steps.
 func DefaultSearch() *Search {
-	c := &Search{Model: twotower.Default(), Train: towersTraining()}
+	c := &Search{Towers: defaultTowers()}
 	c.Model.Length = 16
 	return c
 }
@@ -80,52 +62,66 @@ func DefaultSearch() *Search {
 // Kind is the kind of model.
 func (c *Search) Kind() *Kind { return searchKind }
 
-// Training returns the settings of the training run.
-func (c *Search) Training() *train.Config { return &c.Train }
-
 // Validation says how the model is scored.
 func (c *Search) Validation() Validation { return Validation{Depth: 10, Final: 100} }
 
 // Validate reports the first setting that cannot work.
-func (c *Search) Validate() error { return validTowers(c.Model, c.Train) }
+func (c *Search) Validate() error { return cmp.Or(config.Check(c, ""), c.Towers.validate()) }
 
 // New composes the model.
-func (c *Search) New(vocab []int) (Model, error) { return newTowers(c.Model, twotower.Words, vocab) }
+func (c *Search) New(vocab []int) (Model, error) {
+	return newTowers(searchKind, c.Model, twotower.Words, vocab)
+}
+
+// Towers are the settings that both kinds share.
+type Towers struct {
+	Model twotower.Config `yaml:"model" doc:"The two networks."`
+	Train train.Config    `yaml:"train" doc:"The training run."`
+}
+
+func defaultTowers() Towers {
+	return Towers{Model: twotower.Default(), Train: train.Config{
+		Seed: 1,
+		Loop: train.Loop{
+			Steps: 20000, Batch: 512, ClipNorm: 1, Evaluate: 1000, Patience: 5, Log: 100, Checkpoint: 500,
+			Best: true, Keep: 2, Schedule: optim.Schedule{Kind: "cosine", Warmup: 2000},
+		},
+		Optimizer: optim.Optimizer{Name: "adamw", Rate: 1e-3, WeightDecay: 1e-4, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8},
+	}}
+}
+
+// Training returns the settings of the training run.
+func (t *Towers) Training() *train.Config { return &t.Train }
+
+func (t *Towers) validate() error {
+	if t.Train.Batch < 2 {
+		return fmt.Errorf("train.batch: %d must be at least 2, for items are told from the others of a batch", t.Train.Batch)
+	}
+	return t.Train.Validate()
+}
 
 // towers makes a [Learner] of twotower's model.
-type towers struct{ *twotower.Model }
+type towers struct {
+	*twotower.Model
+	kind *Kind
+}
 
-func newTowers(c twotower.Config, reads twotower.Reads, vocab []int) (Model, error) {
+func newTowers(kind *Kind, c twotower.Config, reads twotower.Reads, vocab []int) (Model, error) {
 	m, err := twotower.New(c, reads, vocab)
 	if err != nil {
 		return nil, err
 	}
-	return towers{m}, nil
-}
-
-// validTowers reports the first setting that cannot work.
-func validTowers(m twotower.Config, t train.Config) error {
-	if err := m.Validate(); err != nil {
-		return err
-	}
-	if t.Batch < 2 {
-		return fmt.Errorf("train.batch: %d must be at least 2, for items are told from the others of a batch", t.Batch)
-	}
-	return t.Validate()
+	return towers{m, kind}, nil
 }
 
 func (t towers) String() string {
-	name := dualKind.Name
-	if t.Reads() == twotower.Words {
-		name = searchKind.Name
-	}
-	return fmt.Sprintf("%s, towers of %d and %d layers of width %d", name, t.Config.Layers, t.Config.ItemLayers, t.Config.Width)
+	return fmt.Sprintf("%s, towers of %d and %d layers of width %d", t.kind.Name, t.Config.Layers, t.Config.ItemLayers, t.Config.Width)
 }
 
 // Rooms has one size: an item is told from the others of its batch, which must
 // not depend on how long their histories are.
 func (t towers) Rooms() []int {
-	if t.Reads() == twotower.Words {
+	if t.kind == searchKind {
 		return nil
 	}
 	return []int{t.Config.Length}

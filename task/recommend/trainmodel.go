@@ -34,8 +34,8 @@ type TrainOptions struct {
 // TrainModel trains a model and stores it in a directory.
 func TrainModel(ctx context.Context, o TrainOptions, w task.Watcher) (*Recommender, error) {
 	kind := o.Config.Kind()
-	if kind.Purpose != o.Source.Purpose() {
-		return nil, usage.Errorf("a %s model is a %s, which does not learn from %s", kind.Name, kind.Purpose.Title(), o.Source)
+	if kind.Purpose != o.Source.Purpose {
+		return nil, usage.Errorf("a %s model is a %s, which does not learn from %s", kind.Name, kind.Purpose.Title(), o.Source.Name)
 	}
 	if err := o.checkDir(); err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func TrainModel(ctx context.Context, o TrainOptions, w task.Watcher) (*Recommend
 		return nil, err
 	}
 	r := &Recommender{Config: o.Config, Model: m, Weights: trained.Weights, Catalogue: items, Manifest: Manifest{
-		Head: artifact.Provenance(version.CreatedBy(), o.Command), Data: o.Source.String(), DataHash: d.Fingerprint,
+		Head: artifact.Provenance(version.CreatedBy(), o.Command), Data: o.Source.Name, DataHash: d.Fingerprint,
 		Users: d.Users, Queries: d.Queries, Steps: steps, Seconds: trained.Seconds, Validation: validation.Means()}}
 	if err := r.Save(o.Dir); err != nil {
 		return nil, err
@@ -101,11 +101,11 @@ var modelFiles = []string{artifact.ManifestFile, ModelFile, ConfigFile, train.Lo
 // checkDir refuses an output directory that holds an input or something that
 // nobody asked to replace.
 func (o TrainOptions) checkDir() error {
-	title, own := o.Source.Purpose().Title(), filepath.Join(o.Dir, IDsDir)
+	title, own := o.Source.Purpose.Title(), filepath.Join(o.Dir, IDsDir)
 	if output.Same(o.Dir, o.IDs) || output.Same(own, o.IDs) {
 		return usage.Errorf("-o %s would replace the IDs in %s; choose another directory", o.Dir, o.IDs)
 	}
-	if err := output.RefuseInput(output.Inside(o.Dir, modelFiles...), o.Source.Paths()...); err != nil {
+	if err := output.RefuseInput(output.Inside(o.Dir, modelFiles...), o.Source.Paths...); err != nil {
 		return err
 	}
 	holds, _, missing := artifact.Identify(o.Dir)

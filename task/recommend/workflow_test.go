@@ -60,10 +60,10 @@ func TestWorkflows(t *testing.T) {
 		source Source
 		ask    AskOptions
 	}{
-		{tiny()["dual"], Log{Path: shop}, AskOptions{History: []string{"item1 item2", "item3"}}},
-		{tinySearch(), Searches{Names: []string{"derived"}}, AskOptions{Text: "folding tents"}},
+		{tiny()["dual"], Log(shop, interactions.Options{}), AskOptions{History: []string{"item1 item2", "item3"}}},
+		{tinySearch(), Searches([]string{"derived"}, interactions.ESCIOptions{}), AskOptions{Text: "folding tents"}},
 	} {
-		kind, purpose := c.config.Kind().Name, c.source.Purpose()
+		kind, purpose := c.config.Kind().Name, c.source.Purpose
 		c.config.Training().Steps, c.config.Training().Evaluate = 20, 10
 		dir, w := filepath.Join(t.TempDir(), "model"), &remarks{}
 		o := TrainOptions{Config: c.config, IDs: ids, Source: c.source, Dir: dir, Backend: "go", Command: "a test"}
@@ -71,7 +71,7 @@ func TestWorkflows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m := r.Manifest; m.Kind != kind || m.Steps != 20 || m.Data != c.source.String() || m.Command != "a test" || len(m.Validation) == 0 {
+		if m := r.Manifest; m.Kind != kind || m.Steps != 20 || m.Data != c.source.Name || m.Command != "a test" || len(m.Validation) == 0 {
 			t.Errorf("%s: %+v", kind, m)
 		}
 		if !strings.Contains(w.text.String(), "training on ") {
@@ -99,7 +99,7 @@ func TestWorkflows(t *testing.T) {
 			}
 		}
 	}
-	o := TrainOptions{Config: tinySearch(), IDs: ids, Source: Log{Path: shop}, Dir: t.TempDir(), Backend: "go"}
+	o := TrainOptions{Config: tinySearch(), IDs: ids, Source: Log(shop, interactions.Options{}), Dir: t.TempDir(), Backend: "go"}
 	if _, err := TrainModel(t.Context(), o, task.Silent{}); err == nil || !strings.Contains(err.Error(), "does not learn from") {
 		t.Errorf("a search engine of a log: %v", err)
 	}
@@ -110,7 +110,8 @@ func TestInterruptedRunTellsItsSteps(t *testing.T) {
 	const shop = "synthetic:shop?users=40&items=60"
 	c := tiny()["dual"]
 	c.Training().Steps, c.Training().Checkpoint = 20, 5
-	o := TrainOptions{Config: c, IDs: shopIDs(t, shop), Source: Log{Path: shop}, Dir: filepath.Join(t.TempDir(), "model"), Backend: "go"}
+	o := TrainOptions{Config: c, IDs: shopIDs(t, shop), Source: Log(shop, interactions.Options{}), Backend: "go"}
+	o.Dir = filepath.Join(t.TempDir(), "model")
 	ctx, stop := context.WithCancel(t.Context())
 	_, err := TrainModel(ctx, o, &stopper{after: 7, stop: stop})
 	const want = "interrupted at step 7 of 20; repeat the command with --resume to continue"

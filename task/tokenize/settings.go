@@ -4,8 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"slices"
-	"strings"
 
 	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/internal/usage"
@@ -140,7 +138,7 @@ func (s Settings) Explain(err error) error {
 // log. Settings that differ from the preset or that sets assign stay.
 func FitToSize(c *vqtrain.Config, preset vqtrain.Config, sets []string) {
 	lower := func(key string, value *int, preset, most int) {
-		if *value == preset && !Assigned(sets, key) {
+		if *value == preset && !config.Assigns(sets, key) {
 			*value = min(*value, max(1, most))
 		}
 	}
@@ -152,14 +150,4 @@ func FitToSize(c *vqtrain.Config, preset vqtrain.Config, sets []string) {
 	lower("train.schedule.warmup", &c.Train.Schedule.Warmup, preset.Train.Schedule.Warmup, steps/10)
 	lower("train.evaluate", &c.Train.Evaluate, preset.Train.Evaluate, steps/6)
 	lower("train.log", &c.Train.Log, preset.Train.Log, steps/40)
-}
-
-// Assigned says whether one of the assignments of --set is to a key or to a
-// section that contains it.
-func Assigned(sets []string, key string) bool {
-	return slices.ContainsFunc(sets, func(assignment string) bool {
-		name, _, _ := strings.Cut(assignment, "=")
-		name = strings.TrimSpace(name)
-		return name == key || strings.HasPrefix(key, name+".")
-	})
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
-	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task/catalogue"
 )
@@ -58,14 +57,4 @@ func printSummary(s *cli.Streams, r *catalogue.Summary, asJSON bool) error {
 			report.Percent(r.Stats.After.Sharing, 2))
 	}
 	return nil
-}
-
-// atLeast requires an argument, of which there may be more.
-func atLeast(name string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return usage.Errorf("%s needs %s: %s %s", cmd.Name(), name, cmd.Parent().CommandPath(), cmd.Use)
-		}
-		return nil
-	}
 }

@@ -56,7 +56,7 @@ as --name says.
   gritvq ids items.jsonl -o ids
   gritvq ids add ids new_emb.npy --items new.jsonl
   gritvq ids show ids 37`,
-		Args: atLeast("EMBEDDINGS"),
+		Args: cli.AtLeast("EMBEDDINGS"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.inputs = args
 			return o.run(cmd.Context(), s)

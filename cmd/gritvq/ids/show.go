@@ -32,7 +32,7 @@ share most of it.`,
 		Example: `  gritvq ids show ids 37
   gritvq ids show ids 37 120
   gritvq ids show ids --item 845`,
-		Args: atLeast("DIR"),
+		Args: cli.AtLeast("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.dir, o.codes = args[0], args[1:]
 			return o.run(cmd.Context(), s)

@@ -29,13 +29,13 @@ func (o *logFlags) add(cmd *cobra.Command) {
 }
 
 // source returns the log at path.
-func (o *logFlags) source(path string) (recommend.Log, error) {
-	log := recommend.Log{Path: path, Options: interactions.Options{MinUser: o.core, MinItem: o.core}}
+func (o *logFlags) source(path string) (log recommend.Source, err error) {
+	options := interactions.Options{MinUser: o.core, MinItem: o.core}
 	if o.core < 0 {
 		return log, usage.Errorf("--core %d must not be negative", o.core)
 	}
 	if o.columns == nil {
-		return log, nil
+		return recommend.Log(path, options), nil
 	}
 	var parts []string
 	for _, part := range o.columns {
@@ -45,11 +45,11 @@ func (o *logFlags) source(path string) (recommend.Log, error) {
 		return log, usage.Errorf("--columns %s: name user, item and, unless it goes by a usual name, time, "+
 			"as in visitorid,itemid,timestamp or 1,2,4", strings.Join(o.columns, ","))
 	}
-	log.User, log.Item = parts[0], parts[1]
+	options.User, options.Item = parts[0], parts[1]
 	if len(parts) == 3 {
-		log.Time = parts[2]
+		options.Time = parts[2]
 	}
-	return log, nil
+	return recommend.Log(path, options), nil
 }
 
 // explainColumns adds the flag that chooses columns to an error about them.

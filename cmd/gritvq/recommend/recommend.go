@@ -76,13 +76,6 @@ There, start with a smaller network and fewer steps, as in the last example.`,
 	return cmd
 }
 
-// userScores is the output of recommend eval --json.
-type userScores struct {
-	Users     int `json:"users"`
-	ColdUsers int `json:"cold_users"`
-	*recommend.Evaluation
-}
-
 func newEval(s *cli.Streams) *cobra.Command {
 	var o models.EvalFlags
 	var log logFlags
@@ -112,12 +105,16 @@ every user's rank, for gritvq recommend significance.`,
 		if o.Source, err = log.source(args[1]); err != nil {
 			return err
 		}
-		e, err := o.Run(cmd.Context(), s)
+		e, err := recommend.Evaluate(cmd.Context(), o.EvalOptions, s)
 		if err != nil {
 			return explainColumns(err)
 		}
 		if o.JSON {
-			return s.WriteJSON(userScores{e.Questions, e.ColdQuestions, e})
+			return s.WriteJSON(struct {
+				Users     int `json:"users"`
+				ColdUsers int `json:"cold_users"`
+				*recommend.Evaluation
+			}{e.Questions, e.ColdQuestions, e})
 		}
 		return models.ShowEvaluation(s, e,
 			fmt.Sprintf("%s whose item occurs at most %d times in training:", report.Counted(e.ColdQuestions, "user"), o.Cold))

@@ -35,7 +35,7 @@ func significance(s *cli.Streams, pathA, pathB string, json bool) error {
 	if err != nil {
 		return err
 	}
-	shorter := a // its cutoffs are those that the lists of both reach
+	shorter := a // the lists of both reach its cutoffs
 	if b.Depth > 0 && (a.Depth == 0 || b.Depth < a.Depth) {
 		shorter = b
 	}

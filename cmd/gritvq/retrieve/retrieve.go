@@ -8,6 +8,7 @@ import (
 
 	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/cmd/gritvq/internal/models"
+	"github.com/gritvq/gritvq/dataset/interactions"
 	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task/recommend"
@@ -41,26 +42,16 @@ by the items that have them. derived?count=1000&answers=20&seed=2 bounds the num
 searches and of their answers, and draws others.`
 
 // queryFlags choose searches.
-func queryFlags(cmd *cobra.Command, into *recommend.Searches) {
+func queryFlags(cmd *cobra.Command, into *interactions.ESCIOptions) {
 	f := cmd.Flags()
-	f.StringVar(&into.ESCI.Locale, "locale", "us", "of ESCI files: us, es or jp")
-	f.StringVar(&into.ESCI.Answers, "labels", "E", "of ESCI files: labels that count as answers, such as ES for exact matches and substitutes")
-	f.BoolVar(&into.ESCI.Small, "small", false, "of ESCI files: keep to the reduced version")
-}
-
-// argumentsAndQueries requires one named argument and then searches.
-func argumentsAndQueries(name string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) < 2 {
-			return cli.Arguments(name, "QUERIES")(cmd, args)
-		}
-		return nil
-	}
+	f.StringVar(&into.Locale, "locale", "us", "of ESCI files: us, es or jp")
+	f.StringVar(&into.Answers, "labels", "E", "of ESCI files: labels that count as answers, such as ES for exact matches and substitutes")
+	f.BoolVar(&into.Small, "small", false, "of ESCI files: keep to the reduced version")
 }
 
 func newTrain(s *cli.Streams) *cobra.Command {
 	var o models.TrainFlags
-	var searches recommend.Searches
+	var esci interactions.ESCIOptions
 	cmd := &cobra.Command{
 		Use:   "train IDS QUERIES... -o DIR",
 		Short: "Train a search engine on searches and their answers",
@@ -70,28 +61,20 @@ stops early, and one for testing; ESCI's own test searches stay such. The defaul
 is made for a GPU: on a few cores give --steps 1000 --batch 128 or so.` + "\n\n" + queriesHelp,
 		Example: `  gritvq retrieve train ids derived -o search
   gritvq retrieve train ids shopping_queries_dataset_examples.parquet shopping_queries_dataset_products.parquet -o search --steps 5000`,
-		Args: argumentsAndQueries("IDS"),
+		Args: cli.AtLeast("IDS", "QUERIES"),
 	}
 	o.Add(cmd, recommend.Searching, "search", "512")
-	queryFlags(cmd, &searches)
+	queryFlags(cmd, &esci)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		o.IDs, searches.Names = args[0], args[1:]
-		o.Source = searches
+		o.IDs, o.Source = args[0], recommend.Searches(args[1:], esci)
 		return o.Run(cmd.Context(), s, "engine")
 	}
 	return cmd
 }
 
-// searchScores is the output of retrieve eval --json.
-type searchScores struct {
-	Queries     int `json:"queries"`
-	ColdQueries int `json:"cold_queries"`
-	*recommend.Evaluation
-}
-
 func newEval(s *cli.Streams) *cobra.Command {
 	var o models.EvalFlags
-	var searches recommend.Searches
+	var esci interactions.ESCIOptions
 	cmd := &cobra.Command{
 		Use:   "eval DIR QUERIES...",
 		Short: "Score a search engine on searches it has not seen",
@@ -101,26 +84,29 @@ answer. --search ivf or hnsw looks at a part of the catalogue only.` + "\n\n" + 
 		Example: `  gritvq retrieve eval search derived
   gritvq retrieve eval search derived --search hnsw --json
   gritvq retrieve eval search derived --per-query queries.parquet`,
-		Args: argumentsAndQueries("DIR"),
+		Args: cli.AtLeast("DIR", "QUERIES"),
 	}
 	f := cmd.Flags()
 	f.IntVar(&o.Depth, "depth", 100, "length of the lists; metrics beyond it are not reported")
 	f.StringVar(&o.Ranks, "per-query", "", "file of every search's ranks and scores: .parquet or .csv, for gritvq recommend significance")
 	f.IntVar(&o.Cold, "cold", 0, "searches whose answers each occur at most so often in training are scored apart too")
 	o.Add(cmd)
-	queryFlags(cmd, &searches)
+	queryFlags(cmd, &esci)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if o.Depth < 1 || o.Cold < 0 {
 			return usage.Errorf("--depth must be at least 1 and --cold not negative")
 		}
-		o.Dir, searches.Names = args[0], args[1:]
-		o.Source = searches
-		e, err := o.Run(cmd.Context(), s)
+		o.Dir, o.Source = args[0], recommend.Searches(args[1:], esci)
+		e, err := recommend.Evaluate(cmd.Context(), o.EvalOptions, s)
 		if err != nil {
 			return err
 		}
 		if o.JSON {
-			return s.WriteJSON(searchScores{e.Questions, e.ColdQuestions, e})
+			return s.WriteJSON(struct {
+				Queries     int `json:"queries"`
+				ColdQueries int `json:"cold_queries"`
+				*recommend.Evaluation
+			}{e.Questions, e.ColdQuestions, e})
 		}
 		seen := "do not occur in training"
 		if o.Cold > 0 {

@@ -23,7 +23,7 @@ type Blocks struct {
 // Docs describes keys.
 func (Blocks) Docs() map[string]string {
 	return map[string]string{
-		"norm":      "What precedes every part of a block: division by the root mean square, or layer normalization.",
+		"norm":      "Normalization before every part of a block: division by the root mean square, or layer normalization.",
 		"positions": "How order is known: a bias by distance as in T5, a learned vector a place, or not at all.",
 		"precision": "Arithmetic of the blocks; norms, attention weights and the loss are always f32.",
 	}

@@ -19,8 +19,8 @@ const BatchInputs = 4
 
 // Batch turns examples into the inputs of Loss: tokens [Rows, places] and their
 // lengths [Rows], targets [Rows, Length] (all int32), and 1 for rows in use, 0
-// for those that fill up the batch (float32). Of a history the last items are
-// taken, as many as the shape has room for.
+// for rows that fill up the batch (float32). A history is cut to its last items if
+// the shape has no room for more.
 func (m *Model) Batch(items *network.Items, examples []network.Example, shape Shape) ([]*tensors.Tensor, error) {
 	questions := make([]network.Question, len(examples))
 	for i, e := range examples {

@@ -1,6 +1,7 @@
 package seqrec
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,9 +17,8 @@ import (
 )
 
 // BeamSearch finds the most probable items by a beam search with fixed variables.
-// Every prefix it keeps is one of the catalogue's, and what it finds is scored
-// exactly; a beam that holds the whole catalogue finds exactly the best items.
-// It is safe for concurrent use.
+// It keeps only prefixes of the catalogue's IDs and scores items exactly, so a beam
+// as wide as the catalogue finds the best items. It is safe for concurrent use.
 type BeamSearch struct {
 	model    *Model
 	items    *network.Items
@@ -40,16 +40,11 @@ func NewBeamSearch(backend compute.Backend, m *Model, set weights.Set, items *ne
 	if o.Depth < 0 || o.Questions < 0 {
 		return nil, fmt.Errorf("a beam of %d for %d users at a time: neither can be negative", o.Depth, o.Questions)
 	}
-	if o.Depth == 0 {
-		o.Depth = 20
+	embedded, questions := !weights.Compiles(backend), 512
+	if embedded {
+		questions = 32
 	}
-	embedded := !weights.Compiles(backend)
-	if o.Questions == 0 {
-		o.Questions = 512
-		if embedded {
-			o.Questions = 32
-		}
-	}
+	o.Depth, o.Questions = cmp.Or(o.Depth, 20), cmp.Or(o.Questions, questions)
 	heapguard.Ensure()
 	s := &BeamSearch{model: m, items: items, options: o, embedded: embedded, bank: weights.NewBank()}
 	if !embedded {
@@ -111,8 +106,7 @@ func (s *BeamSearch) Top(ctx context.Context, questions []network.Question, k in
 		}
 		return results, nil
 	}
-	// While the engine predicts for one block, the host walks the trie for
-	// others.
+	// While the engine predicts for one block, the host walks the trie for others.
 	failures := make([]error, len(blocks))
 	var next atomic.Int64
 	var group sync.WaitGroup
@@ -130,8 +124,7 @@ func (s *BeamSearch) Top(ctx context.Context, questions []network.Question, k in
 	return results, nil
 }
 
-// blocksAtOnce is how many blocks are under way at a time with an engine beside
-// the host.
+// blocksAtOnce is the number of blocks in progress with an engine beside the host.
 const blocksAtOnce = 3
 
 // block is a number of questions whose histories need the same room.

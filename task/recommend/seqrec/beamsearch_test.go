@@ -68,7 +68,8 @@ func same(t *testing.T, what string, got, want []network.Scored) {
 	for i, s := range got {
 		exact, known := byItem[s.Item]
 		if !known || !near(s.Score, exact) || !near(s.Score, want[i].Score) {
-			t.Errorf("%s: place %d has item %d with %.6f, want item %d with %.6f; the item's own score is %.6f", what, i, s.Item, s.Score, want[i].Item, want[i].Score, exact)
+			t.Errorf("%s: place %d has item %d with %.6f, want item %d with %.6f; the item's own score is %.6f",
+				what, i, s.Item, s.Score, want[i].Item, want[i].Score, exact)
 			return
 		}
 		delete(byItem, s.Item)

@@ -1,6 +1,8 @@
 package seqrec
 
 import (
+	"slices"
+
 	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -10,13 +12,13 @@ import (
 	"github.com/gritvq/gritvq/nn"
 )
 
-// decoding is a search under way: what the engine keeps between two positions.
+// decoding is the state of a search between two positions.
 type decoding struct {
 	searcher *BeamSearch
 	done     int               // positions predicted
 	logp     []float32         // [rows, codes] of the last one
 	lengths  *tensors.Tensor   // [U] tokens of the users
-	memory   []*tensors.Tensor // keys and values of each layer [U, H, S, d]: what the encoder read
+	memory   []*tensors.Tensor // keys and values of each layer [U, H, S, d]: the histories
 	past     []*tensors.Tensor // likewise [rows, H, done, d]: the prefixes
 }
 
@@ -77,8 +79,8 @@ func (s *BeamSearch) begin(inputs []*tensors.Tensor) (*decoding, error) {
 	return d, nil
 }
 
-// step predicts the codes that follow the prefixes which beams extend those of
-// the step before to.
+// step predicts the codes that follow the prefixes of beams, which are one code
+// longer than those of the step before.
 func (d *decoding) step(beams *index.Beams) error {
 	m := d.searcher.model
 	rows := beams.Users * beams.Width
@@ -89,8 +91,8 @@ func (d *decoding) step(beams *index.Beams) error {
 		parents[i] = int32(i/beams.Width*width) + int32(beams.Parents[i])
 	}
 	own := []*tensors.Tensor{tensors.FromFlatDataAndDimensions(tokens, rows), tensors.FromFlatDataAndDimensions(parents, rows)}
-	args := []any{own[0], own[1], d.lengths}
-	for _, x := range append(d.memory[:len(d.memory):len(d.memory)], d.past...) {
+	var args []any
+	for _, x := range slices.Concat(own, []*tensors.Tensor{d.lengths}, d.memory, d.past) {
 		args = append(args, x)
 	}
 	out, err := d.searcher.steps[d.done-1].Call(args...)
@@ -106,7 +108,7 @@ func (d *decoding) step(beams *index.Beams) error {
 	return err
 }
 
-// finalize gives the engine's memory back.
+// finalize releases the engine's memory.
 func (d *decoding) finalize() {
 	d.lengths.FinalizeAll()
 	release(d.memory)

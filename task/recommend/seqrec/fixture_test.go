@@ -100,7 +100,8 @@ func opinionated(m *Model) weights.Set {
 }
 
 // evaluate runs graph code over the model's variables and a batch.
-func evaluate(tb testing.TB, set weights.Set, inputs []*tensors.Tensor, build func(v weights.Vars, in []*graph.Node) []*graph.Node) [][]float32 {
+func evaluate(tb testing.TB, set weights.Set, inputs []*tensors.Tensor,
+	build func(v weights.Vars, in []*graph.Node) []*graph.Node) [][]float32 {
 	tb.Helper()
 	store := model.NewStore()
 	if err := weights.Install(store, set); err != nil {

@@ -9,11 +9,10 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// Loss is the mean over the examples in use and the positions of their IDs of
-// the cross-entropy -Σ q log p: p is what the model gives the codes of the
-// position after the target's codes before it, and q is the target's code, with
-// a share Smoothing spread over all codes. Inputs are those that Batch makes;
-// random is nil but for training.
+// Loss is the mean cross-entropy -Σ q log p over the positions of the IDs of the
+// examples in use: p predicts the codes of a position from the target's codes
+// before it, and q is the target's code, with a share Smoothing spread over all
+// codes. Batch makes the inputs; random is nil except in training.
 func (m *Model) Loss(v weights.Vars, inputs []*Node, random *nn.Random) *Node {
 	if len(inputs) != BatchInputs {
 		panic(fmt.Errorf("seqrec: the loss takes %d inputs, got %d", BatchInputs, len(inputs)))
@@ -61,8 +60,8 @@ func (m *Model) start(g *Graph, rows int) *Node {
 	return BroadcastToDims(Const(g, int32(startToken)), rows)
 }
 
-// predict returns the log-probabilities [N, codes] of a position's codes for
-// what the decoder makes of the token before it, h [N, Width].
+// predict returns the log-probabilities [N, codes] of a position's codes for the
+// decoder's output at the token before it, h [N, Width].
 func (m *Model) predict(v weights.Vars, h *Node, position int) *Node {
 	if !m.Config.Tied {
 		return LogSoftmax(nn.Product(h, v.Get(outputPath(position))), -1)

@@ -15,11 +15,9 @@ import (
 // BatchInputs is the number of tensors that Batch makes.
 const BatchInputs = 5
 
-// Batch turns examples into the inputs of Loss: those of the questions (see
-// inputs), the tokens of the targets [B, positions] (int32), the logarithm of the
-// share of all examples that have each target [B], which is read where the model
-// corrects for popularity, and [B, B], 1 where the target of a column is to be
-// beaten by that of the row, or is the row's own, and 0 elsewhere (float32).
+// Batch makes the inputs of Loss: two of the questions (see inputs), the tokens of
+// the targets [B, positions] (int32), logShares [B], the logarithm of the share of
+// all examples that have each target, and the rivals [B, B] (float32).
 func (m *Model) Batch(items *network.Items, examples []network.Example, logShares []float32) ([]*tensors.Tensor, error) {
 	if len(examples) == 0 {
 		return nil, fmt.Errorf("a batch needs at least one example")
@@ -43,8 +41,9 @@ func (m *Model) Batch(items *network.Items, examples []network.Example, logShare
 		tensors.FromFlatDataAndDimensions(rivals(items, examples), n, n)), nil
 }
 
-// rivals tells which targets of a batch an example's own has to beat: all but
-// those that answer its query too, and those with the same ID.
+// rivals is 1 where the target of a row competes with the target of a column, and
+// on the diagonal; 0 where the other item answers the question too or has the same
+// ID.
 func rivals(items *network.Items, examples []network.Example) []float32 {
 	n := len(examples)
 	matrix := make([]float32, n*n)

@@ -1,7 +1,6 @@
 package twotower
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/gritvq/gritvq/config"
@@ -13,11 +12,11 @@ import (
 type Config struct {
 	network.Blocks     `yaml:",inline"`
 	ItemLayers         int     `yaml:"item_layers" min:"0"`
-	Pool               string  `yaml:"pool" enum:"first|mean" doc:"What becomes of a sequence: the vector at its start, or the mean of all."`
+	Pool               string  `yaml:"pool" enum:"first|mean" doc:"Vector of a sequence: the one at its start, or the mean of all."`
 	Length             int     `yaml:"length" min:"1"`
-	WordBuckets        int     `yaml:"word_buckets" min:"1" doc:"Tokens that the words of a search are hashed to."`
+	WordBuckets        int     `yaml:"word_buckets" min:"1" below:"2147483648" doc:"Tokens that the words of a search are hashed to."`
 	Similarity         string  `yaml:"similarity" enum:"dot|cosine" doc:"Vectors are compared as they are, or brought to length 1 first."`
-	Temperature        float64 `yaml:"temperature"`
+	Temperature        float64 `yaml:"temperature" min:"0" below:"Inf"`
 	LearnedTemperature bool    `yaml:"learned_temperature" doc:"The temperature is where training starts, and learned with the rest."`
 	Popularity         bool    `yaml:"popularity"`
 }
@@ -26,11 +25,11 @@ type Config struct {
 func (c Config) Docs() map[string]string {
 	docs := c.Blocks.Docs()
 	docs["layers"] = "Blocks of the query tower."
-	docs["width"] = "Dimension of all vectors, those of the index included."
+	docs["width"] = "Dimension of all vectors, including the index."
 	docs["positions"] = "How the query tower knows order: a bias by distance, a learned vector a place, or not at all."
-	docs["item_layers"] = "Blocks of the item tower, which takes the mean of what they make of an item's codes (0: of the codes' vectors)."
+	docs["item_layers"] = "Blocks of the item tower, which takes the mean of their output over an item's codes (0: of the codes' vectors)."
 	docs["length"] = "Items of a history, the last ones, or words of a search, the first ones, that are read."
-	docs["temperature"] = "What scores are divided by in the loss (0: the root of the width for dot, 0.1 for cosine)."
+	docs["temperature"] = "Divisor of the scores in the loss (0: the root of the width for dot, 0.1 for cosine)."
 	docs["popularity"] = "Popular items come up in more batches and are corrected for that, so that scores include how popular an item is."
 	return docs
 }
@@ -45,15 +44,7 @@ func Default() Config {
 }
 
 // Validate reports the first setting that cannot work.
-func (c Config) Validate() error {
-	switch {
-	case c.WordBuckets > math.MaxInt32:
-		return fmt.Errorf("model.word_buckets: %d is too large; use at most %d", c.WordBuckets, math.MaxInt32)
-	case !(c.Temperature >= 0) || math.IsInf(c.Temperature, 0):
-		return fmt.Errorf("model.temperature: %g must be positive, or 0 for the usual one", c.Temperature)
-	}
-	return config.Check(c, "model")
-}
+func (c Config) Validate() error { return config.Check(c, "model") }
 
 // startTemperature is the temperature of the first step.
 func (c Config) startTemperature() float64 {
@@ -65,9 +56,6 @@ func (c Config) startTemperature() float64 {
 	}
 	return math.Sqrt(float64(c.Width))
 }
-
-// queryTower is the transformer of questions.
-func (c Config) queryTower() nn.Encoder { return nn.Encoder{Transformer: c.Transformer(1 + c.Length)} }
 
 // itemTower is the transformer of items; a token tells its position.
 func (c Config) itemTower(positions int) nn.Encoder {

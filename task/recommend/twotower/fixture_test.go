@@ -32,7 +32,9 @@ func variants() map[string]variant {
 	other := tiny()
 	other.ItemLayers, other.Norm, other.Positions, other.Pool = 0, "rms", "relative", "first"
 	other.Similarity, other.LearnedTemperature, other.Temperature, other.Popularity = "cosine", false, 0.3, false
-	return map[string]variant{"histories": {tiny(), Histories}, "words": {tiny(), Words}, "other histories": {other, Histories}, "other words": {other, Words}}
+	return map[string]variant{
+		"histories": {tiny(), Histories}, "words": {tiny(), Words}, "other histories": {other, Histories}, "other words": {other, Words},
+	}
 }
 
 var tinyVocab = []int{4, 3, 5}
@@ -106,7 +108,8 @@ func newBatch(tb testing.TB, m *Model, items *network.Items, examples []network.
 }
 
 // evaluate runs graph code over a model's variables and a batch.
-func evaluate(tb testing.TB, set weights.Set, inputs []*tensors.Tensor, build func(v weights.Vars, in []*graph.Node) []*graph.Node) [][]float32 {
+func evaluate(tb testing.TB, set weights.Set, inputs []*tensors.Tensor,
+	build func(v weights.Vars, in []*graph.Node) []*graph.Node) [][]float32 {
 	tb.Helper()
 	store := model.NewStore()
 	if err := weights.Install(store, set); err != nil {

@@ -18,7 +18,7 @@ const lowestTemperature = 0.01
 const hidden = -1e30
 
 // Loss is the in-batch sampled softmax of the inputs that Batch makes; random is
-// nil but for training.
+// nil except in training.
 func (m *Model) Loss(v weights.Vars, inputs []*Node, random *nn.Random) *Node {
 	if len(inputs) != BatchInputs {
 		panic(fmt.Errorf("twotower: the loss takes %d inputs, got %d", BatchInputs, len(inputs)))
@@ -54,7 +54,7 @@ func inBatchLoss(queries, items, shares, rivals *Node) *Node {
 	return ReduceAllMean(Sub(total, own))
 }
 
-// temperature is what scores are divided by, a scalar.
+// temperature is the scalar divisor of scores.
 func (m *Model) temperature(v weights.Vars, like *Node) *Node {
 	if !m.Config.LearnedTemperature {
 		return Scalar(like.Graph(), like.DType(), m.Config.startTemperature())
@@ -63,7 +63,7 @@ func (m *Model) temperature(v weights.Vars, like *Node) *Node {
 	return ConvertDType(MaxScalar(learned, lowestTemperature), like.DType())
 }
 
-// queryVectors maps what inputs makes to vectors [B, Width].
+// queryVectors maps the tensors of inputs to vectors [B, Width].
 func (m *Model) queryVectors(v weights.Vars, tokens, lengths *Node, random *nn.Random) *Node {
 	batch, width := tokens.Shape().Dim(1), m.Config.Width
 	start := BroadcastToDims(Reshape(v.Get("query/start"), 1, 1, width), batch, 1, width)
@@ -93,10 +93,10 @@ func (m *Model) lookUp(v weights.Vars, tokens *Node) *Node {
 	return Reshape(sum, dims[1], dims[2], m.Config.Width)
 }
 
-// projectedCodes [tokens, Width] is what each code adds to the vector of an item
-// in a history. The projected concatenation of an item's codes is the sum of its
-// codes, each under its own part of the projection, and there are fewer codes
-// than items in a batch.
+// projectedCodes [tokens, Width] is the contribution of each code to the vector of
+// an item in a history. The projected concatenation of an item's codes is the sum
+// of its codes, each under its own part of the projection, and there are fewer
+// codes than items in a batch.
 func (m *Model) projectedCodes(v weights.Vars) *Node {
 	table, projection, width := v.In("tokens"), v.Get("query/history"), m.Config.Width
 	parts := make([]*Node, len(m.vocab.Codes))

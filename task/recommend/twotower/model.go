@@ -8,10 +8,10 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// Reads is what a query tower reads.
+// Reads is the input of a query tower.
 type Reads int
 
-// What there is to read.
+// The inputs of query towers.
 const (
 	Histories Reads = iota // items that a user took
 	Words                  // words that a user typed
@@ -22,7 +22,7 @@ const (
 //	tokens/table            [tokens, Width]           vectors of the codes, of both towers
 //	query/history           [positions·Width, Width]  codes of an item to one vector (Histories)
 //	query/words/table       [WordBuckets, Width]      (Words)
-//	query/start             [1, Width]                what a sequence begins with
+//	query/start             [1, Width]                begins every sequence
 //	query/tower/…, item/tower/…                       transformers
 //	query/projection, item/projection [Width, Width]
 //	temperature             [1]                       its logarithm, where it is learned
@@ -46,11 +46,9 @@ func New(c Config, reads Reads, vocab []int) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Model{Config: c, reads: reads, vocab: numbered, query: c.queryTower(), item: c.itemTower(len(vocab))}, nil
+	query := nn.Encoder{Transformer: c.Transformer(1 + c.Length)}
+	return &Model{Config: c, reads: reads, vocab: numbered, query: query, item: c.itemTower(len(vocab))}, nil
 }
-
-// Reads tells what queries are made of.
-func (m *Model) Reads() Reads { return m.reads }
 
 // Init draws the initial variables, a function of the seed.
 func (m *Model) Init(seed uint64) weights.Set {

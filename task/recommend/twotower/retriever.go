@@ -1,6 +1,7 @@
 package twotower
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -22,8 +23,8 @@ import (
 // itemBlock is the number of items whose vectors are made at a time.
 const itemBlock = 512
 
-// Retriever finds the items of a catalogue for queries, with fixed variables. It
-// is safe for concurrent use.
+// Retriever finds items of a catalogue with fixed variables. It is safe for
+// concurrent use.
 type Retriever struct {
 	model   *Model
 	items   *network.Items
@@ -45,9 +46,7 @@ func NewRetriever(ctx context.Context, backend compute.Backend, m *Model, set we
 	if o.Effort < 0 || o.Questions < 0 {
 		return nil, fmt.Errorf("an effort of %d for %d questions at a time: neither can be negative", o.Effort, o.Questions)
 	}
-	if o.Questions == 0 {
-		o.Questions = 64
-	}
+	o.Questions = cmp.Or(o.Questions, 64)
 	heapguard.Ensure()
 	s := &Retriever{model: m, items: items, options: o, store: model.NewStore()}
 	err := s.compile(backend)
@@ -200,7 +199,7 @@ func (s *Retriever) Top(ctx context.Context, questions []network.Question, k int
 // index, once the queries were vectors.
 func (s *Retriever) LookupTime() time.Duration { return time.Duration(s.lookups.Load()) }
 
-// call runs a program of one output and frees what it was given.
+// call runs a program of one output and frees its inputs.
 func call(exec *model.Exec, inputs ...*tensors.Tensor) ([]float32, error) {
 	args := make([]any, len(inputs))
 	for i, x := range inputs {

@@ -67,6 +67,13 @@ func Arguments(names ...string) cobra.PositionalArgs {
 	}
 }
 
+// AtLeast requires the named arguments; the last may be given several times.
+func AtLeast(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		return Arguments(names...)(cmd, args[:min(len(args), len(names))])
+	}
+}
+
 // synopsis shows how to call a command, with its parents.
 func synopsis(cmd *cobra.Command) string {
 	if cmd.HasParent() {

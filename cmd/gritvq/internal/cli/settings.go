@@ -136,7 +136,7 @@ func (s *Settings) Seed() uint64 {
 
 // FixedPerceptual says whether the weight of the perceptual loss was chosen.
 func (s *Settings) FixedPerceptual() bool {
-	return s.Given("perceptual") || tokenize.Assigned(s.sets, "train.perceptual")
+	return s.Given("perceptual") || config.Assigns(s.sets, "train.perceptual")
 }
 
 // apply changes the keys of the flags that were given.

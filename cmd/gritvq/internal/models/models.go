@@ -1,5 +1,5 @@
-// Package models holds what the commands recommend and retrieve share: flags, and
-// how results are printed.
+// Package models holds flags and tables that the commands recommend and retrieve
+// share.
 package models
 
 import (
@@ -47,17 +47,14 @@ func (o *TrainFlags) Add(cmd *cobra.Command, p *recommend.Purpose, example, batc
 
 // Run trains a model and prints its scores; label names the model's directory.
 func (o *TrainFlags) Run(ctx context.Context, s *cli.Streams, label string) error {
-	var given []string
-	for _, setting := range []struct {
-		name  string
-		value any
-	}{{"steps", o.steps}, {"batch", o.batch}, {"seed", o.seed}} {
-		if o.given(setting.name) {
-			given = append(given, fmt.Sprintf("train.%s=%d", setting.name, setting.value))
+	settings := o.Settings
+	settings.Set = nil
+	for flag, value := range map[string]any{"steps": o.steps, "batch": o.batch, "seed": o.seed} {
+		if o.given(flag) {
+			settings.Set = append(settings.Set, fmt.Sprintf("train.%s=%d", flag, value))
 		}
 	}
-	settings := o.Settings
-	settings.Set = append(given, o.Set...)
+	settings.Set = append(settings.Set, o.Set...)
 	var err error
 	if o.TrainOptions.Config, err = settings.Config(); err != nil {
 		return err
@@ -105,11 +102,6 @@ func (o *EvalFlags) Add(cmd *cobra.Command) {
 	cli.BackendFlag(cmd, &o.Backend)
 }
 
-// Run scores the model.
-func (o *EvalFlags) Run(ctx context.Context, s *cli.Streams) (*recommend.Evaluation, error) {
-	return recommend.Evaluate(ctx, o.EvalOptions, s)
-}
-
 // ShowEvaluation prints scores and times.
 func ShowEvaluation(s *cli.Streams, e *recommend.Evaluation, coldTitle string) error {
 	if err := rankingTable("test", e.Scores).Text(s.Out); err != nil {
@@ -154,8 +146,8 @@ func (o *AskFlags) Run(ctx context.Context, s *cli.Streams) error {
 	if o.json {
 		return s.WriteJSON(a)
 	}
-	t := report.Table{Columns: []report.Column{
-		{Name: "item"}, {Name: strings.ReplaceAll(a.Score, "_", " "), Align: report.Right}, {Name: "ID"}, {Name: "title"}}}
+	score := report.Column{Name: strings.ReplaceAll(a.Score, "_", " "), Align: report.Right}
+	t := report.Table{Columns: []report.Column{{Name: "item"}, score, {Name: "ID"}, {Name: "title"}}}
 	for _, item := range a.Items {
 		t.Rows = append(t.Rows, report.Cells(item.Item, report.Number(item.Score, 4), strings.Trim(fmt.Sprint(item.ID), "[]"), item.Title))
 	}
@@ -168,8 +160,7 @@ func (o *AskFlags) Run(ctx context.Context, s *cli.Streams) error {
 
 // rankingTable shows scores by cutoff.
 func rankingTable(name string, scores []eval.RankingScores) report.Table {
-	t := report.Table{Columns: []report.Column{
-		{Name: name}, {Name: "recall", Align: report.Right}, {Name: "NDCG", Align: report.Right}, {Name: "MRR", Align: report.Right}}}
+	t := report.Table{Columns: []report.Column{{Name: name}, {Name: "recall"}, {Name: "NDCG"}, {Name: "MRR"}}}
 	for _, r := range scores {
 		t.Rows = append(t.Rows, report.Cells(
 			fmt.Sprintf("@%d", r.K), report.Number(r.Recall, 4), report.Number(r.NDCG, 4), report.Number(r.MRR, 4)))

@@ -132,13 +132,14 @@ func TestDecodeErrors(t *testing.T) {
 		"transform: 3":                                 `key "transform" at line 1: got the whole number 3, wanted a map of keys`,
 		"- a":                                          `the configuration at line 1 is a list, wanted a map of keys`,
 		"name: a\nsteps: 1\nname: b":                   `key "name" at line 3 is given twice: it is already at line 1`,
-		"transform: {kind: liner}":                     `"liner" is not one of identity, linear, attention: did you mean "linear"`,
-		"modes: [fast, quick]":                         `key "modes[1]" at line 1: "quick" is not one of fast, slow`,
-		"steps: &x 1\nseed: *x":                        `key "seed" at line 2: got the alias *x, which is not supported`,
-		"steps: !!int \"3\"":                           `key "steps" at line 1: got the explicit tag !!int, which is not supported`,
-		"? [a]\n: 1":                                   `a key at line 1 is a list: keys are plain words`,
-		"name: a\n---\nname: b":                        `a second document starts at line 2`,
-		"name: [":                                      `not valid YAML: line 1: did not find`,
+		"transform: {kind: liner}": `key "transform.kind" at line 1: "liner" is not one of ` +
+			`identity, linear, attention: did you mean "linear"`,
+		"modes: [fast, quick]":  `key "modes[1]" at line 1: "quick" is not one of fast, slow`,
+		"steps: &x 1\nseed: *x": `key "seed" at line 2: got the alias *x, which is not supported`,
+		"steps: !!int \"3\"":    `key "steps" at line 1: got the explicit tag !!int, which is not supported`,
+		"? [a]\n: 1":            `a key at line 1 is a list: keys are plain words`,
+		"name: a\n---\nname: b": `a second document starts at line 2`,
+		"name: [":               `not valid YAML: line 1: did not find`,
 	} {
 		got := defaults()
 		err := Decode([]byte("resume: true\n"), &got)

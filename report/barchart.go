@@ -76,10 +76,9 @@ func (c BarChart) draw(size chartSize) (*drawing, error) {
 		f.drawBar(b)
 	}
 	f.close("g")
-	if shown == 0 {
-		f.emptyMessage()
-	}
-	return &drawing{size: f.size, body: f.String(), description: c.describe(), notes: c.notes(bars)}, nil
+	d := f.finish(shown)
+	d.description, d.notes = c.words(bars)
+	return d, nil
 }
 
 func (f *frame) drawBar(b bar) {
@@ -102,43 +101,29 @@ func (f *frame) drawBar(b bar) {
 	f.close("rect")
 }
 
-func (c BarChart) zeros() int {
-	n := 0
-	for _, v := range c.Values {
-		if v == 0 {
-			n++
-		}
-	}
-	return n
-}
-
-func (c BarChart) notes(bars []bar) []string {
-	var notes []string
-	if len(bars) < len(c.Values) {
-		notes = append(notes, fmt.Sprintf("Each bar is the mean of %d neighbouring values.", bars[0].to-bars[0].from))
-	}
-	if n := c.zeros(); n > 0 {
-		notes = append(notes, fmt.Sprintf("%s of %s values are zero.", Count(n), Count(len(c.Values))))
-	}
-	notFinite := 0
+// words describes the chart and notes what it does not show.
+func (c BarChart) words(bars []bar) (description string, notes []string) {
+	low, high, zeros, notFinite := math.Inf(1), math.Inf(-1), 0, 0
 	for _, v := range c.Values {
 		if !drawable(v, false) {
 			notFinite++
+			continue
 		}
-	}
-	return append(notes, leftOut(notFinite, 0)...)
-}
-
-func (c BarChart) describe() string {
-	low, high := math.Inf(1), math.Inf(-1)
-	for _, v := range c.Values {
-		if drawable(v, false) {
-			low, high = math.Min(low, v), math.Max(high, v)
+		if v == 0 {
+			zeros++
 		}
+		low, high = math.Min(low, v), math.Max(high, v)
 	}
+	description = fmt.Sprintf("Bar chart of %s, %s values of %s: lowest %s, highest %s, %s zero.", cmp.Or(c.YLabel, "values"),
+		Count(len(c.Values)), cmp.Or(c.XLabel, "positions"), Number(low, 4), Number(high, 4), Count(zeros))
 	if low > high {
-		return "Bar chart without values."
+		description = "Bar chart without values."
 	}
-	return fmt.Sprintf("Bar chart of %s, %s values of %s: lowest %s, highest %s, %s zero.", cmp.Or(c.YLabel, "values"),
-		Count(len(c.Values)), cmp.Or(c.XLabel, "positions"), Number(low, 4), Number(high, 4), Count(c.zeros()))
+	if len(bars) < len(c.Values) {
+		notes = append(notes, fmt.Sprintf("Each bar is the mean of %d neighbouring values.", bars[0].to-bars[0].from))
+	}
+	if zeros > 0 {
+		notes = append(notes, fmt.Sprintf("%s of %s values are zero.", Count(zeros), Count(len(c.Values))))
+	}
+	return description, append(notes, leftOut(notFinite, 0)...)
 }

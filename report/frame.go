@@ -113,10 +113,13 @@ func (f *frame) drawXTicks() {
 	}
 }
 
-// emptyMessage writes text in the middle of a frame that has nothing to show.
-func (f *frame) emptyMessage() {
-	f.element("text", "no values to show", "class", "label", "text-anchor", "middle",
-		"x", px((f.left+f.right)/2), "y", px((f.top+f.bottom)/2))
+// finish ends the drawing; without points it says so.
+func (f *frame) finish(points int) *drawing {
+	if points == 0 {
+		f.element("text", "no values to show", "class", "label", "text-anchor", "middle",
+			"x", px((f.left+f.right)/2), "y", px((f.top+f.bottom)/2))
+	}
+	return &drawing{size: f.size, body: f.String()}
 }
 
 // legendRows breaks the legend into rows no wider than width. Names that are

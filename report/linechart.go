@@ -9,14 +9,13 @@ import (
 
 // LineChart draws one or more series as lines.
 type LineChart struct {
-	Title   string
-	Caption string // advice to the reader
-	XLabel  string
-	YLabel  string
-	LogX    bool
-	LogY    bool
-	// Percent keeps the y axis between 0 and 100, showing at least 1 of them.
-	Percent  bool
+	Title    string
+	Caption  string // advice to the reader
+	XLabel   string
+	YLabel   string
+	LogX     bool
+	LogY     bool
+	Percent  bool // keeps the y axis between 0 and 100, showing at least 1 of them
 	FromZero bool // begins the y axis at 0, so that ripples on a high level look small
 	Series   []Series
 	Marks    []Mark
@@ -135,13 +134,9 @@ func (c LineChart) draw(size chartSize) (*drawing, error) {
 	for i, s := range c.Series {
 		f.drawLine(i, s)
 	}
-	if points == 0 {
-		f.emptyMessage()
-	}
-	return &drawing{
-		size: f.size, body: f.String(), data: f.hoverData(),
-		description: c.describe(), notes: leftOut(notFinite, notPositive),
-	}, nil
+	d := f.finish(points)
+	d.data, d.description, d.notes = f.hoverData(), c.describe(), leftOut(notFinite, notPositive)
+	return d, nil
 }
 
 func (c LineChart) legend() []legendItem {

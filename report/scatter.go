@@ -103,12 +103,11 @@ func (c Scatter) draw(size chartSize) (*drawing, error) {
 		f.drawLayer(layer, picked[n])
 		f.close("g")
 	}
-	if points == 0 {
-		f.emptyMessage()
-	}
-	description := fmt.Sprintf("Scatter plot of %s against %s. %s",
+	d := f.finish(points)
+	d.description = fmt.Sprintf("Scatter plot of %s against %s. %s",
 		cmp.Or(c.YLabel, "y"), cmp.Or(c.XLabel, "x"), strings.Join(words, " "))
-	return &drawing{size: f.size, body: f.String(), description: description, notes: append(notes, leftOut(notFinite, 0)...)}, nil
+	d.notes = append(notes, leftOut(notFinite, 0)...)
+	return d, nil
 }
 
 // equalUnits widens the narrower domain of f until a unit is as long on both.

@@ -83,20 +83,17 @@ func (t Table) alignment(column int) Align {
 	if align := t.Columns[column].Align; align != Auto {
 		return align
 	}
-	numbers := 0
+	align := Left
 	for row := range t.Rows {
 		switch text := strings.TrimSpace(t.cell(row, column).Text); {
 		case text == "" || text == "-" || text == "–" || text == notAvailable:
 		case isNumber(text):
-			numbers++
+			align = Right
 		default:
 			return Left
 		}
 	}
-	if numbers == 0 {
-		return Left
-	}
-	return Right
+	return align
 }
 
 // isNumber tells whether s reads as a quantity: a number with at most a unit,

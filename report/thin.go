@@ -16,46 +16,40 @@ const (
 // lies along the axis, in [0,1]. Long lines are cut into slots along the axis and
 // keep the lowest and the highest point of each, so no spike is lost.
 func thinLine(n, limit int, ok func(i int) bool, value, position func(i int) float64) []int {
-	drawable := 0
+	var shown, picked []int
 	for i := range n {
 		if ok(i) {
-			drawable++
+			shown = append(shown, i)
 		}
 	}
-	if drawable <= limit {
-		return keepAll(n, ok)
+	if len(shown) <= limit {
+		for k, i := range shown {
+			if k > 0 && i > shown[k-1]+1 {
+				picked = append(picked, -1)
+			}
+			picked = append(picked, i)
+		}
+		return picked
 	}
 	slots := limit/2 - 1 // two points each, and the two ends
 	slotOf := func(i int) int { return i * slots / n }
-	if ascending(n, ok, position) {
+	if slices.IsSortedFunc(shown, func(a, b int) int { return cmp.Compare(position(a), position(b)) }) {
 		slotOf = func(i int) int { return min(slots-1, int(position(i)*float64(slots))) }
 	}
-	var picked []int
 	add := func(i int) {
 		if len(picked) == 0 || picked[len(picked)-1] != i {
 			picked = append(picked, i)
 		}
 	}
-	slot, low, high, end := -1, 0, 0, -1
-	missing := 0 // points that cannot be drawn since the last that can
-	flush := func() {
-		if slot >= 0 {
+	end := shown[0]
+	add(end)
+	slot, low, high := slotOf(end), end, end
+	for _, i := range shown {
+		if at := slotOf(i); at != slot {
 			add(min(low, high))
 			add(max(low, high))
-		}
-	}
-	for i := range n {
-		if !ok(i) {
-			missing++
-			continue
-		}
-		if at := slotOf(i); at != slot {
-			if slot < 0 {
-				add(i)
-			}
-			flush()
 			// A slot's worth of points in a row that cannot be drawn is a gap.
-			if slot >= 0 && missing > n/slots {
+			if i-end > n/slots+1 {
 				picked = append(picked, -1)
 			}
 			slot, low, high = at, i, i
@@ -66,46 +60,16 @@ func thinLine(n, limit int, ok func(i int) bool, value, position func(i int) flo
 		if value(i) > value(high) {
 			high = i
 		}
-		end, missing = i, 0
+		end = i
 	}
-	flush()
+	add(min(low, high))
+	add(max(low, high))
 	add(end)
 	return picked
 }
 
-func keepAll(n int, ok func(i int) bool) []int {
-	var picked []int
-	for i := range n {
-		switch {
-		case ok(i):
-			picked = append(picked, i)
-		case len(picked) > 0 && picked[len(picked)-1] >= 0:
-			picked = append(picked, -1)
-		}
-	}
-	if len(picked) > 0 && picked[len(picked)-1] < 0 {
-		picked = picked[:len(picked)-1]
-	}
-	return picked
-}
-
-func ascending(n int, ok func(i int) bool, position func(i int) float64) bool {
-	last := 0.0
-	for i := range n {
-		if !ok(i) {
-			continue
-		}
-		at := position(i)
-		if at < last {
-			return false
-		}
-		last = at
-	}
-	return true
-}
-
-// thinPoints picks at most limit of the indices, in order: the
-// outermost points in each direction, and others at random with a fixed seed.
+// thinPoints picks at most limit of the indices, in order: the outermost points in
+// each direction, and others at random with a fixed seed.
 func thinPoints(indices []int, limit int, x, y []float64) []int {
 	if len(indices) <= limit {
 		return indices

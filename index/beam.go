@@ -7,28 +7,26 @@ import (
 )
 
 // beamMemory is the working memory of a beam search over a block of rows. The
-// hypotheses of row i are numbers i*width to i*width+alive-1.
+// hypotheses of row i are numbers i*alive to (i+1)*alive-1.
 type beamMemory struct {
 	search         *scratch
-	residual, next []float32   // [rows*width,d] residuals of the row
+	residual, next []float32   // [rows*width,d]
 	paths, longer  []uint32    // [rows*width,levels] codes so far
 	scores         []float32   // [groupRows, packed codes of the level]
-	picks          []candidate // [rows,width], the best continuations of each row
-	filled         []int       // [rows], how many picks there are
+	picks          []candidate // [rows,width] best continuations of each row
+	filled         []int       // [rows] number of picks
 	decoded        []float32   // [d]
 }
 
-// candidate is the continuation of a hypothesis (by number within its row) by
-// a packed code.
+// candidate continues a hypothesis of its row by a packed code.
 type candidate struct {
 	error  float32
 	parent int32
 	code   int32
 }
 
-// improveByBeam replaces the greedy codes of each row where a beam search of
-// the given width finds codes of smaller squared error. The survivors of the
-// last level are compared in float64.
+// improveByBeam replaces greedy codes where a beam of the given width finds codes
+// of smaller squared error, compared in float64.
 func (q *Residual) improveByBeam(e *encoding, width int) {
 	alive := q.searchBeam(e, width)
 	for i := range e.rows {
@@ -36,11 +34,10 @@ func (q *Residual) improveByBeam(e *encoding, width int) {
 	}
 }
 
-// Survivors writes to out [n,beam,levels] the encodings by all levels that a
-// beam search of the rows of x [n,d] ends with, by rising error (up to
-// rounding); if there are fewer than beam, the last is repeated. Codebooks of a
-// further level are fitted for them. workers <= 0 means GOMAXPROCS. It panics
-// if beam is not positive or a slice is too short.
+// Survivors writes to out [n,beam,levels] the encodings that a beam search of the
+// rows of x [n,d] ends with, by rising error up to rounding; where there are fewer
+// than beam, the last is repeated. A further level is fitted on them. It panics if
+// beam is not positive or a slice is too short.
 func (q *Residual) Survivors(x []float32, n, beam int, out []uint32, workers int) {
 	levels := len(q.levels)
 	if beam < 1 {
@@ -62,14 +59,12 @@ func (q *Residual) Survivors(x []float32, n, beam int, out []uint32, workers int
 }
 
 // searchBeam leaves in e.beam.paths [rows,alive,levels] the encodings that a beam
-// of the given width ends with, and returns their number for each row.
+// of the given width ends with, and returns alive.
 //
-// Each level scores every code against every hypothesis' residual r with the
-// kernel whose results are the same to the bit everywhere: with r and c
-// centred on the codebook's mean, the error of the continuation is
-// |r|^2 + 2 (|c|^2/2 - <r,c>). Working on residuals, not on tables of products
-// between codebooks, keeps the cancellation in that sum small and needs no
-// memory that grows with the square of the codebooks.
+// Each level scores every code against every residual r by kernel.scores, equal to
+// the bit everywhere: with r and c centred on the codebook's mean, the error is
+// |r|^2 + 2 (|c|^2/2 - <r,c>). Residuals, instead of tables of products between
+// codebooks, keep the cancellation small and the memory linear.
 func (q *Residual) searchBeam(e *encoding, width int) int {
 	m := &e.beam
 	d, levels := q.d, e.levels
@@ -81,7 +76,7 @@ func (q *Residual) searchBeam(e *encoding, width int) int {
 	m.filled = resized(m.filled, e.rows)
 	m.decoded = resized(m.decoded, d)
 	copy(m.residual, e.x)
-	alive := 1 // hypotheses of each row, stored next to each other
+	alive := 1
 	for l, codes := range q.levels[:levels] {
 		grown := min(width, alive*len(codes.source))
 		q.pickContinuations(e, codes, alive, grown)
@@ -89,7 +84,7 @@ func (q *Residual) searchBeam(e *encoding, width int) int {
 		for i := range e.rows {
 			for b := range grown {
 				pick := m.picks[i*width+min(b, max(0, m.filled[i]-1))]
-				if m.filled[i] == 0 { // not a finite number among the scores
+				if m.filled[i] == 0 { // no score is finite
 					pick = candidate{}
 				}
 				from, to := i*alive+int(pick.parent), i*grown+b
@@ -109,8 +104,7 @@ func (q *Residual) searchBeam(e *encoding, width int) int {
 	return alive
 }
 
-// pickContinuations fills m.picks with the grown best continuations of each
-// row's alive hypotheses by codes.
+// pickContinuations fills m.picks with the grown best continuations of each row.
 func (q *Residual) pickContinuations(e *encoding, codes *Codes, alive, grown int) {
 	m := &e.beam
 	d, stride, width := q.d, len(codes.half), len(m.picks)/e.rows
@@ -136,9 +130,8 @@ func (q *Residual) pickContinuations(e *encoding, codes *Codes, alive, grown int
 	}
 }
 
-// merge adds the continuations of one hypothesis to the list of the best: the
-// first filled picks, sorted by error, then by arrival. scores are those of the
-// padded codebook, energy is |r|^2. It returns the new length of the list.
+// merge adds the continuations of one hypothesis to the first filled picks, sorted
+// by error, then by arrival, and returns their new number. energy is |r|^2.
 func (k *kernel) merge(picks []candidate, filled int, scores []float32, energy float32, parent int32) int {
 	worst := float32(math.Inf(1)) // error that a newcomer must be below
 	if filled == len(picks) {
@@ -167,8 +160,8 @@ func (k *kernel) merge(picks []candidate, filled int, scores []float32, energy f
 	return filled
 }
 
-// chooseBest replaces the codes of row i by the path [paths/levels, levels] of
-// smallest squared error, if that is smaller than theirs.
+// chooseBest replaces the codes of row i by the path of smallest squared error, if
+// that is smaller than theirs. paths is [alive,levels].
 func (q *Residual) chooseBest(e *encoding, i int, paths []uint32) {
 	x := e.x[i*q.d : (i+1)*q.d]
 	best := e.codes[i*e.levels : (i+1)*e.levels]
@@ -183,7 +176,6 @@ func (q *Residual) chooseBest(e *encoding, i int, paths []uint32) {
 	}
 }
 
-// squaredError is the squared distance of x from its decoded codes.
 func (q *Residual) squaredError(x []float32, codes []uint32, decoded []float32) float64 {
 	if q.decodeRow(codes, decoded) != nil {
 		return math.Inf(1)

@@ -6,15 +6,14 @@ import (
 	"slices"
 )
 
-// Codes is a frozen codebook of K rows of d float32, packed for search.
-// It is immutable, so any number of goroutines may search it at once.
+// Codes is a frozen codebook [k,d], packed for search. It is immutable and safe
+// for concurrent use.
 type Codes struct {
 	k, d int
 	rows []float32 // [k,d], as given
 
-	// The search sees distinct rows only, moved by -mean: the rounding of a
-	// float32 score grows with the length of the vectors, and a common offset
-	// says nothing about which code is nearest.
+	// The search sees distinct rows, moved by -mean: float32 scores round the
+	// more the longer the vectors, and a common offset changes no ranking.
 	source []uint32  // [distinct] row that a packed code stands for, ascending
 	mean   []float32 // [d]
 	panels []float32 // [panelCount, d, panelCodes]
@@ -26,9 +25,8 @@ type Codes struct {
 	kernel     kernel
 }
 
-// NewCodes packs a codebook: rows is [k,d] and is copied. It fails if k or d
-// is not positive, rows does not hold k*d numbers, or a row has a NaN or an
-// infinity. Equal rows are allowed: the lowest is always the one found.
+// NewCodes copies and packs a codebook [k,d]. It fails unless rows holds k*d > 0
+// finite numbers. Of equal rows the lowest is found.
 func NewCodes(rows []float32, k, d int) (*Codes, error) {
 	return newCodesWith(bestKernel, rows, k, d)
 }
@@ -63,7 +61,7 @@ func checkMatrix(what string, x []float32, n, d int) error {
 	return nil
 }
 
-// distinctRows lists, in ascending order, the first row of each set of equal rows.
+// distinctRows lists the first row of each set of equal rows, ascending.
 func distinctRows(rows []float32, k, d int) []uint32 {
 	first := make([]uint32, 0, k)
 	seen := make(map[uint64][]uint32, k)
@@ -114,19 +112,11 @@ func (c *Codes) pack() {
 	c.errorScale, c.errorFloor = roundingOf(c.d)
 }
 
-// K is the number of codes.
-func (c *Codes) K() int { return c.k }
-
-// Dim is the length of a code.
-func (c *Codes) Dim() int { return c.d }
-
-// Row returns code i, [d]. The caller must not modify it. It panics if i is
-// not in [0, K).
+// Row returns code i, [d]. The caller must not modify it.
 func (c *Codes) Row(i int) []float32 {
 	return c.rows[i*c.d : (i+1)*c.d : (i+1)*c.d]
 }
 
-// panelCount is the number of panels of the packed codebook.
 func (c *Codes) panelCount() int { return len(c.half) / panelCodes }
 
 // panel returns panel p and its halved squared norms.

@@ -2,9 +2,8 @@ package index
 
 import "math"
 
-// SquaredDistance is |a - b|^2 in float64, for a and b of equal length. Four
-// partial sums are taken in a fixed order, without fused operations, so the
-// result is the same on every machine. It panics if b is shorter than a.
+// SquaredDistance is |a - b|^2 in float64 for a and b of equal length. Four partial
+// sums in a fixed order, without fused operations, give every machine one result.
 func SquaredDistance(a, b []float32) float64 {
 	var s0, s1, s2, s3 float64
 	b = b[:len(a)]
@@ -29,13 +28,11 @@ func SquaredDistance(a, b []float32) float64 {
 
 // roundingOf returns the factors of scoreError for d coordinates.
 //
-// With unit roundoff u = 2^-24, a score h - sum x_j c_j summed in any of the
-// kernels makes d additions, each off by at most u times a partial sum, and
-// every partial sum is at most h + |x||c| by Cauchy-Schwarz. Rounding the
-// products (kernels without FMA), h, and the centred x and c adds at most
-// 5u (h + |x||c|); the allowance of 10, and 1% on top, also covers
-// second-order terms, the float64 arithmetic of the bound and that of
-// SquaredDistance. The floor covers results below the normal range.
+// With unit roundoff u = 2^-24, a score h - sum x_j c_j makes d additions, each off
+// by at most u times a partial sum, which is at most h + |x||c| by Cauchy-Schwarz.
+// Rounding the products (without FMA), h, and the centred x and c adds at most
+// 5u (h + |x||c|). The allowance of 10, and 1% on top, covers second-order terms
+// and the float64 arithmetic too; the floor covers results below the normal range.
 func roundingOf(d int) (scale, floor float64) {
 	const u = 1.0 / (1 << 24)
 	n := float64(d)
@@ -43,13 +40,12 @@ func roundingOf(d int) (scale, floor float64) {
 }
 
 // scoreError bounds the error of the float32 score of a centred row of length
-// rowNorm against centred codes no longer than codeNorm.
+// rowNorm and centred codes up to length codeNorm.
 func (c *Codes) scoreError(rowNorm, codeNorm float64) float64 {
 	return c.errorScale*(codeNorm*codeNorm/2+rowNorm*codeNorm) + c.errorFloor
 }
 
-// largestScore is the magnitude up to which float32 scores are trusted not to
-// overflow, with room for every partial sum.
+// largestScore is the magnitude up to which no partial sum overflows float32.
 const largestScore = 1e37
 
 // nearestByDefinition compares x with every distinct code in float64.
@@ -66,9 +62,8 @@ func (c *Codes) nearestByDefinition(x []float32) (code uint32, distance float64)
 	return code, distance
 }
 
-// settle turns the kernel's proposals for row r of a group into the nearest
-// code of x. rowNorm is the length of the centred row. The distance is valid
-// only if known; it is always so if wanted.
+// settle turns the kernel's proposals for row r of a group into the nearest code
+// of x, whose centred length is rowNorm. The distance is known if wanted.
 func (c *Codes) settle(state *groupState, r int, x []float32, rowNorm float64, wanted bool) (code uint32, distance float64, known bool) {
 	if !(rowNorm*c.norm < largestScore && c.norm*c.norm < largestScore) {
 		code, distance = c.nearestByDefinition(x)
@@ -96,8 +91,8 @@ func (c *Codes) settle(state *groupState, r int, x []float32, rowNorm float64, w
 	if clear {
 		return code, distance, true
 	}
-	// A code nearer than the proposal is no longer than rowNorm plus the
-	// proposal's distance, which tightens the bound when some codes are far out.
+	// A nearer code is no longer than rowNorm plus the proposal's distance: a
+	// tighter bound when some codes are far out.
 	codeNorm := min(c.norm, 1.001*(rowNorm+math.Sqrt(distance)))
 	limit := score + 2*c.scoreError(rowNorm, codeNorm)
 	if float64(runnerUp) > limit {
@@ -117,7 +112,7 @@ func (c *Codes) settle(state *groupState, r int, x []float32, rowNorm float64, w
 	return code, distance, true
 }
 
-// nearer returns the better of packed code i and the best found so far.
+// nearer returns the better of packed code i and the best so far.
 func (c *Codes) nearer(x []float32, i int, code uint32, distance float64) (uint32, float64) {
 	other := c.source[i]
 	s := SquaredDistance(x, c.Row(int(other)))

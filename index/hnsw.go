@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -10,48 +11,21 @@ import (
 
 // HNSWOptions tunes NewHNSW. The zero value is a sensible choice.
 type HNSWOptions struct {
-	// M is the number of links of a row in the upper layers, 4 to 512; the
-	// bottom layer has twice as many. 0 means 16. More links cost memory and
-	// time and help most where the data has many intrinsic dimensions.
-	M int
-	// EfConstruction is the length of the list kept while looking for the
-	// neighbours of a new row; 0 means 200.
-	EfConstruction int
-	// EfSearch is the length of the list that a search keeps by default; 0
-	// means 100.
-	EfSearch int
-	Seed     uint64
-	Workers  int // goroutines while rows are added; <= 0 means GOMAXPROCS
+	M              int // links of a row in a layer, 4 to 512, twice as many in the lowest; 0 means 16
+	EfConstruction int // length of the list kept while looking for neighbours of a new row; 0 means 200
+	EfSearch       int // length of the list that a search keeps by default; 0 means 100
+	Seed           uint64
+	Workers        int // goroutines while rows are added; <= 0 means GOMAXPROCS
 }
 
-// withDefaults fills in defaults and reports options out of range.
-func (o HNSWOptions) withDefaults() (HNSWOptions, error) {
-	if o.M == 0 {
-		o.M = 16
-	}
-	if o.EfConstruction == 0 {
-		o.EfConstruction = 200
-	}
-	if o.EfSearch == 0 {
-		o.EfSearch = 100
-	}
-	if o.M < 4 || o.M > 512 || o.EfConstruction < 1 || o.EfConstruction > 1<<20 || o.EfSearch < 1 || o.EfSearch > 1<<20 {
-		return o, fmt.Errorf("HNSW options are out of range: M %d (4 to 512), EfConstruction %d and EfSearch %d (1 to 1048576)",
-			o.M, o.EfConstruction, o.EfSearch)
-	}
-	return o, nil
-}
-
-// HNSW finds the best rows of a collection by walking a graph of neighbours in
-// layers, ever nearer to the query (Malkov and Yashunin 2018).
+// HNSW finds the best rows by walking a graph of neighbours in layers, ever nearer
+// to the query (Malkov and Yashunin 2018).
 //
-// Rows join the graph in batches: their neighbours are looked for at the same
-// time in the graph as it stands, and among the batch itself, and then all
-// links are made. The graph depends on the rows, the calls that added them, the
-// options and nothing else: not on Workers, and not on the machine.
+// Rows join in batches: their neighbours are looked for in the graph as it stands
+// and among the batch, and then all links are made. The graph depends on the rows,
+// the calls that added them and the options, not on Workers or the machine.
 //
-// Equal rows share one node, so items that decode to the same vector are found
-// together and cost nothing.
+// Equal rows share one node: they are found together and cost nothing.
 type HNSW struct {
 	nodes collection // distinct rows, padded for the row kernels
 	opt   HNSWOptions
@@ -70,34 +44,27 @@ type HNSW struct {
 const longestRow = 1e18
 
 // NewHNSW copies rows [n,d] and builds their graph. It fails if a size is not
-// positive, rows does not hold n*d finite numbers, a row is not shorter than
-// 1e18, an option is out of range, or ctx ends first.
+// positive, rows does not hold n*d finite numbers, a row is not shorter than 1e18,
+// an option is out of range, or ctx ends first.
 func NewHNSW(ctx context.Context, metric Metric, rows []float32, n, d int, opt HNSWOptions) (*HNSW, error) {
 	return newHNSWWith(ctx, bestRows, metric, rows, n, d, opt)
 }
 
 func newHNSWWith(ctx context.Context, kern rowKernel, metric Metric, rows []float32, n, d int, opt HNSWOptions) (*HNSW, error) {
-	h, err := emptyHNSW(kern, metric, d, opt)
-	if err != nil {
-		return nil, err
-	}
-	if err := h.add(ctx, rows, n); err != nil {
-		return nil, err
-	}
-	return h, nil
-}
-
-// emptyHNSW returns a graph without rows.
-func emptyHNSW(kern rowKernel, metric Metric, d int, opt HNSWOptions) (*HNSW, error) {
 	if err := metric.check(); err != nil {
 		return nil, err
 	}
-	opt, err := opt.withDefaults()
-	if err != nil {
-		return nil, err
+	opt.M, opt.EfConstruction, opt.EfSearch = cmp.Or(opt.M, 16), cmp.Or(opt.EfConstruction, 200), cmp.Or(opt.EfSearch, 100)
+	const longest = 1 << 20
+	if opt.M < 4 || opt.M > 512 || min(opt.EfConstruction, opt.EfSearch) < 1 || max(opt.EfConstruction, opt.EfSearch) > longest {
+		return nil, fmt.Errorf("HNSW options are out of range: M %d (4 to 512), EfConstruction %d and EfSearch %d (1 to %d)",
+			opt.M, opt.EfConstruction, opt.EfSearch, longest)
 	}
 	h := &HNSW{nodes: collection{metric: metric, d: d, stride: paddedTo(d)}, opt: opt, costs: kern.costs(metric), top: -1}
 	h.walks.New = func() any { return new(walk) }
+	if err := h.add(ctx, rows, n); err != nil {
+		return nil, err
+	}
 	return h, nil
 }
 
@@ -107,17 +74,15 @@ func (h *HNSW) Len() int { return len(h.twins.node) }
 // Dim is the length of a row.
 func (h *HNSW) Dim() int { return h.nodes.d }
 
-// Row returns row i, [d]. The caller must not modify it. It panics if i is not
-// in [0, Len).
+// Row returns row i, [d]. The caller must not modify it.
 func (h *HNSW) Row(i int) []float32 { return h.nodes.Row(int(h.twins.node[i])) }
 
-// Add appends rows [n,d] to the graph. It fails, leaving the graph as it was,
-// if a size is not positive, rows does not hold n*d finite numbers, or a row is
-// not shorter than 1e18.
+// Add appends rows [n,d]. It fails, changing nothing, if a size is not positive, rows
+// does not hold n*d finite numbers, or a row is not shorter than 1e18.
 func (h *HNSW) Add(rows []float32, n int) error { return h.add(context.Background(), rows, n) }
 
-// layerOf is the highest layer of a node: each has 1/M of the nodes of the one
-// below. It is a function of the seed and the node's number.
+// layerOf is the highest layer of a node, a function of the seed and its number. Each
+// layer has 1/M of the nodes of the one below.
 func (h *HNSW) layerOf(node uint32) int {
 	layer := 0
 	for x := mixed(h.opt.Seed ^ mixed(uint64(node)+1)); x < math.MaxUint64/uint64(h.opt.M); x = mixed(x) {
@@ -142,25 +107,22 @@ func (h *HNSW) capacity(layer int) int {
 	return h.opt.M
 }
 
-// block is where the links of a node in a layer are: their number, then
-// capacity(layer) places, of which those not used are 0.
+// block holds the links of a node in a layer: their number, then capacity(layer)
+// places, 0 where not used.
 func (h *HNSW) block(node uint32, layer int) []uint32 {
+	size := 1 + h.capacity(layer)
 	if layer == 0 {
-		size := 1 + 2*h.opt.M
 		return h.bottom[int(node)*size : (int(node)+1)*size]
 	}
-	size := 1 + h.opt.M
 	at := int(h.place[node]) + (layer-1)*size
 	return h.upper[at : at+size]
 }
 
-// links lists the neighbours of a node in a layer.
 func (h *HNSW) links(node uint32, layer int) []uint32 {
 	b := h.block(node, layer)
 	return b[1 : 1+b[0]]
 }
 
-// setLinks replaces the neighbours of a node in a layer.
 func (h *HNSW) setLinks(node uint32, layer int, links []uint32) {
 	b := h.block(node, layer)
 	b[0] = uint32(copy(b[1:], links))
@@ -172,8 +134,8 @@ func (h *HNSW) padded(node uint32) []float32 {
 	return h.nodes.rows[int(node)*h.nodes.stride : (int(node)+1)*h.nodes.stride]
 }
 
-// twins says which rows are equal: each distinct row is a node, and the rows
-// of a node form a chain by rising number.
+// twins says which rows are equal: each distinct row is a node, and the rows of a
+// node form a chain by rising number.
 type twins struct {
 	node  []uint32          // [n] node of each row
 	next  []uint32          // [n] next row of the same node, or Missing
@@ -208,24 +170,17 @@ func hashOf(row []float32) uint64 {
 	return hash
 }
 
-// add appends a row, making a node of it if it is the first of its kind. It
-// reports whether it did.
-func (t *twins) add(row []float32, nodes *collection) (fresh bool) {
+// add appends a row, making a node of it if it is the first of its kind.
+func (t *twins) add(row []float32, nodes *collection) {
 	node, key := t.find(row, nodes)
 	if node == Missing {
-		node, fresh = uint32(nodes.n), true
+		node = uint32(nodes.n)
 		nodes.append(row)
 		if t.known == nil {
 			t.known = make(map[uint64]uint32)
 		}
 		t.known[key] = node
 	}
-	t.chain(node)
-	return fresh
-}
-
-// chain appends a row of a node.
-func (t *twins) chain(node uint32) {
 	item := uint32(len(t.node))
 	t.node, t.next = append(t.node, node), append(t.next, Missing)
 	if int(node) == len(t.first) {

@@ -4,30 +4,24 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 )
 
 const (
-	// At most largestBatch nodes join the graph together, and one for every
-	// batchShare nodes in it. The nodes of a batch, not yet in the graph, find
-	// each other by comparing all their rows.
+	// At most largestBatch nodes join the graph together, and one for every batchShare
+	// nodes in it. The nodes of a batch find each other by comparing all their rows.
 	largestBatch = 256
 	batchShare   = 8
-	// linkGroup is the number of nodes whose links a worker updates at a time.
-	linkGroup = 64
+	linkGroup    = 64 // nodes whose links a worker updates at a time
 )
 
-// add appends rows and links those that are new, in an order drawn at random so
-// that rows sorted by likeness do no harm.
+// add appends rows and links the new ones in random order, so that rows sorted by
+// likeness do no harm.
 func (h *HNSW) add(ctx context.Context, rows []float32, n int) error {
 	d, before := h.nodes.d, h.nodes.n
-	if err := checkMatrix("added rows", rows, n, d); err != nil {
+	if err := checkAdded(rows, n, d, h.Len()); err != nil {
 		return err
-	}
-	if n > math.MaxInt32-h.Len() {
-		return fmt.Errorf("%d more rows after %d are too many: an index holds at most %d", n, h.Len(), math.MaxInt32)
 	}
 	for i := range n {
 		if row := rows[i*d : (i+1)*d]; Dot(row, row) >= longestRow*longestRow {
@@ -42,8 +36,7 @@ func (h *HNSW) add(ctx context.Context, rows []float32, n int) error {
 	return h.joinAll(ctx, before, order)
 }
 
-// joinAll links the nodes before+order[0], before+order[1], ... of the graph of
-// the nodes below before.
+// joinAll links the nodes before+order[0], before+order[1], ...
 func (h *HNSW) joinAll(ctx context.Context, before int, order []int) error {
 	batch := make([]uint32, 0, largestBatch)
 	for done := 0; done < len(order); done += len(batch) {
@@ -67,18 +60,12 @@ func (h *HNSW) joinAll(ctx context.Context, before int, order []int) error {
 // makeRoom gives the nodes from number before on their empty links.
 func (h *HNSW) makeRoom(before int) {
 	h.bottom = append(h.bottom, make([]uint32, (h.nodes.n-before)*(1+2*h.opt.M))...)
-	h.upper = append(h.upper, make([]uint32, h.placeNodes(h.nodes.n)-len(h.upper))...)
-}
-
-// placeNodes finds the places of the upper layers of the nodes up to a number
-// that have none yet, and returns the size that the upper layers then have.
-func (h *HNSW) placeNodes(nodes int) int {
 	size := len(h.upper)
-	for node := len(h.place); node < nodes; node++ {
+	for node := before; node < h.nodes.n; node++ {
 		h.place = append(h.place, uint32(size))
 		size += h.layerOf(uint32(node)) * (1 + h.opt.M)
 	}
-	return size
+	h.upper = append(h.upper, make([]uint32, size-len(h.upper))...)
 }
 
 // edge is a new link from node to, in a layer, back to a node of the batch.
@@ -87,7 +74,6 @@ type edge struct {
 	to, back uint32
 }
 
-// join links a batch of nodes into the graph.
 func (h *HNSW) join(batch []uint32) {
 	forBlocks(len(batch), groupRows, h.opt.Workers, func(from, to int) {
 		w := h.takeWalk()
@@ -131,8 +117,8 @@ func (h *HNSW) join(batch []uint32) {
 	}
 }
 
-// chooseNeighbours sets the links of a new node in all its layers, to nodes that
-// a walk finds in the graph and to earlier nodes of the batch.
+// chooseNeighbours links a new node in all its layers to nodes that a walk finds in
+// the graph and to earlier nodes of the batch.
 func (h *HNSW) chooseNeighbours(w *walk, node uint32, earlier []uint32) {
 	query := h.padded(node)
 	w.fresh = append(w.fresh[:0], earlier...)
@@ -161,8 +147,8 @@ func (h *HNSW) chooseNeighbours(w *walk, node uint32, earlier []uint32) {
 	}
 }
 
-// linkBack adds to one node in one layer the links back to new nodes; where
-// there is no room for all, the neighbours are chosen anew.
+// linkBack links one node in one layer back to new nodes; without room for all, the
+// neighbours are chosen anew.
 func (h *HNSW) linkBack(w *walk, edges []edge) {
 	node, layer := edges[0].to, edges[0].layer
 	w.fresh = append(w.fresh[:0], h.links(node, layer)...)
@@ -182,9 +168,9 @@ func (h *HNSW) linkBack(w *walk, edges []edge) {
 	h.setLinks(node, layer, h.diverse(w, w.list, h.capacity(layer)))
 }
 
-// diverse chooses up to limit of the candidates, best first, passing over those
-// that are nearer to one already chosen than to the node itself: links in many
-// directions keep the graph in one piece. Places left go to those passed over.
+// diverse chooses up to limit candidates, best first, passing over those nearer to a
+// chosen one than to the node itself: links in many directions keep the graph
+// connected. Places left go to those passed over.
 func (h *HNSW) diverse(w *walk, candidates []uint64, limit int) []uint32 {
 	w.chosen, w.passed = w.chosen[:0], w.passed[:0]
 	for _, key := range candidates {

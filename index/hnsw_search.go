@@ -1,13 +1,15 @@
 package index
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
-// walk is the working memory of one search.
 type walk struct {
 	stamps []uint32 // [nodes] equal to epoch where the node was seen
 	epoch  uint32
 	// list holds the best nodes seen, best first: sortable(cost) << 32 | node << 1,
-	// plus 1 once the node's neighbours were looked at.
+	// plus 1 once the node is expanded.
 	list  []uint64
 	fresh []uint32  // nodes to measure
 	cost  []float32 // their costs
@@ -28,10 +30,8 @@ func (h *HNSW) takeWalk() *walk {
 // keyOf is the entry of a walk's list for a node not yet expanded.
 func keyOf(cost float32, node uint32) uint64 { return uint64(sortable(cost))<<32 | uint64(node)<<1 }
 
-// nodeOf is the node of a list entry.
 func nodeOf(key uint64) uint32 { return uint32(key) >> 1 }
 
-// costOf is the cost of a list entry.
 func costOf(key uint64) float32 { return fromSortable(uint32(key >> 32)) }
 
 // measureFresh fills w.cost for w.fresh.
@@ -40,8 +40,7 @@ func (h *HNSW) measureFresh(w *walk, query []float32) {
 	h.costs(query, h.nodes.rows, h.nodes.stride, w.fresh, w.cost)
 }
 
-// descend walks from the entry of the graph down to a layer, keeping only the
-// best node.
+// descend walks from the entry down to a layer, keeping only the best node.
 func (h *HNSW) descend(w *walk, query []float32, layer int) {
 	w.fresh = append(w.fresh[:0], h.entry)
 	h.measureFresh(w, query)
@@ -51,8 +50,7 @@ func (h *HNSW) descend(w *walk, query []float32, layer int) {
 	}
 }
 
-// explore improves w.list in a layer until the neighbours of all its nodes have
-// been looked at; it keeps the ef best.
+// explore improves w.list, of length ef, in a layer until all its nodes are expanded.
 func (h *HNSW) explore(w *walk, query []float32, layer, ef int) {
 	if w.epoch++; w.epoch == 0 {
 		clear(w.stamps)
@@ -95,33 +93,25 @@ func (h *HNSW) explore(w *walk, query []float32, layer, ef int) {
 	w.list = list
 }
 
-// Search walks the graph for the k best rows for each query: see RowIndex.
-// SearchOptions.Effort is the length of the list it keeps, at least k. A query
-// not shorter than 1e18 finds nothing.
+// Search walks the graph for the k best rows of each query: see RowIndex.
+// SearchOptions.Effort is the length of the list it keeps, at least k. A query not
+// shorter than 1e18 finds nothing.
 func (h *HNSW) Search(x []float32, n, k int, items []uint32, scores []float32, opt SearchOptions) {
 	d := h.nodes.d
 	checkSearch("HNSW.Search", x, n, d, k, items, scores)
-	ef := h.opt.EfSearch
-	if opt.Effort > 0 {
-		ef = opt.Effort
-	}
-	ef = max(ef, k)
+	ef := max(k, cmp.Or(max(0, opt.Effort), h.opt.EfSearch))
 	forBlocks(n, groupRows, opt.Workers, func(from, to int) {
 		w := h.takeWalk()
 		defer h.walks.Put(w)
 		for i := from; i < to; i++ {
 			h.searchOne(w, x[i*d:(i+1)*d], k, ef)
-			var part []float32
-			if scores != nil {
-				part = scores[i*k : (i+1)*k]
-			}
-			h.nodes.metric.writeFound(w.found, items[i*k:(i+1)*k], part)
+			h.nodes.metric.writeFound(w.found, items[i*k:(i+1)*k], slice(scores, i*k, (i+1)*k))
 		}
 	})
 }
 
-// searchOne leaves in w.found at least the k best rows of those the walk for a
-// query meets, with their costs by definition.
+// searchOne leaves in w.found the k best rows met by the walk, or a few more, with
+// their costs by definition.
 func (h *HNSW) searchOne(w *walk, query []float32, k, ef int) {
 	w.found = w.found[:0]
 	if !(Dot(query, query) < longestRow*longestRow) {

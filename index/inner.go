@@ -15,8 +15,7 @@ type Metric uint8
 const (
 	// Euclidean prefers the smallest squared distance |x - c|^2.
 	Euclidean Metric = iota
-	// InnerProduct prefers the largest <x,c>. For rows of unit length this is
-	// the cosine.
+	// InnerProduct prefers the largest <x,c>, the cosine of rows of unit length.
 	InnerProduct
 )
 
@@ -31,7 +30,6 @@ func (m Metric) String() string {
 	return fmt.Sprintf("metric %d", uint8(m))
 }
 
-// check reports a metric that does not exist.
 func (m Metric) check() error {
 	if m > InnerProduct {
 		return fmt.Errorf("%v does not exist: use Euclidean or InnerProduct", m)
@@ -39,8 +37,7 @@ func (m Metric) check() error {
 	return nil
 }
 
-// cost is minimised by a search: |a - b|^2 or -<a,b>, in float64 and the same on
-// every machine.
+// cost is minimised by a search: |a - b|^2 or -<a,b>, the same on every machine.
 func (m Metric) cost(a, b []float32) float64 {
 	if m == InnerProduct {
 		return -Dot(a, b)
@@ -56,9 +53,8 @@ func (m Metric) score(cost float64) float32 {
 	return float32(cost)
 }
 
-// Dot is <a,b> in float64, for a and b of equal length. Four partial sums are
-// taken in a fixed order, and products of float32 are exact in float64, so the
-// result is the same on every machine. It panics if b is shorter than a.
+// Dot is <a,b> in float64 for a and b of equal length. Four partial sums in a fixed
+// order and exact products give every machine one result.
 func Dot(a, b []float32) float64 {
 	var s0, s1, s2, s3 float64
 	b = b[:len(a)]
@@ -81,18 +77,14 @@ const Missing = math.MaxUint32
 
 // SearchOptions tunes a search. The zero value is a sensible choice.
 type SearchOptions struct {
-	// Effort trades time for recall: the lists that IVF looks into, the length
-	// of the list that HNSW keeps while it searches. 0 means the index's own
-	// default. Exact ignores it.
-	Effort int
-	// Workers is the number of goroutines that queries are shared among; <= 0
-	// means GOMAXPROCS. The result of a query depends on nothing but the query.
-	Workers int
+	// Effort trades time for recall: the lists that IVF looks into, the length of the
+	// list that HNSW keeps. 0 means the index's own default. Exact ignores it.
+	Effort  int
+	Workers int // goroutines that share the queries; <= 0 means GOMAXPROCS; results do not depend on it
 }
 
-// RowIndex finds the best rows of a collection for queries: an Exact, an IVF or
-// an HNSW. Any number of goroutines may search at once, but not while rows are
-// added.
+// RowIndex finds the best rows for queries: an Exact, an IVF or an HNSW. Searches may
+// run concurrently, but not while rows are added.
 type RowIndex interface {
 	// Len is the number of rows; they are numbered from 0 in order of arrival.
 	Len() int
@@ -102,12 +94,11 @@ type RowIndex interface {
 	Row(i int) []float32
 	// Add appends rows [n,d], which are copied.
 	Add(rows []float32, n int) error
-	// Search finds the k best rows for each query of x [n,d], best first and
-	// of equal ones the lowest, and writes their numbers to items [n,k] and,
-	// unless scores is nil, their squared distances or inner products to
-	// scores [n,k]. Scores are rounded from float64. Where fewer are found,
-	// and for a query with a NaN or an infinity, the rest of the row is Missing
-	// with the worst score, +Inf or -Inf. It panics if k is not positive or a
+	// Search finds the k best rows for each query of x [n,d], best first and of equal
+	// ones the lowest. It writes their numbers to items [n,k] and, unless scores is nil,
+	// their squared distances or inner products, rounded from float64, to scores [n,k].
+	// Where fewer are found, and for a query with a NaN or an infinity, the rest is
+	// Missing with the worst score, +Inf or -Inf. It panics if k is not positive or a
 	// slice is too short.
 	Search(x []float32, n, k int, items []uint32, scores []float32, opt SearchOptions)
 }
@@ -118,7 +109,6 @@ var (
 	_ RowIndex = (*HNSW)(nil)
 )
 
-// checkSearch panics unless the slices of a search fit.
 func checkSearch(name string, x []float32, n, d, k int, items []uint32, scores []float32) {
 	if n < 0 || k <= 0 || len(x) < n*d || len(items) < n*k || scores != nil && len(scores) < n*k {
 		panic(fmt.Sprintf("index: %s of the %d best rows for %d queries of %d got slices of length %d (x), %d (items), %d (scores)",
@@ -126,7 +116,6 @@ func checkSearch(name string, x []float32, n, d, k int, items []uint32, scores [
 	}
 }
 
-// finite reports whether x has neither NaN nor infinity.
 func finite(x []float32) bool {
 	for _, v := range x {
 		if v-v != 0 {
@@ -173,7 +162,6 @@ func sortable(v float32) uint32 {
 	return bits | 1<<31
 }
 
-// fromSortable undoes sortable.
 func fromSortable(u uint32) float32 {
 	if u>>31 == 1 {
 		return math.Float32frombits(u &^ (1 << 31))

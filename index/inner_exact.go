@@ -5,10 +5,8 @@ import (
 	"sync"
 )
 
-// Exact finds the k best rows of a collection by looking at all of them.
-//
-// The k best rows are defined by costs in float64; the float32 kernels only
-// propose, as for Codes, so the answer is the same on every machine. It keeps
+// Exact finds the k best rows by looking at all of them. Float32 kernels propose and
+// costs in float64 decide, as for Codes, so every machine gives one answer. It keeps
 // every row twice: as given, and packed for the kernels.
 type Exact struct {
 	collection
@@ -16,8 +14,8 @@ type Exact struct {
 	packed panels
 }
 
-// NewExact copies and packs rows [n,d]. It fails if a size is not positive,
-// rows does not hold n*d finite numbers, or the metric does not exist.
+// NewExact copies and packs rows [n,d]. It fails if a size is not positive, rows does
+// not hold n*d finite numbers, or the metric does not exist.
 func NewExact(metric Metric, rows []float32, n, d int) (*Exact, error) {
 	return newExactWith(bestKernel, metric, rows, n, d)
 }
@@ -36,8 +34,8 @@ func newExactWith(kern kernel, metric Metric, rows []float32, n, d int) (*Exact,
 	return e, nil
 }
 
-// Add appends rows [n,d]. It fails, leaving the index as it was, if a size is
-// not positive or rows does not hold n*d finite numbers.
+// Add appends rows [n,d]. It fails, changing nothing, if a size is not positive or
+// rows does not hold n*d finite numbers.
 func (e *Exact) Add(rows []float32, n int) error {
 	if err := e.appendRows(rows, n); err != nil {
 		return err
@@ -55,31 +53,25 @@ func (e *Exact) Search(x []float32, n, k int, items []uint32, scores []float32, 
 	forBlocks(n, blockRows, opt.Workers, func(from, to int) {
 		b := takeQueryBlock(&e.collection, &e.space, x[from*e.d:to*e.d], to-from, min(k, e.n))
 		defer b.release()
-		groups := b.packAll()
+		b.rows = b.rows[:0]
+		for i := range b.lists {
+			b.rows = append(b.rows, b.query(i))
+		}
+		groups := b.pack(b.rows)
 		for p := range len(e.packed.half) / panelCodes {
 			for g, group := range groups {
 				lists := b.members[g*groupRows : min((g+1)*groupRows, to-from)]
 				e.space.scan(&e.packed, p, group, lists, nil, &b.scores)
 			}
 		}
-		var part []float32
-		if scores != nil {
-			part = scores[from*k : to*k]
-		}
-		b.write(k, items[from*k:to*k], part, allOf(e.n))
+		b.write(k, items[from*k:to*k], slice(scores, from*k, to*k), func(_ int, visit func(item uint32)) {
+			for i := range e.n {
+				visit(uint32(i))
+			}
+		})
 	})
 }
 
-// allOf lists the numbers below n.
-func allOf(n int) func(query int, visit func(item uint32)) {
-	return func(_ int, visit func(item uint32)) {
-		for i := range n {
-			visit(uint32(i))
-		}
-	}
-}
-
-// queryBlock is the working memory of a block of queries.
 type queryBlock struct {
 	from      *collection
 	x         []float32 // [queries,d]
@@ -97,7 +89,6 @@ type queryBlock struct {
 
 var queryBlockPool = sync.Pool{New: func() any { return new(queryBlock) }}
 
-// takeQueryBlock prepares the queries of x [queries,d] for the k best rows.
 func takeQueryBlock(from *collection, space *space, x []float32, queries, k int) *queryBlock {
 	b := queryBlockPool.Get().(*queryBlock)
 	d := from.d
@@ -126,23 +117,13 @@ func (b *queryBlock) release() {
 	queryBlockPool.Put(b)
 }
 
-// query is the prepared query i, [d].
 func (b *queryBlock) query(i int) []float32 {
 	d := b.from.d
 	return b.moved[i*d : (i+1)*d]
 }
 
-// packAll packs all queries, in order, into groups.
-func (b *queryBlock) packAll() [][]float32 {
-	all := b.rows[:0]
-	for i := range b.lists {
-		all = append(all, b.query(i))
-	}
-	b.rows = all
-	return b.pack(all)
-}
-
-// pack interleaves prepared queries in groups of groupRows.
+// pack interleaves prepared queries in groups [d,groupRows]; the last group is filled
+// up with its last query.
 func (b *queryBlock) pack(queries [][]float32) [][]float32 {
 	size := b.from.d * groupRows
 	count := (len(queries) + groupRows - 1) / groupRows
@@ -150,14 +131,17 @@ func (b *queryBlock) pack(queries [][]float32) [][]float32 {
 	b.parts = b.parts[:0]
 	for g := range count {
 		group := b.groups[g*size : (g+1)*size]
-		gather(group, queries[g*groupRows:min((g+1)*groupRows, len(queries))])
+		for r := range groupRows {
+			for j, v := range queries[min(g*groupRows+r, len(queries)-1)] {
+				group[j*groupRows+r] = v
+			}
+		}
 		b.parts = append(b.parts, group)
 	}
 	return b.parts
 }
 
-// write ends the search. Queries whose scores were of no use are compared with
-// the rows that each visits.
+// write ends the search. Undecided queries are compared with the rows that each visits.
 func (b *queryBlock) write(k int, items []uint32, scores []float32, each func(query int, visit func(item uint32))) {
 	d := b.from.d
 	for i := range b.lists {
@@ -169,10 +153,6 @@ func (b *queryBlock) write(k int, items []uint32, scores []float32, each func(qu
 		case finite(query):
 			each(i, func(item uint32) { b.best = append(b.best, b.from.measure(query, item)) })
 		}
-		var part []float32
-		if scores != nil {
-			part = scores[i*k : (i+1)*k]
-		}
-		b.from.metric.writeFound(b.best, items[i*k:(i+1)*k], part)
+		b.from.metric.writeFound(b.best, items[i*k:(i+1)*k], slice(scores, i*k, (i+1)*k))
 	}
 }

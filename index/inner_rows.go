@@ -1,14 +1,12 @@
 package index
 
-// rowLanes is the number of sums that a row kernel keeps: lane l adds up the
-// coordinates l, l+rowLanes, ... in order. Every implementation rounds after
-// each operation and reduces the lanes in one order, so the results agree to
-// the bit, and a graph built with them is the same everywhere.
+// rowLanes is the number of sums of a row kernel: lane l adds up the coordinates l,
+// l+rowLanes, ... in order. All implementations round after each operation and reduce
+// the lanes in one order: equal to the bit, so a graph is the same everywhere.
 const rowLanes = 16
 
-// rowKernel is one implementation of costs of chosen rows. rows is [n,stride]
-// with stride a multiple of rowLanes, query is [stride], and the cost of row
-// items[i] goes to out[i].
+// rowKernel is one implementation of costs of chosen rows: rows is [n,stride], stride
+// a multiple of rowLanes, query [stride]; the cost of row items[i] goes to out[i].
 type rowKernel struct {
 	name    string
 	squared func(query, rows []float32, stride int, items []uint32, out []float32) // |x - c|^2
@@ -17,10 +15,8 @@ type rowKernel struct {
 
 var portableRows = rowKernel{name: "portable", squared: squaredRowsPortable, negated: negatedRowsPortable}
 
-// bestRows is the fastest row kernel of this CPU and build.
 var bestRows = supportedRows()[0]
 
-// costs is the kernel's function for a metric.
 func (k *rowKernel) costs(m Metric) func(query, rows []float32, stride int, items []uint32, out []float32) {
 	if m == InnerProduct {
 		return k.negated
@@ -28,7 +24,6 @@ func (k *rowKernel) costs(m Metric) func(query, rows []float32, stride int, item
 	return k.squared
 }
 
-// paddedTo rounds up to a multiple of rowLanes.
 func paddedTo(d int) int { return (d + rowLanes - 1) / rowLanes * rowLanes }
 
 func squaredRowsPortable(query, rows []float32, stride int, items []uint32, out []float32) {

@@ -7,10 +7,9 @@ import (
 
 // shortlist collects the rows that may be among the k best of one query.
 //
-// A float32 score is off by at most margin. With T the k-th smallest score
-// seen, k rows cost at most T + margin, so a row of score above T + 2 margin
-// is not among the best; the others are compared by definition at the end.
-// The result is therefore exact.
+// A float32 score is off by at most margin. With T the k-th smallest score seen, k
+// rows cost at most T + margin, so a row of score above T + 2 margin is not among
+// the best; the others are compared by definition at the end. The result is exact.
 type shortlist struct {
 	query  []float32 // [d]
 	from   *collection
@@ -20,7 +19,6 @@ type shortlist struct {
 	keys   []uint64 // sortable(score) << 32 | item; at most cap
 }
 
-// reset empties the list for a query whose scores are off by at most margin.
 func (s *shortlist) reset(from *collection, query []float32, k int, margin float64) {
 	s.from, s.query = from, query
 	s.k, s.margin, s.limit = k, margin, float32(math.Inf(1))
@@ -42,8 +40,7 @@ func (s *shortlist) offer(score float32, item uint32) {
 	}
 }
 
-// shrink lowers the limit as far as the scores seen allow and drops the rows
-// beyond it.
+// shrink lowers the limit as far as the scores allow and drops the rows beyond it.
 func (s *shortlist) shrink() {
 	if len(s.keys) <= s.k {
 		return
@@ -86,8 +83,8 @@ func (s *shortlist) finish(list []found) []found {
 	return list
 }
 
-// partition reorders keys so that keys[at] is the key that sorting would put
-// there, with nothing larger before it and nothing smaller after it.
+// partition puts the key that belongs at place at there, nothing larger before it and
+// nothing smaller after it.
 func partition(keys []uint64, at int) {
 	low, high := 0, len(keys)-1
 	for low < high {

@@ -7,7 +7,6 @@ import (
 	"slices"
 )
 
-// collection holds the rows of a RowIndex.
 type collection struct {
 	metric Metric
 	n, d   int
@@ -21,8 +20,7 @@ func (c *collection) Len() int { return c.n }
 // Dim is the length of a row.
 func (c *collection) Dim() int { return c.d }
 
-// Row returns row i, [d]. The caller must not modify it. It panics if i is not
-// in [0, Len).
+// Row returns row i, [d]. The caller must not modify it.
 func (c *collection) Row(i int) []float32 {
 	return c.rows[i*c.stride : i*c.stride+c.d : i*c.stride+c.d]
 }
@@ -32,18 +30,17 @@ func (c *collection) measure(query []float32, item uint32) found {
 	return found{c.metric.cost(query, c.Row(int(item))), item}
 }
 
-// check reports why rows [n,d] cannot be appended.
-func (c *collection) check(rows []float32, n int) error {
-	if err := checkMatrix("added rows", rows, n, c.d); err != nil {
+// checkAdded reports why rows [n,d] cannot follow len rows.
+func checkAdded(rows []float32, n, d, len int) error {
+	if err := checkMatrix("added rows", rows, n, d); err != nil {
 		return err
 	}
-	if n > math.MaxInt32-c.n {
-		return fmt.Errorf("%d more rows after %d are too many: an index holds at most %d", n, c.n, math.MaxInt32)
+	if n > math.MaxInt32-len {
+		return fmt.Errorf("%d more rows after %d are too many: an index holds at most %d", n, len, math.MaxInt32)
 	}
 	return nil
 }
 
-// append copies a row to the end.
 func (c *collection) append(row []float32) {
 	c.rows = append(c.rows, row...)
 	c.rows = append(c.rows, make([]float32, c.stride-c.d)...)
@@ -52,7 +49,7 @@ func (c *collection) append(row []float32) {
 
 // appendRows copies rows [n,d] to the end, after checking them.
 func (c *collection) appendRows(rows []float32, n int) error {
-	if err := c.check(rows, n); err != nil {
+	if err := checkAdded(rows, n, c.d, c.n); err != nil {
 		return err
 	}
 	c.rows = slices.Grow(c.rows, n*c.stride)
@@ -92,21 +89,18 @@ func newSpace(kern kernel, metric Metric, rows []float32, n, d int) space {
 	return s
 }
 
-// panels are rows laid out for the kernels.
 type panels struct {
 	rows  int
 	codes []float32 // [panels, d, panelCodes]
 	half  []float32 // [panels, panelCodes] |c|^2/2 or 0; +Inf past the last row
 }
 
-// grow makes room for n more rows of d numbers.
 func (p *panels) grow(n, d int) {
 	count := (p.rows+n+panelCodes-1)/panelCodes - len(p.half)/panelCodes
 	p.codes = slices.Grow(p.codes, count*d*panelCodes)
 	p.half = slices.Grow(p.half, count*panelCodes)
 }
 
-// pack appends a row to p.
 func (s *space) pack(p *panels, row []float32) {
 	d := len(s.mean)
 	if p.rows%panelCodes == 0 {
@@ -154,18 +148,8 @@ func (s *space) prepare(x, out []float32) (margin float64, ok bool) {
 	return s.errorScale*size + s.errorFloor, ok
 }
 
-// gather interleaves up to groupRows prepared queries into group
-// [d,groupRows]; the last is repeated where there are fewer.
-func gather(group []float32, queries [][]float32) {
-	for r := range groupRows {
-		for j, v := range queries[min(r, len(queries)-1)] {
-			group[j*groupRows+r] = v
-		}
-	}
-}
-
-// scan offers the rows of panel number at to the shortlists of a group. ids,
-// unless nil, are the numbers of the rows of p.
+// scan offers the rows of panel number at to the shortlists of a group. ids, unless
+// nil, are the numbers of the rows of p.
 func (s *space) scan(p *panels, at int, group []float32, lists []*shortlist, ids []uint32, scores *[groupRows * panelCodes]float32) {
 	size := len(s.mean) * panelCodes
 	s.kernel.scores(p.codes[at*size:(at+1)*size], p.half[at*panelCodes:(at+1)*panelCodes], group, scores[:], panelCodes)

@@ -209,9 +209,9 @@ func TestScoresAreWithinTheirMargin(t *testing.T) {
 				queries[r] = make([]float32, d)
 				margins[r], _ = s.prepare(x[r*d:(r+1)*d], queries[r])
 			}
-			group, scores := make([]float32, d*groupRows), make([]float32, groupRows*n)
-			gather(group, queries)
-			s.kernel.scores(packed.codes, packed.half, group, scores, n)
+			scores := make([]float32, groupRows*n)
+			groups := (&queryBlock{from: &collection{d: d}}).pack(queries)
+			s.kernel.scores(packed.codes, packed.half, groups[0], scores, n)
 			for r := range queries {
 				worst := 0.0
 				for j := range n {

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -16,21 +17,20 @@ type IVFOptions struct {
 	Workers    int // goroutines while building; <= 0 means GOMAXPROCS
 }
 
-// sampleRows is the number of rows a list that k-means is trained on at most.
-const sampleRows = 256
+const (
+	sampleRows = 256 // rows a list that k-means is trained on at most
+	ivfBlock   = 512 // queries searched together: those of one list fill groups
+)
 
-// IVF finds the best rows of a collection by looking only into the lists whose
-// centres are best for the query: an inverted file. Within those lists the
-// search is exact, so looking into all of them gives the answer of Exact.
+// IVF is an inverted file: it looks only into the lists whose centres are best for
+// the query. Within them the search is exact, so looking into all of them gives the
+// answer of Exact.
 //
-// The centres come from k-means, and a row belongs to the list whose centre is
-// best for it. For InnerProduct the centres are scaled to unit length: rows
-// are then told apart by direction, where otherwise the lists of the longest
-// centres would attract most of them.
+// A row belongs to the list of its best k-means centre. For InnerProduct the centres
+// have unit length; otherwise the longest would attract most rows.
 //
-// Queries that arrive together share the work: each list is scanned once for
-// all the queries of a block that look into it. The index depends on the rows,
-// their order and the options, but not on Workers.
+// Each list is scanned once for all queries of a block that look into it. The index
+// depends on the rows, their order and the options, but not on Workers.
 type IVF struct {
 	collection
 	space   space
@@ -41,9 +41,9 @@ type IVF struct {
 	members [][]uint32 // their numbers, rising
 }
 
-// NewIVF clusters rows [n,d] into lists by k-means and copies them. It fails if
-// a size is not positive, rows does not hold n*d finite numbers, an option is
-// out of range, or ctx ends first.
+// NewIVF clusters rows [n,d] into lists and copies them. It fails if a size is not
+// positive, rows does not hold n*d finite numbers, an option is out of range, or ctx
+// ends first.
 func NewIVF(ctx context.Context, metric Metric, rows []float32, n, d int, opt IVFOptions) (*IVF, error) {
 	if err := metric.check(); err != nil {
 		return nil, err
@@ -51,15 +51,9 @@ func NewIVF(ctx context.Context, metric Metric, rows []float32, n, d int, opt IV
 	if err := checkMatrix("rows to search", rows, n, d); err != nil {
 		return nil, err
 	}
-	if opt.Lists == 0 {
-		opt.Lists = max(1, int(math.Sqrt(float64(n))))
-	}
-	if opt.Probe == 0 {
-		opt.Probe = (opt.Lists + 7) / 8
-	}
-	if opt.Iterations == 0 {
-		opt.Iterations = 10
-	}
+	opt.Lists = cmp.Or(opt.Lists, max(1, int(math.Sqrt(float64(n)))))
+	opt.Probe = cmp.Or(opt.Probe, (opt.Lists+7)/8)
+	opt.Iterations = cmp.Or(opt.Iterations, 10)
 	if opt.Lists < 0 || opt.Lists > n || opt.Probe < 0 || opt.Iterations < 0 {
 		return nil, fmt.Errorf("IVF options are out of range: %d lists of %d rows, %d to look into, %d iterations",
 			opt.Lists, n, opt.Probe, opt.Iterations)
@@ -74,11 +68,13 @@ func NewIVF(ctx context.Context, metric Metric, rows []float32, n, d int, opt IV
 	if metric == InnerProduct {
 		scaleToUnit(centers, opt.Lists, d)
 	}
-	f, err := newIVFWith(bestKernel, metric, centers, opt.Lists, d, opt.Probe)
-	if err != nil {
+	f := &IVF{
+		collection: collection{metric: metric, d: d, stride: d}, space: newSpace(bestKernel, metric, rows, n, d),
+		probe: opt.Probe, lists: make([]panels, opt.Lists), members: make([][]uint32, opt.Lists),
+	}
+	if f.centers, err = NewExact(metric, centers, opt.Lists, d); err != nil {
 		return nil, err
 	}
-	f.space = newSpace(bestKernel, metric, rows, n, d)
 	if err := f.add(rows, n, opt.Workers); err != nil {
 		return nil, err
 	}
@@ -99,19 +95,6 @@ func scaleToUnit(x []float32, n, d int) {
 	}
 }
 
-// newIVFWith returns an IVF without rows; its space is not set.
-func newIVFWith(kern kernel, metric Metric, centers []float32, lists, d, probe int) (*IVF, error) {
-	f := &IVF{
-		collection: collection{metric: metric, d: d, stride: d}, probe: probe,
-		lists: make([]panels, lists), members: make([][]uint32, lists),
-	}
-	var err error
-	if f.centers, err = newExactWith(kern, metric, centers, lists, d); err != nil {
-		return nil, err
-	}
-	return f, nil
-}
-
 // sampleOf returns at most limit of the rows, chosen at random, and how many.
 func sampleOf(rows []float32, n, d, limit int, seed uint64) ([]float32, int) {
 	if n <= limit {
@@ -124,10 +107,9 @@ func sampleOf(rows []float32, n, d, limit int, seed uint64) ([]float32, int) {
 	return sample, limit
 }
 
-// Add appends rows [n,d] to the lists whose centres are best for them. The
-// centres stay: rows unlike those the index was made from call for a new one. It
-// fails, leaving the index as it was, if a size is not positive or rows does
-// not hold n*d finite numbers.
+// Add appends rows [n,d] to the lists of their best centres, which stay: rows unlike
+// the first ones call for a new index. It fails, changing nothing, if a size is not
+// positive or rows does not hold n*d finite numbers.
 func (f *IVF) Add(rows []float32, n int) error { return f.add(rows, n, 0) }
 
 func (f *IVF) add(rows []float32, n, workers int) error {
@@ -136,12 +118,6 @@ func (f *IVF) add(rows []float32, n, workers int) error {
 	}
 	assigned := make([]uint32, n)
 	f.centers.Search(rows, n, 1, assigned, nil, SearchOptions{Workers: workers})
-	f.file(assigned)
-	return nil
-}
-
-// file puts the rows that have no list yet into the given lists.
-func (f *IVF) file(assigned []uint32) {
 	counts := make([]int, len(f.lists))
 	for _, list := range assigned {
 		counts[list]++
@@ -155,13 +131,9 @@ func (f *IVF) file(assigned []uint32) {
 		f.members[list] = append(f.members[list], uint32(item))
 		f.space.pack(&f.lists[list], f.Row(item))
 	}
+	return nil
 }
 
-// ivfBlock is the largest number of queries that are searched together: enough
-// for the queries that look into one list to fill groups.
-const ivfBlock = 512
-
-// probeMemory says which queries of a block look into which lists.
 type probeMemory struct {
 	lists  []uint32 // [queries,probe] best lists of each query
 	start  []int    // [lists+1] first of a list's queries
@@ -169,15 +141,11 @@ type probeMemory struct {
 	joined []*shortlist
 }
 
-// Search finds the k best rows among the lists that are best for each query:
-// see RowIndex. SearchOptions.Effort is the number of those lists.
+// Search finds the k best rows in the best lists for each query: see RowIndex.
+// SearchOptions.Effort is the number of those lists.
 func (f *IVF) Search(x []float32, n, k int, items []uint32, scores []float32, opt SearchOptions) {
 	checkSearch("IVF.Search", x, n, f.d, k, items, scores)
-	probe := f.probe
-	if opt.Effort > 0 {
-		probe = opt.Effort
-	}
-	probe = min(probe, len(f.lists))
+	probe := min(len(f.lists), cmp.Or(max(0, opt.Effort), f.probe))
 	forBlocks(n, ivfBlock, opt.Workers, func(from, to int) {
 		queries := to - from
 		b := takeQueryBlock(&f.collection, &f.space, x[from*f.d:to*f.d], queries, min(k, f.n))
@@ -189,11 +157,7 @@ func (f *IVF) Search(x []float32, n, k int, items []uint32, scores []float32, op
 		for list := range f.lists {
 			f.scanList(b, list)
 		}
-		var part []float32
-		if scores != nil {
-			part = scores[from*k : to*k]
-		}
-		b.write(k, items[from*k:to*k], part, func(query int, visit func(item uint32)) {
+		b.write(k, items[from*k:to*k], slice(scores, from*k, to*k), func(query int, visit func(item uint32)) {
 			for _, list := range m.lists[query*probe : (query+1)*probe] {
 				for _, item := range f.members[list] {
 					visit(item)
@@ -224,7 +188,7 @@ func (m *probeMemory) byList(lists, probe int) {
 			m.start[list]++
 		}
 	}
-	copy(m.start[1:], m.start) // each start has moved to the next one's place
+	copy(m.start[1:], m.start) // each start has moved to the next one's
 	m.start[0] = 0
 }
 

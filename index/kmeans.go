@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -11,22 +12,18 @@ import (
 type KMeansInit int
 
 const (
-	// InitAuto is InitPlusPlus for up to 64 centres, InitParallel up to 4,096
-	// and InitTree beyond.
+	// InitAuto is InitPlusPlus up to 64 centres, InitParallel up to 4,096, else InitTree.
 	InitAuto KMeansInit = iota
-	// InitPlusPlus draws one centre at a time with probability proportional
-	// to the squared distance from those already drawn (k-means++, Arthur and
-	// Vassilvitskii 2007). It passes over the data once for each centre.
+	// InitPlusPlus draws one centre a pass with probability proportional to the squared
+	// distance from those already drawn (k-means++, Arthur and Vassilvitskii 2007).
 	InitPlusPlus
-	// InitParallel draws about k/2 candidates in each of five passes and
-	// reduces them by weighted k-means++ (k-means||, Bahmani et al. 2012):
-	// as good for large k, where k passes would cost more than the clustering.
+	// InitParallel draws about k/2 candidates in each of five passes and reduces
+	// them by weighted k-means++ (k-means||, Bahmani et al. 2012).
 	InitParallel
 	// InitSample takes k rows at random.
 	InitSample
-	// InitTree clusters the rows around sqrt(k) centres, shares the k centres
-	// out by rows, and clusters every group on its own: about n sqrt(k)
-	// distances an iteration where the others take n k.
+	// InitTree clusters the rows around sqrt(k) centres and then every group on its
+	// own: about n sqrt(k) distances an iteration instead of n k.
 	InitTree
 )
 
@@ -37,25 +34,22 @@ type KMeansOptions struct {
 	Tolerance  float64    // stop when the error falls by less than this fraction; 0 means 1e-4, negative never
 	Workers    int        // goroutines; <= 0 means GOMAXPROCS
 	Init       KMeansInit // how to choose the first centres
-	// Start [k,d], if not nil, holds the first centres, in place of Init.
-	Start []float32
-	// Watch, if not nil, is called after every assignment with the number of
-	// updates done and the sum of squared distances of the rows from their
-	// centres.
+	Start      []float32  // [k,d] first centres, in place of Init unless nil
+	// Watch, unless nil, is called after every assignment with the number of updates
+	// done and the sum of squared distances of the rows from their centres.
 	Watch func(updates int, total float64)
 }
 
-// KMeans clusters the rows of x [n,d] around k centres by Lloyd's iteration.
-// It returns the centres [k,d] and the number of rows nearest to each, [k].
-// The result depends on x, k and the options, but not on Workers.
+// KMeans clusters the rows of x [n,d] around k centres by Lloyd's iteration. It
+// returns the centres [k,d] and the number of rows of each, [k]. The result does not
+// depend on Workers.
 //
-// A centre left without rows moves to the row farthest from its centre within
-// the cluster of largest error. If x has fewer than k distinct rows, every
-// distinct row becomes a centre and the surplus centres are copies of others,
-// with a count of 0.
+// A centre without rows moves to the farthest row of the cluster of largest error.
+// If x has fewer than k distinct rows, each becomes a centre and the surplus centres
+// are copies with a count of 0.
 //
-// It fails if a size is not positive, x does not hold n*d finite numbers, an
-// option is out of range, or ctx ends first.
+// It fails if a size is not positive, x does not hold n*d finite numbers, an option
+// is out of range, or ctx ends first.
 func KMeans(ctx context.Context, x []float32, n, d, k int, opt KMeansOptions) (centers []float32, counts []int, err error) {
 	if err := checkMatrix("k-means data", x, n, d); err != nil {
 		return nil, nil, err
@@ -66,12 +60,8 @@ func KMeans(ctx context.Context, x []float32, n, d, k int, opt KMeansOptions) (c
 	if opt.Iterations < 0 || opt.Init < InitAuto || opt.Init > InitTree {
 		return nil, nil, fmt.Errorf("k-means options are out of range: %d iterations, initialisation %d", opt.Iterations, opt.Init)
 	}
-	if opt.Iterations == 0 {
-		opt.Iterations = 25
-	}
-	if opt.Tolerance == 0 {
-		opt.Tolerance = 1e-4
-	}
+	opt.Iterations = cmp.Or(opt.Iterations, 25)
+	opt.Tolerance = cmp.Or(opt.Tolerance, 1e-4)
 	if opt.Start != nil {
 		if err := checkMatrix("k-means start", opt.Start, k, d); err != nil {
 			return nil, nil, err
@@ -112,7 +102,6 @@ func KMeans(ctx context.Context, x []float32, n, d, k int, opt KMeansOptions) (c
 	}
 }
 
-// lloyd is the state of Lloyd's iteration.
 type lloyd struct {
 	x       []float32 // [n,d]
 	n, d, k int
@@ -123,8 +112,7 @@ type lloyd struct {
 	counts  []int     // [k] rows of each centre
 }
 
-// assign gives every row its nearest centre and returns the sum of squared
-// distances.
+// assign finds the nearest centres and returns the sum of squared distances.
 func (l *lloyd) assign() (float64, error) {
 	codes, err := NewCodes(l.centers, l.k, l.d)
 	if err != nil {
@@ -140,22 +128,13 @@ func (l *lloyd) assign() (float64, error) {
 	return total, nil
 }
 
-// mustReseed reports whether a centre has no rows though some row is not a
-// centre itself.
+// mustReseed reports a centre without rows while some row is no centre.
 func (l *lloyd) mustReseed() bool {
-	idle, apart := false, false
-	for _, count := range l.counts {
-		idle = idle || count == 0
-	}
-	for _, s := range l.dist {
-		apart = apart || s > 0
-	}
-	return idle && apart
+	return slices.Contains(l.counts, 0) && slices.ContainsFunc(l.dist, func(s float32) bool { return s > 0 })
 }
 
-// reseed hands every centre without rows the farthest row of the cluster whose
-// error is largest. Splitting by error, not by distance alone, keeps a few
-// outliers from attracting all the idle centres.
+// reseed gives every centre without rows the farthest row of the cluster of largest
+// error. By distance alone, a few outliers would attract all idle centres.
 func (l *lloyd) reseed() {
 	var errors []float64
 	for idle, count := range l.counts {
@@ -190,8 +169,8 @@ func (l *lloyd) reseed() {
 	}
 }
 
-// update moves every centre that has rows to their mean. Each sum is taken by
-// one goroutine in the order of the rows.
+// update moves every centre that has rows to their mean. One goroutine takes each
+// sum, in the order of the rows.
 func (l *lloyd) update() {
 	sums := make([]float64, l.k*l.d)
 	forBlocks(l.k, l.k, l.workers, func(from, to int) {

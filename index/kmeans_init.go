@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 )
 
 const (
@@ -23,7 +24,6 @@ type seeding struct {
 	rng     *rand.Rand
 }
 
-// centers returns [k,d].
 func (s *seeding) centers(ctx context.Context, init KMeansInit) ([]float32, error) {
 	if init == InitAuto {
 		init = InitPlusPlus
@@ -60,10 +60,9 @@ func (s *seeding) centers(ctx context.Context, init KMeansInit) ([]float32, erro
 
 func (s *seeding) row(i int) []float32 { return s.x[i*s.d : (i+1)*s.d] }
 
-// plusPlus extends chosen [m,d] to k rows drawn from points [n,d], each with
-// probability proportional to its weight (1 if weights is nil) times its
-// squared distance from the rows chosen so far. It returns fewer than k rows
-// if every point coincides with a chosen one.
+// plusPlus extends chosen [m,d] to k rows drawn from points [n,d] with probability
+// proportional to weight (1 if weights is nil) times squared distance from the rows
+// chosen so far. It returns fewer if every point coincides with a chosen one.
 func (s *seeding) plusPlus(ctx context.Context, points []float32, weights []float64, chosen []float32) ([]float32, error) {
 	n := len(points) / s.d
 	weight := func(i int) float64 {
@@ -111,8 +110,7 @@ func (s *seeding) plusPlus(ctx context.Context, points []float32, weights []floa
 	return chosen, nil
 }
 
-// draw returns i in [0, n) with probability proportional to mass(i), or -1 if
-// there is no mass.
+// draw returns i in [0, n) with probability proportional to mass(i), -1 without mass.
 func (s *seeding) draw(n int, mass func(i int) float64) int {
 	var total float64
 	for i := range n {
@@ -133,10 +131,9 @@ func (s *seeding) draw(n int, mass func(i int) float64) int {
 	return last
 }
 
-// parallel is k-means||: rounds of independent draws, then weighted k-means++
-// among the candidates.
+// parallel is k-means||: rounds of draws, then weighted k-means++ among the candidates.
 func (s *seeding) parallel(ctx context.Context) ([]float32, error) {
-	candidates := append([]float32(nil), s.row(s.rng.IntN(s.n))...)
+	candidates := slices.Clone(s.row(s.rng.IntN(s.n)))
 	fresh := candidates
 	owner := make([]uint32, s.n) // nearest candidate of each row
 	apart := make([]float32, s.n)

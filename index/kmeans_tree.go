@@ -1,17 +1,17 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"math"
-	"sort"
+	"slices"
 )
 
-// treeIterations bounds the updates at both layers of the tree: the centres are
-// a start, which the caller's own iterations refine.
+// treeIterations bounds the updates at both layers: the caller's iterations refine.
 const treeIterations = 8
 
-// tree chooses centres in two layers: groups of rows around about sqrt(k)
-// centres, then centres within every group in proportion to its rows.
+// tree groups the rows around about sqrt(k) centres and clusters every group, with
+// centres in proportion to its rows.
 func (s *seeding) tree(ctx context.Context) ([]float32, error) {
 	groups := min(s.n, max(1, int(math.Sqrt(float64(s.k)))))
 	coarse, _, err := KMeans(ctx, s.x, s.n, s.d, groups, KMeansOptions{
@@ -60,9 +60,8 @@ func (s *seeding) tree(ctx context.Context) ([]float32, error) {
 	return chosen, nil
 }
 
-// shareOut divides k centres among groups of rows by largest remainder, no
-// group more than it has rows. It returns fewer than k in all only when there
-// are fewer rows.
+// shareOut divides k centres, or one a row, among groups of rows by largest
+// remainder; no group has more centres than rows.
 func shareOut(k int, members [][]int) []int {
 	total := 0
 	for _, rows := range members {
@@ -77,7 +76,7 @@ func shareOut(k int, members [][]int) []int {
 		remainders[g], order[g] = exact-float64(shares[g]), g
 		left -= shares[g]
 	}
-	sort.SliceStable(order, func(i, j int) bool { return remainders[order[i]] > remainders[order[j]] })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(remainders[b], remainders[a]) })
 	for i := 0; left > 0; i++ {
 		if g := order[i%len(order)]; shares[g] < len(members[g]) {
 			shares[g]++

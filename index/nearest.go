@@ -8,19 +8,15 @@ import (
 	"sync/atomic"
 )
 
-// blockRows is the largest number of rows a worker takes at a time: enough to
-// reuse a panel from the first-level cache, few enough for the packed rows
-// and their states to stay in the second.
+// blockRows is the largest number of rows of a worker's block: a panel is reused
+// from the first-level cache, packed rows and states stay in the second.
 const blockRows = 128
 
-// Nearest finds the nearest code of every row of x [n,d] and writes its
-// number to index [n] and, unless dist is nil, its squared Euclidean distance
-// to dist [n]. Ties go to the lowest code. Rows are shared among workers
-// goroutines; workers <= 0 means GOMAXPROCS. The result of a row depends on
-// nothing but the row.
-//
-// A row with a NaN or an infinity gets code 0 and distance NaN. Nearest
-// panics if a slice is too short for n rows.
+// Nearest writes the nearest code of every row of x [n,d] to index [n] and, unless
+// dist is nil, its squared distance to dist [n]. Ties go to the lowest code; a row
+// with a NaN or an infinity gets code 0 and distance NaN. Rows are shared among
+// workers goroutines (GOMAXPROCS if <= 0) and do not influence each other. Nearest
+// panics if a slice is too short.
 func (c *Codes) Nearest(x []float32, n int, index []uint32, dist []float32, workers int) {
 	if n < 0 || len(x) < n*c.d || len(index) < n || dist != nil && len(dist) < n {
 		panic(fmt.Sprintf("index: Nearest of %d rows of %d got slices of length %d (x), %d (index), %d (dist)",
@@ -29,11 +25,7 @@ func (c *Codes) Nearest(x []float32, n int, index []uint32, dist []float32, work
 	forBlocks(n, blockRows, workers, func(from, to int) {
 		s := takeScratch(to-from, c.d)
 		defer s.release()
-		var distances []float32
-		if dist != nil {
-			distances = dist[from:to]
-		}
-		c.nearestBlock(s, x[from*c.d:to*c.d], index[from:to], distances)
+		c.nearestBlock(s, x[from*c.d:to*c.d], index[from:to], slice(dist, from, to))
 	})
 }
 
@@ -46,7 +38,6 @@ type scratch struct {
 
 var scratchPool = sync.Pool{New: func() any { return new(scratch) }}
 
-// takeScratch returns working memory for a number of rows of d numbers.
 func takeScratch(rows, d int) *scratch {
 	s := scratchPool.Get().(*scratch)
 	groups := (rows + groupRows - 1) / groupRows
@@ -64,6 +55,14 @@ func resized[T any](s []T, n int) []T {
 		return make([]T, n)
 	}
 	return s[:n]
+}
+
+// slice is s[from:to], or nil of a nil s.
+func slice(s []float32, from, to int) []float32 {
+	if s == nil {
+		return nil
+	}
+	return s[from:to]
 }
 
 // nearestBlock searches the rows of x, at most as many as s was taken for.
@@ -100,16 +99,16 @@ var emptyState = func() (s groupState) {
 	return s
 }()
 
-// rowNorm is a bound on the length of a centred row from its squared length
-// in float32, to which squares below the normal range may be lost.
+// rowNorm bounds the length of a centred row given its squared length in float32,
+// which may have lost squares below the normal range.
 func (c *Codes) rowNorm(square float32) float64 {
 	const lost = 1.2e-38
 	return 1.001 * math.Sqrt(float64(square)+float64(c.d)*lost)
 }
 
-// packRows writes mean - x, interleaved in groups of groupRows, and the
-// squared lengths of the rows, rounded after every operation so that they are
-// the same everywhere. Missing rows of the last group repeat its last row.
+// packRows writes mean - x, interleaved in groups of groupRows, and the squared
+// lengths, rounded after every operation: the same everywhere. The last group is
+// filled up with its last row.
 func (c *Codes) packRows(s *scratch, x []float32, rows int) {
 	d := c.d
 	for first := 0; first < rows; first += groupRows {
@@ -135,9 +134,9 @@ func (c *Codes) packRows(s *scratch, x []float32, rows int) {
 	}
 }
 
-// forBlocks calls work on consecutive ranges [from, to) of at most block rows
-// that together cover [0, n), from up to workers goroutines (GOMAXPROCS if
-// workers <= 0). work must not depend on how the rows are split.
+// forBlocks calls work on ranges [from, to) of at most block rows that cover [0, n),
+// from up to workers goroutines (GOMAXPROCS if <= 0). Results must not depend on
+// the split.
 func forBlocks(n, block, workers int, work func(from, to int)) {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
@@ -148,11 +147,7 @@ func forBlocks(n, block, workers int, work func(from, to int)) {
 	blocks := (n + block - 1) / block
 	var next atomic.Int64
 	run := func() {
-		for {
-			b := int(next.Add(1)) - 1
-			if b >= blocks {
-				return
-			}
+		for b := int(next.Add(1)) - 1; b < blocks; b = int(next.Add(1)) - 1 {
 			work(b*block, min((b+1)*block, n))
 		}
 	}

@@ -246,7 +246,7 @@ func TestCodesKeepTheirRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows[0] = 9
-	if got := fmt.Sprint(codes.K(), codes.Dim(), codes.Row(0), codes.Row(1), codes.Row(2)); got != "3 2 [1 2] [1 2] [3 4]" {
+	if got := fmt.Sprint(codes.k, codes.d, codes.Row(0), codes.Row(1), codes.Row(2)); got != "3 2 [1 2] [1 2] [3 4]" {
 		t.Error(got)
 	}
 }

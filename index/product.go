@@ -5,16 +5,15 @@ import (
 	"fmt"
 )
 
-// Product splits a vector into contiguous parts and encodes each with a
-// Residual of its own. It is immutable and safe for concurrent use.
+// Product encodes contiguous parts of a vector with a Residual each. It is
+// immutable and safe for concurrent use.
 type Product struct {
 	parts []*Residual
 	d     int
 }
 
-// NewProduct composes the encoders of consecutive slices of a vector; their
-// dimensions add up to that of the vector. It fails if there is none or one is
-// nil.
+// NewProduct composes the encoders of consecutive parts, whose dimensions add up to
+// that of the vector. It fails if there is none or one is nil.
 func NewProduct(parts ...*Residual) (*Product, error) {
 	if len(parts) == 0 {
 		return nil, errors.New("a product encoder needs at least one part")
@@ -29,17 +28,8 @@ func NewProduct(parts ...*Residual) (*Product, error) {
 	return p, nil
 }
 
-// Parts is the number of parts.
-func (p *Product) Parts() int { return len(p.parts) }
-
-// Part returns the encoder of part i.
-func (p *Product) Part(i int) *Residual { return p.parts[i] }
-
-// Dim is the length of a vector.
-func (p *Product) Dim() int { return p.d }
-
-// Width is the number of codes of a vector when the first levels of every part
-// are used (all if levels <= 0). It panics if a part has fewer.
+// Width is the number of codes of a vector at the first levels of every part (all
+// if levels <= 0). It panics if a part has fewer.
 func (p *Product) Width(levels int) int {
 	width := 0
 	for _, part := range p.parts {
@@ -48,10 +38,9 @@ func (p *Product) Width(levels int) int {
 	return width
 }
 
-// Encode writes the codes of the rows of x [n,d] to out [n,Width(levels)],
-// part after part and level after level within a part; for levels, beam and
-// workers see Residual.Encode. It panics if a part has fewer levels or a slice
-// is too short.
+// Encode writes the codes of the rows of x [n,d] to out [n,Width(levels)], part by
+// part, level by level; see Residual.Encode. It panics if a part has fewer levels
+// or a slice is too short.
 func (p *Product) Encode(x []float32, n, levels, beam int, out []uint32, workers int) {
 	width := p.Width(levels)
 	checkLengths("Product.Encode", len(x), n*p.d, len(out), n*width, n)
@@ -73,10 +62,9 @@ func (p *Product) Encode(x []float32, n, levels, beam int, out []uint32, workers
 	})
 }
 
-// Decode writes to out [n,d] the vectors of codes [n,Width(levels)], laid out
-// as Encode does. Each part is decoded as by Residual.Decode. It fails if a
-// code is not in its codebook, and panics if a part has fewer levels or a
-// slice is too short.
+// Decode writes to out [n,d] the vectors of codes [n,Width(levels)], each part as by
+// Residual.Decode. It fails if a code is not in its codebook, and panics if a part
+// has fewer levels or a slice is too short.
 func (p *Product) Decode(codes []uint32, n, levels int, out []float32) error {
 	width := p.Width(levels)
 	checkLengths("Product.Decode", len(codes), n*width, len(out), n*p.d, n)

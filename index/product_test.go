@@ -17,8 +17,8 @@ func TestProductIsPartwiseResidual(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Dim() != 9 || p.Parts() != 3 || p.Width(0) != 7 || p.Width(2) != 6 {
-		t.Fatalf("dim %d, parts %d, width %d and %d", p.Dim(), p.Parts(), p.Width(0), p.Width(2))
+	if p.d != 9 || len(p.parts) != 3 || p.Width(0) != 7 || p.Width(2) != 6 {
+		t.Fatalf("dim %d, parts %d, width %d and %d", p.d, len(p.parts), p.Width(0), p.Width(2))
 	}
 	x := normals(6, n*9)
 	for _, beam := range []int{1, 4} {
@@ -30,12 +30,11 @@ func TestProductIsPartwiseResidual(t *testing.T) {
 				t.Fatal(err)
 			}
 			column, place := 0, 0
-			for i := range p.Parts() {
-				part := p.Part(i)
+			for i, part := range p.parts {
 				used := part.usedLevels(levels)
 				for r := range n {
-					slice := x[r*9+column:][:part.Dim()]
-					want, vector := make([]uint32, used), make([]float32, part.Dim())
+					slice := x[r*9+column:][:part.d]
+					want, vector := make([]uint32, used), make([]float32, part.d)
 					part.Encode(slice, 1, levels, beam, want, 1)
 					if err := part.Decode(want, 1, levels, vector); err != nil {
 						t.Fatal(err)
@@ -43,11 +42,11 @@ func TestProductIsPartwiseResidual(t *testing.T) {
 					if got := codes[r*width+place:][:used]; !slices.Equal(got, want) {
 						t.Fatalf("beam %d, row %d, part %d: codes %v, want %v", beam, r, i, got, want)
 					}
-					if got := decoded[r*9+column:][:part.Dim()]; !slices.Equal(got, vector) {
+					if got := decoded[r*9+column:][:part.d]; !slices.Equal(got, vector) {
 						t.Fatalf("beam %d, row %d, part %d: decoded %v, want %v", beam, r, i, got, vector)
 					}
 				}
-				column, place = column+part.Dim(), place+used
+				column, place = column+part.d, place+used
 			}
 		}
 	}

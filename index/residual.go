@@ -6,9 +6,8 @@ import (
 	"sync"
 )
 
-// Residual encodes a vector as one code a level, each level coding the residual
-// of the levels before it; the vector is approximated by the sum of the codes.
-// It is immutable and safe for concurrent use.
+// Residual approximates a vector by the sum of one code a level, each coding the
+// residual of the levels before. It is immutable and safe for concurrent use.
 type Residual struct {
 	levels []*Codes
 	d      int
@@ -37,20 +36,14 @@ func (q *Residual) Levels() int { return len(q.levels) }
 // Level returns the codes of level i.
 func (q *Residual) Level(i int) *Codes { return q.levels[i] }
 
-// Dim is the length of a vector.
-func (q *Residual) Dim() int { return q.d }
-
-// Encode writes to out [n,levels] the codes of the rows of x [n,d], using the
-// first levels of the encoder (all if levels <= 0). With beam <= 1 it is
-// greedy: each level takes the nearest code of the float32 residual. A wider
-// beam keeps that many partial encodings from level to level, and returns the
-// one of least squared error among the survivors and the greedy encoding, so
-// it is never worse than greedy; ties go to the lowest codes, first level
-// first. The codes of a row depend on the row, levels and beam only. workers
-// <= 0 means GOMAXPROCS.
-//
-// A row with a NaN or an infinity gets zeros.
-// Encode panics if there are not so many levels or a slice is too short.
+// Encode writes to out [n,levels] the codes of the rows of x [n,d] at the first
+// levels (all if levels <= 0). With beam <= 1 each level takes the nearest code of
+// the float32 residual. A wider beam keeps that many partial encodings from level
+// to level and returns the one of least squared error among the survivors and the
+// greedy encoding; ties go to the lowest codes, first level first. The codes of a
+// row depend on the row, levels and beam only; a row with a NaN or an infinity gets
+// zeros. workers <= 0 means GOMAXPROCS. Encode panics if there are fewer levels or
+// a slice is too short.
 func (q *Residual) Encode(x []float32, n, levels, beam int, out []uint32, workers int) {
 	levels = q.usedLevels(levels)
 	checkLengths("Residual.Encode", len(x), n*q.d, len(out), n*levels, n)
@@ -63,11 +56,10 @@ func (q *Residual) Encode(x []float32, n, levels, beam int, out []uint32, worker
 	})
 }
 
-// Decode writes to out [n,d] the sums of the codes [n,levels] of each row, for
-// the first levels of the encoder (all if levels <= 0). Rows are added in
-// float32, level by level starting from the first, so equal codes give equal
-// bits everywhere. It fails if a code is not in its codebook, and panics if
-// there are not so many levels or a slice is too short.
+// Decode writes to out [n,d] the sums of the codes [n,levels] of the first levels
+// (all if levels <= 0), added in float32 from the first level on, so equal codes
+// give equal bits everywhere. It fails if a code is not in its codebook, and panics
+// if there are fewer levels or a slice is too short.
 func (q *Residual) Decode(codes []uint32, n, levels int, out []float32) error {
 	levels = q.usedLevels(levels)
 	checkLengths("Residual.Decode", len(codes), n*levels, len(out), n*q.d, n)
@@ -79,7 +71,6 @@ func (q *Residual) Decode(codes []uint32, n, levels int, out []float32) error {
 	return nil
 }
 
-// decodeRow writes the sum of one row's codes to out [d].
 func (q *Residual) decodeRow(codes []uint32, out []float32) error {
 	for l, code := range codes {
 		level := q.levels[l]
@@ -116,7 +107,6 @@ func checkLengths(call string, in, needIn, out, needOut, n int) {
 	}
 }
 
-// encodeGreedy fills e.codes level by level.
 func (q *Residual) encodeGreedy(e *encoding) {
 	d, levels := q.d, e.levels
 	copy(e.residual, e.x)
@@ -139,8 +129,8 @@ func subtract(out, a, b []float32) {
 	}
 }
 
-// encodeRows is the number of rows a worker encodes at a time: a beam
-// multiplies the rows that are searched together.
+// encodeRows is the size of a worker's block: a beam multiplies the rows searched
+// together.
 func encodeRows(beam int) int {
 	return max(groupRows, blockRows/max(1, beam)/groupRows*groupRows)
 }

@@ -54,7 +54,7 @@ func TestResidualGreedyMatchesDefinition(t *testing.T) {
 		left := slices.Clone(x)
 		for l := range 3 {
 			codes := q.Level(l)
-			want, _ := bruteForce(left, codes.rows, n, codes.K(), d)
+			want, _ := bruteForce(left, codes.rows, n, codes.k, d)
 			for i, code := range want {
 				if got[i*3+l] != code {
 					t.Fatalf("%s: row %d, level %d: code %d, want %d", kern.name, i, l, got[i*3+l], code)

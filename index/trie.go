@@ -11,14 +11,12 @@ import (
 // NoNode stands for a node that is not there.
 const NoNode = math.MaxUint32
 
-// Trie holds the code sequences of a catalogue: which codes may follow a
-// prefix, and which items a whole sequence names. It is immutable, so any
-// number of goroutines may read it at once.
+// Trie holds the code sequences of a catalogue: which codes may follow a prefix, and
+// which items a whole sequence names. It is immutable and safe for concurrent use.
 //
-// Nodes are numbered breadth first, siblings by rising code, from the root, 0.
-// The children of a node, the leaves below it and their items are therefore
-// each a run of consecutive numbers, and of two nodes at one depth the lower
-// has the lexicographically smaller prefix.
+// Nodes are numbered breadth first from the root, 0, siblings by rising code. So the
+// children of a node, the leaves below it and their items are runs of consecutive
+// numbers, and of two nodes at one depth the lower has the smaller prefix.
 type Trie struct {
 	vocab []int
 	depth []uint32 // [L+2] first node of each depth; the last is the number of nodes
@@ -28,10 +26,10 @@ type Trie struct {
 	items []uint32 // [n] items in the order of their sequences, then by number
 }
 
-// NewTrie builds the trie of codes [n,L], the sequence of item i being row i;
-// position t takes codes below vocab[t], L = len(vocab). Items may share a
-// sequence. It fails if a size is not positive, codes does not hold n*L
-// numbers or one of them is outside its vocabulary.
+// NewTrie builds the trie of codes [n,L], where row i is the sequence of item i and
+// position t takes codes below vocab[t], L = len(vocab). Items may share a sequence.
+// It fails if a size is not positive, codes does not hold n*L numbers or one is
+// outside its vocabulary.
 func NewTrie(codes []uint32, n int, vocab []int) (*Trie, error) {
 	length := len(vocab)
 	if err := checkSequences(codes, n, vocab); err != nil {
@@ -96,38 +94,26 @@ func checkSequences(codes []uint32, n int, vocab []int) error {
 // Len is the number of items.
 func (t *Trie) Len() int { return len(t.items) }
 
-// Length is the number of codes of a sequence, L.
-func (t *Trie) Length() int { return len(t.vocab) }
-
-// Vocab is the number of codes of each position, [L].
-func (t *Trie) Vocab() []int { return slices.Clone(t.vocab) }
-
-// Nodes is the number of nodes, the root and the leaves included.
-func (t *Trie) Nodes() int { return len(t.code) }
-
-// Leaves is the number of distinct sequences.
-func (t *Trie) Leaves() int { return len(t.start) - 1 }
-
 // Root is the node of the empty prefix.
 func (t *Trie) Root() uint32 { return 0 }
 
-// Depth is the length of a node's prefix. Every method that takes a node
-// panics if there is no such node.
+// Depth is the length of a node's prefix. Methods panic on a node that is not there.
 func (t *Trie) Depth(node uint32) int {
-	if int(node) >= len(t.code) {
-		panic(fmt.Sprintf("index: node %d of a trie of %d nodes", node, len(t.code)))
-	}
+	t.checkNode(node)
 	return sort.Search(len(t.vocab), func(d int) bool { return node < t.depth[d+1] })
 }
 
-// Children lists the codes that may follow a node's prefix, rising; the i-th
-// leads to node first+i. There are none at a leaf. The caller must not modify
-// the list.
+func (t *Trie) checkNode(node uint32) {
+	if int(node) >= len(t.code) {
+		panic(fmt.Sprintf("index: node %d of a trie of %d nodes", node, len(t.code)))
+	}
+}
+
+// Children lists the codes that may follow a node's prefix, rising; the i-th leads to
+// node first+i. A leaf has none. The caller must not modify the list.
 func (t *Trie) Children(node uint32) (codes []uint32, first uint32) {
 	if int(node) >= len(t.first)-1 {
-		if int(node) >= len(t.code) {
-			panic(fmt.Sprintf("index: node %d of a trie of %d nodes", node, len(t.code)))
-		}
+		t.checkNode(node)
 		return nil, NoNode
 	}
 	first, end := t.first[node], t.first[node+1]
@@ -174,16 +160,8 @@ func (t *Trie) leaves(node uint32) (from, to uint32) {
 	return from - t.depth[len(t.vocab)], to - t.depth[len(t.vocab)]
 }
 
-// LeavesBelow is the number of distinct sequences that begin with a node's
-// prefix.
-func (t *Trie) LeavesBelow(node uint32) int {
-	from, to := t.leaves(node)
-	return int(to - from)
-}
-
-// Items lists the items whose sequences begin with a node's prefix, by
-// sequence and then by number. At a leaf these are the items that share it.
-// The caller must not modify the list.
+// Items lists the items whose sequences begin with a node's prefix, by sequence and
+// then by number. The caller must not modify the list.
 func (t *Trie) Items(node uint32) []uint32 {
 	from, to := t.leaves(node)
 	end := t.start[to]

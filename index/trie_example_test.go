@@ -20,8 +20,8 @@ func ExampleTrie() {
 	}
 	node := trie.Find([]uint32{1})
 	codes, _ := trie.Children(node)
-	fmt.Println(codes, trie.LeavesBelow(node), trie.Items(trie.Find([]uint32{1, 0})))
-	// Output: [0 2] 2 [0 3]
+	fmt.Println(codes, trie.Items(trie.Find([]uint32{1, 0})))
+	// Output: [0 2] [0 3]
 }
 
 // Beam search for one user, with a model that says the same after every prefix.

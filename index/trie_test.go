@@ -77,7 +77,8 @@ func TestTrieMatchesAListOfSequences(t *testing.T) {
 						next = append(next, row[len(prefix)])
 					}
 				}
-				if got := trie.LeavesBelow(node); got != len(distinct) {
+				from, to := trie.leaves(node)
+				if got := int(to - from); got != len(distinct) {
 					t.Fatalf("%d leaves below %v, want %d", got, prefix, len(distinct))
 				}
 				children, first := trie.Children(node)
@@ -96,11 +97,11 @@ func TestTrieMatchesAListOfSequences(t *testing.T) {
 				}
 			}
 			visit([]uint32{})
-			if trie.Nodes() != seen || trie.Len() != n || trie.Length() != length || !slices.Equal(trie.Vocab(), vocab) {
-				t.Fatalf("%d nodes of %d, %d items of %d", trie.Nodes(), seen, trie.Len(), n)
+			if len(trie.code) != seen || trie.Len() != n || !slices.Equal(trie.vocab, vocab) {
+				t.Fatalf("%d nodes of %d, %d items of %d", len(trie.code), seen, trie.Len(), n)
 			}
-			if trie.Leaves() != trie.LeavesBelow(trie.Root()) {
-				t.Fatalf("%d leaves, %d below the root", trie.Leaves(), trie.LeavesBelow(trie.Root()))
+			if _, leaves := trie.leaves(trie.Root()); int(leaves) != len(trie.start)-1 {
+				t.Fatalf("%d leaves, %d below the root", len(trie.start)-1, leaves)
 			}
 		}
 	}
@@ -118,7 +119,7 @@ func slowWalk(trie *Trie, from *Beams, user int, logp []float32, stride, width i
 		if node == NoNode {
 			continue
 		}
-		for code := range trie.Vocab()[from.Depth] {
+		for code := range trie.vocab[from.Depth] {
 			total := from.Totals[user*from.Width+b] + float64(logp[(user*from.Width+b)*stride+code])
 			path := append(trie.Prefix(node), uint32(code))
 			if trie.Find(path) != NoNode && total > math.Inf(-1) {
@@ -214,7 +215,7 @@ func TestWideWalkIsExhaustive(t *testing.T) {
 	beams := trie.Start(1)
 	for depth := range vocab {
 		logp := slices.Repeat(table[depth*5:(depth+1)*5], beams.Width)
-		beams = trie.Walk(beams, logp, 5, trie.Leaves(), 0)
+		beams = trie.Walk(beams, logp, 5, len(trie.start)-1, 0)
 	}
 	want := make([]uint32, n)
 	for i := range want {
@@ -275,8 +276,8 @@ func TestTriePanics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mustPanic(t, "a node past the end", func() { trie.Items(uint32(trie.Nodes())) })
-	mustPanic(t, "children of a node past the end", func() { trie.Children(uint32(trie.Nodes())) })
+	mustPanic(t, "a node past the end", func() { trie.Items(uint32(len(trie.code))) })
+	mustPanic(t, "children of a node past the end", func() { trie.Children(uint32(len(trie.code))) })
 	mustPanic(t, "a short row", func() { trie.Walk(trie.Start(1), make([]float32, 2), 2, 1, 1) })
 	mustPanic(t, "a short stride", func() { trie.Walk(trie.Start(2), make([]float32, 6), 2, 1, 1) })
 	mustPanic(t, "width 0", func() { trie.Walk(trie.Start(1), make([]float32, 3), 3, 0, 1) })

@@ -5,16 +5,15 @@ import (
 	"math"
 )
 
-// Beams are the hypotheses of a beam search over a Trie for many users at
-// once: for each user Width prefixes of Depth codes, best first. Where a user
-// has fewer, the last are NoNode with a total of -Inf, parent 0 and code 0.
-// The prefixes of one user are distinct.
+// Beams are the hypotheses of a beam search over a Trie: for each user Width distinct
+// prefixes of Depth codes, best first. Missing ones come last: NoNode with a total of
+// -Inf, parent 0 and code 0.
 type Beams struct {
 	Users, Width, Depth int
 
 	Nodes   []uint32  // [Users,Width]
 	Totals  []float64 // [Users,Width] sum of the log-probabilities of the codes
-	Parents []uint32  // [Users,Width] number, within the user's previous beams, of the prefix that was extended
+	Parents []uint32  // [Users,Width] previous beam of the user that was extended
 	Codes   []uint32  // [Users,Width] code that extended it
 }
 
@@ -27,25 +26,22 @@ func newBeams(users, width, depth int) *Beams {
 	}
 }
 
-// Start returns the empty prefix for each of a number of users.
+// Start returns the empty prefix for each user.
 func (t *Trie) Start(users int) *Beams { return newBeams(users, 1, 0) }
 
 // walkUsers is the number of users a worker takes at a time.
 const walkUsers = 16
 
-// Walk extends every hypothesis by one code and keeps, for each user, the
-// width continuations of largest total that are prefixes of items. logp holds
-// a row of log-probabilities for each hypothesis: that of code c after
-// hypothesis b of user u is logp[(u*from.Width+b)*stride + c].
+// Walk extends every hypothesis by one code and keeps, for each user, the width
+// continuations of largest total that are prefixes of items. The log-probability of
+// code c after hypothesis b of user u is logp[(u*from.Width+b)*stride + c].
 //
-// The selection is exact: every allowed continuation is considered, and of
-// equal totals the lexicographically smallest sequence comes first. A
-// continuation whose log-probability is -Inf or NaN is never taken. The rows
-// of missing hypotheses are not read. Users are shared among workers
-// goroutines (GOMAXPROCS if workers <= 0), and do not influence each other.
+// The selection is exact; of equal totals the lexicographically smallest sequence
+// comes first. A continuation of -Inf or NaN is never taken, and the rows of missing
+// hypotheses are not read. Workers goroutines (GOMAXPROCS if <= 0) share the users.
 //
-// Walk panics if the sequences are already whole, width is not positive, or
-// logp is too short for the codes of this position.
+// Walk panics if the sequences are whole, width is not positive, or logp is too short
+// for the codes of this position.
 func (t *Trie) Walk(from *Beams, logp []float32, stride, width, workers int) *Beams {
 	if from.Depth >= len(t.vocab) || width <= 0 {
 		panic(fmt.Sprintf("index: Walk to width %d from depth %d of a trie of depth %d", width, from.Depth, len(t.vocab)))
@@ -101,10 +97,9 @@ func (t *Trie) extend(from, to *Beams, user int, logp []float32, stride int) {
 	}
 }
 
-// Rank writes to items [b.Users,k] the first k items named by each user's
-// hypotheses, best hypothesis first and items of one hypothesis by number. It
-// puts Missing where there are fewer. b must hold whole sequences; Rank panics
-// if it does not or items is too short.
+// Rank writes to items [b.Users,k] the first k items of each user's hypotheses, best
+// hypothesis first, then by number, and Missing where there are fewer. It panics
+// unless b holds whole sequences and items is long enough.
 func (t *Trie) Rank(b *Beams, k int, items []uint32) {
 	if b.Depth != len(t.vocab) || k <= 0 || len(items) < b.Users*k {
 		panic(fmt.Sprintf("index: Rank of %d items for %d users at depth %d of %d got a slice of length %d",

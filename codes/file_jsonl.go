@@ -1,10 +1,8 @@
 package codes
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -18,9 +16,6 @@ var jsonlFormat = format{rowfile.Format{Extension: ".jsonl"}, openJSONL,
 	func(f *atomicfile.File, c Content, _ []int) (rowfile.Encoder[uint32], error) {
 		return &jsonlEncoder{file: f, levels: len(c.Vocab)}, nil
 	}}
-
-// maxLine bounds a line of a .jsonl file.
-const maxLine = 16 << 20
 
 func openJSONL(path string, file *os.File, _ int64) (*File, error) {
 	out, err := rowfile.NewSpool("", path)
@@ -40,8 +35,7 @@ func openJSONL(path string, file *os.File, _ int64) (*File, error) {
 }
 
 func spoolJSONL(path string, file io.Reader, out *rowfile.Spool) (rows, levels int, err error) {
-	lines := bufio.NewScanner(file)
-	lines.Buffer(make([]byte, 0, 64<<10), maxLine)
+	lines := rowfile.NewLines(file)
 	for lines.Scan() {
 		line := bytes.TrimSpace(lines.Bytes())
 		if len(line) == 0 {
@@ -69,11 +63,8 @@ func spoolJSONL(path string, file io.Reader, out *rowfile.Spool) (rows, levels i
 		}
 		rows++
 	}
-	if errors.Is(lines.Err(), bufio.ErrTooLong) {
-		return 0, 0, fmt.Errorf("row %d of %s is longer than %d bytes; it is no file of codes", rows, path, maxLine)
-	}
-	if lines.Err() != nil {
-		return 0, 0, fmt.Errorf("reading %s: %w", path, lines.Err())
+	if err := rowfile.LinesError(path, lines); err != nil {
+		return 0, 0, err
 	}
 	if rows == 0 {
 		return 0, 0, fmt.Errorf("%s has no rows; check what was saved", path)

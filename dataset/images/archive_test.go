@@ -328,8 +328,8 @@ func TestAVanishedFileIsDamagedButABadDiskIsAnError(t *testing.T) {
 	if _, err := set.Whole(0); err == nil || !strings.Contains(err.Error(), "input/output error") {
 		t.Fatalf("bad disk: %v", err)
 	}
-	if _, err := set.Centre([]int{0}, make([]uint8, 48)); err == nil || len(set.Damaged()) != 0 {
-		t.Fatalf("a bad disk was taken for a damaged picture: %v", set.Damaged())
+	if _, err := set.Centre([]int{0}, make([]uint8, 48)); err == nil || len(set.damagedSoFar()) != 0 {
+		t.Fatalf("a bad disk was taken for a damaged picture: %v", set.damagedSoFar())
 	}
 }
 

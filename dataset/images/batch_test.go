@@ -142,7 +142,7 @@ func TestADamagedPictureIsReplacedByTheNextGoodOne(t *testing.T) {
 		t.Errorf("warned of %q, want each once", warned)
 	}
 	var listed []string
-	for _, damage := range set.Damaged() {
+	for _, damage := range set.damagedSoFar() {
 		listed = append(listed, damage.Key)
 		if !strings.Contains(damage.Err.Error(), "is no JPEG") {
 			t.Errorf("reason %v", damage.Err)
@@ -238,8 +238,8 @@ func TestWrongBatchesAreRefused(t *testing.T) {
 	}
 	closed := mustOpen(t, written(t, "x.tar", tarOf(t, []file{{"a.jpg", photo(t, 0)}})), Options{Size: 8})
 	closed.Close()
-	if _, err := closed.Centre([]int{0}, make([]uint8, 192)); err == nil || len(closed.Damaged()) > 0 {
-		t.Errorf("reading a closed set: %v, damaged %v", err, closed.Damaged())
+	if _, err := closed.Centre([]int{0}, make([]uint8, 192)); err == nil || len(closed.damagedSoFar()) > 0 {
+		t.Errorf("reading a closed set: %v, damaged %v", err, closed.damagedSoFar())
 	}
 }
 

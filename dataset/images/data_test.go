@@ -1,8 +1,10 @@
 package images
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -81,4 +83,16 @@ func BenchmarkOpenTar(b *testing.B) {
 	for b.Loop() {
 		mustOpen(b, path, Options{Size: 128}).Close()
 	}
+}
+
+// damagedSoFar returns the damaged pictures met so far, in the order of the set.
+func (s *Set) damagedSoFar() []Damage {
+	s.damageLock.Lock()
+	defer s.damageLock.Unlock()
+	var list []Damage
+	for _, damage := range s.damage {
+		list = append(list, *damage)
+	}
+	slices.SortFunc(list, func(a, b Damage) int { return cmp.Compare(a.row, b.row) })
+	return list
 }

@@ -1,11 +1,9 @@
 package images
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -89,18 +87,6 @@ func (s *Set) Whole(i int) (*RGB, error) {
 		return nil, damage
 	}
 	return s.decoded(i)
-}
-
-// Damaged returns the damaged pictures met so far, in the order of the set.
-func (s *Set) Damaged() []Damage {
-	s.damageLock.Lock()
-	defer s.damageLock.Unlock()
-	var list []Damage
-	for _, damage := range s.damage {
-		list = append(list, *damage)
-	}
-	slices.SortFunc(list, func(a, b Damage) int { return cmp.Compare(a.row, b.row) })
-	return list
 }
 
 func (s *Set) check(row int) error {

@@ -51,27 +51,6 @@ func (c *Catalogue) Row(id string) (int, bool) {
 	return int(row), known
 }
 
-// Rows returns the row in the catalogue of every item of a log, by number. It
-// fails if the catalogue lacks one.
-func (c *Catalogue) Rows(log *Log) ([]int, error) {
-	rows := make([]int, log.Items())
-	missing, first := 0, ""
-	for i, id := range log.items {
-		row, known := c.rows[id]
-		if !known {
-			if missing++; missing == 1 {
-				first = id
-			}
-		}
-		rows[i] = int(row)
-	}
-	if missing > 0 {
-		return nil, fmt.Errorf("the catalogue lacks %d of the %d items of %s, such as %q; give the catalogue that belongs to it",
-			missing, log.Items(), log.path, first)
-	}
-	return rows, nil
-}
-
 // Texts returns the text of every item, in order.
 func (c *Catalogue) Texts() []string {
 	texts := make([]string, c.Len())

@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -85,4 +86,23 @@ func realData(t testing.TB, name string) string {
 		t.Skipf("GRITVQ_DATA has no recsys/%s", name)
 	}
 	return path
+}
+
+// rowsOf returns the row in a catalogue of every item of a log.
+func rowsOf(t testing.TB, c *Catalogue, l *Log) []int {
+	t.Helper()
+	rows := make([]int, l.Items())
+	for i := range rows {
+		row, known := c.Row(l.Item(i))
+		if !known {
+			t.Fatalf("the catalogue lacks %q", l.Item(i))
+		}
+		rows[i] = row
+	}
+	return rows
+}
+
+// only returns the queries of one part.
+func (q *Queries) only(part Part) []Query {
+	return slices.DeleteFunc(slices.Clone(q.List), func(query Query) bool { return query.Part != part })
 }

@@ -81,7 +81,7 @@ func ReadItems(ctx context.Context, path string) (*Catalogue, error) {
 
 func readJSONItems(ctx context.Context, path string, in io.Reader) ([]Item, error) {
 	var items []Item
-	lines := newLines(in)
+	lines := rowfile.NewLines(in)
 	for line := 1; lines.Scan(); line++ {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("reading %s was stopped: %w", path, err)
@@ -96,7 +96,7 @@ func readJSONItems(ctx context.Context, path string, in io.Reader) ([]Item, erro
 		}
 		items = append(items, item)
 	}
-	return items, scanError(path, lines)
+	return items, rowfile.LinesError(path, lines)
 }
 
 // parseItem reads one object.

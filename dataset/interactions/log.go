@@ -43,10 +43,6 @@ func (l *Log) User(i int) string { return l.users[i] }
 // Item returns the name of item i in the file.
 func (l *Log) Item(i int) string { return l.items[i] }
 
-// ItemNames returns the names of all items, by number. The caller must not
-// modify them.
-func (l *Log) ItemNames() []string { return l.items[:len(l.items):len(l.items)] }
-
 // Sequence returns all items of a user, the oldest first. The caller must not
 // modify it.
 func (l *Log) Sequence(user int) []int32 {

@@ -35,17 +35,6 @@ type Queries struct {
 	Unanswered int
 }
 
-// Only returns the queries of one part, in order.
-func (q *Queries) Only(part Part) []Query {
-	var list []Query
-	for _, query := range q.List {
-		if query.Part == part {
-			list = append(list, query)
-		}
-	}
-	return list
-}
-
 // heldTenths of queries are for validation, and as many for testing.
 const heldTenths = 1
 

@@ -75,7 +75,7 @@ func TestESCI(t *testing.T) {
 	if first := q.List[0]; first.ID != "7" || first.Text != "red shoe" || answers(q, 0) != "P1 P2" || first.Part == TestPart {
 		t.Errorf("%+v with %s", first, answers(q, 0))
 	}
-	if second := q.List[1]; second.Text != "lamp" || second.Part != TestPart || len(q.Only(TestPart)) != 1 {
+	if second := q.List[1]; second.Text != "lamp" || second.Part != TestPart || len(q.only(TestPart)) != 1 {
 		t.Errorf("%+v", second)
 	}
 	row, _ := q.Catalogue.Row("P1")
@@ -118,7 +118,7 @@ func TestJoinedESCI(t *testing.T) {
 	}
 	// Without a split in the file all three parts are drawn.
 	for part, least := range map[Part]int{TrainPart: 1100, ValidationPart: 100, TestPart: 100} {
-		if n := len(q.Only(part)); n < least {
+		if n := len(q.only(part)); n < least {
 			t.Errorf("%d queries for %s", n, part)
 		}
 	}
@@ -199,7 +199,7 @@ func TestDerivedQueries(t *testing.T) {
 	}
 	total := 0
 	for _, part := range []Part{TrainPart, ValidationPart, TestPart} {
-		n := len(q.Only(part))
+		n := len(q.only(part))
 		if total += n; n == 0 {
 			t.Errorf("no query for %s", part)
 		}
@@ -230,7 +230,7 @@ func TestDerivedFromRealTitles(t *testing.T) {
 			found += len(query.Answers)
 		}
 		t.Logf("%s: %d queries (%d for testing), %.1f answers each, such as %q, %q, %q",
-			name, len(q.List), len(q.Only(TestPart)), float64(found)/float64(len(q.List)), q.List[0].Text, q.List[1].Text, q.List[2].Text)
+			name, len(q.List), len(q.only(TestPart)), float64(found)/float64(len(q.List)), q.List[0].Text, q.List[1].Text, q.List[2].Text)
 		if len(q.List) < c.Len()/2 {
 			t.Errorf("%s gave %d queries", name, len(q.List))
 		}

@@ -3,19 +3,17 @@ package interactions
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
-)
 
-// maxLine bounds a line of text: a user of a million items.
-const maxLine = 16 << 20
+	"github.com/gritvq/gritvq/internal/rowfile"
+)
 
 // readSequences reads a line a user: the user, then the items.
 func readSequences(ctx context.Context, path string, in io.Reader) (*recorder, error) {
 	r := &recorder{}
-	lines := newLines(in)
+	lines := rowfile.NewLines(in)
 	for line := 1; lines.Scan(); line++ {
 		fields := strings.Fields(lines.Text())
 		if len(fields) == 0 {
@@ -35,7 +33,7 @@ func readSequences(ctx context.Context, path string, in io.Reader) (*recorder, e
 			r.add(fields[0], item)
 		}
 	}
-	return r, scanError(path, lines)
+	return r, rowfile.LinesError(path, lines)
 }
 
 // withoutMark skips the byte order mark that some programs put before UTF-8: it is
@@ -46,22 +44,4 @@ func withoutMark(in io.Reader) io.Reader {
 		_, _ = buffered.Discard(3)
 	}
 	return buffered
-}
-
-// newLines splits text into lines of at most maxLine bytes.
-func newLines(in io.Reader) *bufio.Scanner {
-	lines := bufio.NewScanner(in)
-	lines.Buffer(make([]byte, 0, 64<<10), maxLine)
-	return lines
-}
-
-// scanError explains why there are no more lines.
-func scanError(path string, lines *bufio.Scanner) error {
-	switch err := lines.Err(); {
-	case errors.Is(err, bufio.ErrTooLong):
-		return fmt.Errorf("%s has a line of more than %d bytes; it is not the text it should be", path, maxLine)
-	case err != nil:
-		return fmt.Errorf("reading %s: %w", path, err)
-	}
-	return nil
 }

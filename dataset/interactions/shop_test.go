@@ -49,9 +49,7 @@ func TestShopByName(t *testing.T) {
 	if core := mustOpen(t, name, Options{MinUser: 6}); core.Users() >= 30 || core.Stats().Shortest < 6 {
 		t.Errorf("%+v", core.Stats())
 	}
-	if _, err := items.Rows(log); err != nil {
-		t.Error(err)
-	}
+	rowsOf(t, items, log)
 	for bad, want := range map[string]string{
 		"synthetic:mall":            "known: shop",
 		"synthetic:shop?rows=3":     `no parameter "rows"`,
@@ -170,10 +168,7 @@ func TestThereIsSomethingToLearn(t *testing.T) {
 			scores[seen] = -1
 		}
 	})
-	rows, err := s.Catalogue.Rows(l)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := rowsOf(t, s.Catalogue, l)
 	content := hits(l, func(history []int32, scores []float64) { // nearest in embedding
 		last := rows[history[len(history)-1]]
 		for i := range scores {

@@ -133,11 +133,7 @@ func TestPaperStatistics(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			rows, err := catalogue.Rows(l)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i, row := range rows {
+			for i, row := range rowsOf(t, catalogue, l) {
 				if id := l.Item(i); catalogue.Items[row].ID != id || fmt.Sprint(row+1) != id {
 					t.Fatalf("item %s is row %d", id, row)
 				}

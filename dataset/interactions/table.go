@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gritvq/gritvq/internal/rowfile"
 )
 
 // Names that columns go by, in lower case.
@@ -55,7 +57,7 @@ func tableRows(path, extension string, in io.Reader) (rowReader, error) {
 
 // doubleColonRows splits lines of bytes as MovieLens writes them.
 func doubleColonRows(path string, in io.Reader) rowReader {
-	lines, line, width := newLines(in), 0, 0
+	lines, line, width := rowfile.NewLines(in), 0, 0
 	return func() ([]string, int, error) {
 		for lines.Scan() {
 			line++
@@ -72,7 +74,7 @@ func doubleColonRows(path string, in io.Reader) rowReader {
 			}
 			return fields, line, nil
 		}
-		if err := scanError(path, lines); err != nil {
+		if err := rowfile.LinesError(path, lines); err != nil {
 			return nil, line, err
 		}
 		return nil, line, io.EOF
@@ -99,7 +101,7 @@ func readTable(ctx context.Context, path, extension string, rows rowReader, opt 
 	r.untimed = at.time < 0
 	for skip := header; ; skip = false {
 		if !skip {
-			if err := r.addRow(ctx, path, fields, line, at); err != nil {
+			if err := r.take(ctx, path, "line", line, fields, at); err != nil {
 				return nil, err
 			}
 		}
@@ -113,18 +115,19 @@ func readTable(ctx context.Context, path, extension string, rows rowReader, opt 
 	}
 }
 
-func (r *recorder) addRow(ctx context.Context, path string, fields []string, line int, at columns) error {
+// take records a row; unit and n, such as "line" and 3, name it in errors.
+func (r *recorder) take(ctx context.Context, path, unit string, n int, fields []string, at columns) error {
 	if err := r.proceed(ctx, path); err != nil {
 		return err
 	}
 	user, item := strings.TrimSpace(fields[at.user]), strings.TrimSpace(fields[at.item])
 	if user == "" || item == "" {
-		return fmt.Errorf("line %d of %s lacks its user or item; fill or drop it", line, path)
+		return fmt.Errorf("%s %d of %s lacks its user or item; fill or drop it", unit, n, path)
 	}
 	if at.time >= 0 {
 		when, err := parseTime(fields[at.time])
 		if err != nil {
-			return fmt.Errorf("line %d of %s has %w", line, path, err)
+			return fmt.Errorf("%s %d of %s has %w", unit, n, path, err)
 		}
 		r.times = append(r.times, when)
 	}

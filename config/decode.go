@@ -101,10 +101,7 @@ func (d decoder) structure(node *yaml.Node, v reflect.Value, key string) error {
 	if err != nil {
 		return err
 	}
-	prefix := ""
-	if key != "" {
-		prefix = key + "."
-	}
+	prefix := strings.TrimPrefix(key+".", ".")
 	lines := map[string]int{}
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		name, value := node.Content[i], node.Content[i+1]

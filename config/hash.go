@@ -8,7 +8,6 @@ import (
 	"io"
 	"reflect"
 	"slices"
-	"strconv"
 )
 
 // Hash returns the hexadecimal SHA-256 of the keys and values in v, a struct or a
@@ -54,13 +53,11 @@ func canonical(w io.Writer, v reflect.Value) error {
 		}
 		io.WriteString(w, "]")
 	case reflect.String:
-		io.WriteString(w, strconv.Quote(v.String()))
+		fmt.Fprintf(w, "%q", v.String())
 	default:
 		text, err := flow(v, "", nil)
-		if err != nil {
-			return err
-		}
 		io.WriteString(w, text)
+		return err
 	}
 	return nil
 }

@@ -8,9 +8,8 @@
 //
 // The keys of a struct tagged yaml:",inline" are keys of the struct around it.
 //
-// Texts that a tag cannot hold come from methods of the struct: [Documented] gives
-// long descriptions, [Enumerated] values that are registered at run time,
-// [Obsolete] keys of earlier versions.
+// Texts that a tag cannot hold come from methods of the struct: see [Documented],
+// [Enumerated] and [Obsolete].
 //
 // The struct's value before decoding holds the defaults. A mistake in the file is an
 // error that names the key, the line and the likely intention.
@@ -30,14 +29,12 @@ type Documented interface {
 	Docs() map[string]string // by key
 }
 
-// Enumerated is a struct that lists the values of keys whose values are
-// registered at run time.
+// Enumerated is a struct that lists values registered at run time.
 type Enumerated interface {
 	Enums() map[string][]string // by key
 }
 
-// Obsolete is a struct that lost keys. Decode ignores them and their values, so
-// that files of earlier versions can be read.
+// Obsolete is a struct that lost keys; Decode ignores them in files of earlier versions.
 type Obsolete interface {
 	ObsoleteKeys() []string
 }
@@ -81,9 +78,7 @@ func fieldsOf(t reflect.Type) ([]field, error) {
 			}
 			continue
 		}
-		if key == "" {
-			key = strings.ToLower(source.Name)
-		}
+		key = cmp.Or(key, strings.ToLower(source.Name))
 		f := field{index: source.Index, key: key, doc: cmp.Or(docs[key], source.Tag.Get("doc")), enum: enums[key]}
 		if enum, ok := source.Tag.Lookup("enum"); ok {
 			f.enum = strings.Split(enum, "|")

@@ -43,9 +43,7 @@ func (d decoder) find(v reflect.Value, key string) (reflect.Value, field, error)
 		if v.Kind() != reflect.Struct {
 			return v, last, fmt.Errorf("key %q holds %s: there is no key %q below it", prefix, wording(v.Type()), key)
 		}
-		if prefix != "" {
-			prefix += "."
-		}
+		prefix = strings.TrimPrefix(prefix+".", ".")
 		fields, err := fieldsOf(v.Type())
 		if err != nil {
 			return v, last, err

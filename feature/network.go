@@ -42,32 +42,27 @@ func Load(path string) (Network, error) {
 	if strings.EqualFold(filepath.Ext(path), ".onnx") {
 		return LoadONNX(path, ONNXOptions{})
 	}
-	file, err := safetensors.Read(path)
-	if err != nil {
-		return nil, err
-	}
-	var network Network
-	if holdsMobileNet(file) {
-		network, err = newMobileNet(file)
-	} else {
-		network, err = newLPIPS(file)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return network, nil
+	return load(path, func(file *safetensors.File) (Network, error) {
+		if holdsMobileNet(file) {
+			return newMobileNet(file)
+		}
+		return newLPIPS(file)
+	})
 }
 
 // LoadLPIPS reads an LPIPS network from safetensors: the backbone by the names
 // of torchvision (features.0.weight and so on) and the heads lin0.weight on.
-func LoadLPIPS(path string) (*LPIPS, error) {
+func LoadLPIPS(path string) (*LPIPS, error) { return load(path, newLPIPS) }
+
+func load[N any](path string, read func(file *safetensors.File) (N, error)) (N, error) {
+	var none N
 	file, err := safetensors.Read(path)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
-	network, err := newLPIPS(file)
+	network, err := read(file)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return none, fmt.Errorf("%s: %w", path, err)
 	}
 	return network, nil
 }

@@ -13,11 +13,8 @@ import (
 
 // ONNXOptions say how a network of the user's own sees pictures.
 type ONNXOptions struct {
-	// Output names the tensor to use; "" is the last one pooled over the picture.
-	Output string
-	// Size is the height and width pictures are resized to; 0 is the size that
-	// the file fixes, or the pictures' own.
-	Size int
+	Output string // name of the tensor; "" is the last one pooled over the picture
+	Size   int    // height and width to resize to; 0 is the size in the file, or the pictures' own
 	// Mean and Std normalise each channel of pictures in [0, 1]. Both zero is
 	// the ImageNet normalisation of torchvision; 0.5 and 0.5 give [-1, 1].
 	Mean, Std [3]float64

@@ -9,11 +9,9 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// value is a tensor while the graph is built: computed, or whole numbers known
-// on the host (shapes, and numbers derived from them).
-//
-// A computed tensor of four axes, [batch, channels, height, width] in the file,
-// is stored channels last, the layout package nn works in.
+// value is a tensor while the graph is built: computed, or whole numbers known on
+// the host, such as shapes. A computed tensor of four axes, [batch, channels,
+// height, width] in the file, is stored channels last, the layout of package nn.
 type value struct {
 	node *Node
 	ints *tensor

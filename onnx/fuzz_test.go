@@ -19,11 +19,7 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		for path, a := range m.Variables() {
-			size := 1
-			for _, dim := range a.Shape {
-				size *= dim
-			}
-			if size != len(a.Data) {
+			if product(a.Shape) != len(a.Data) {
 				t.Errorf("variable %s of shape %v has %d elements", path, a.Shape, len(a.Data))
 			}
 		}

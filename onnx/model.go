@@ -17,8 +17,7 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// Model is a network with one picture tensor as its input and one tensor as its
-// output.
+// Model is a network with one picture tensor as input and one tensor as output.
 type Model struct {
 	nodes     []*node // those that the output needs, in order
 	constants map[string]*tensor
@@ -80,8 +79,7 @@ func pooledOutput(g *fileGraph) (string, error) {
 	return g.outputs[0], nil
 }
 
-// keepNeeded keeps the nodes that the output depends on. Constant nodes join the
-// constants.
+// keepNeeded keeps the nodes that the output needs; Constant nodes join constants.
 func (m *Model) keepNeeded(nodes []*node) error {
 	producers := map[string]int{}
 	for i, n := range nodes {

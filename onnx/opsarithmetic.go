@@ -11,7 +11,6 @@ func identity(b *builder, n *node) value { return b.value(n, 0) }
 
 func relu(x *Node) *Node { return MaxScalar(x, 0) }
 
-// elementwise applies a function element by element.
 func elementwise(f func(x *Node) *Node) operator {
 	return func(b *builder, n *node) value { return value{node: f(b.tensor(n, 0))} }
 }
@@ -73,13 +72,12 @@ func (b *builder) scalar(n *node, k int, problem string) float64 {
 
 func softmax(b *builder, n *node) value {
 	x := b.tensor(n, 0)
-	last := x.Rank() - 1
 	otherwise := -1
 	if b.model.opset < 13 {
 		otherwise = 1 // and all axes from there are one
 	}
 	axis := b.axis(n, n.int("axis", otherwise), x.Rank())
-	if b.model.opset < 13 && axis != last {
+	if b.model.opset < 13 && axis != x.Rank()-1 {
 		b.fail(n, "before operator set 13 it is supported over the last axis only")
 	}
 	return value{node: Softmax(x, storedAxis(axis, x.Rank()))}

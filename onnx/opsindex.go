@@ -113,10 +113,7 @@ func constantOfShape(b *builder, n *node) value {
 	if a == nil || a.tensor == nil || !a.tensor.isInts || len(a.tensor.ints) != 1 {
 		b.fail(n, "it is supported for whole numbers only")
 	}
-	size := 1
-	for _, dim := range dims {
-		size *= dim
-	}
+	size := product(dims)
 	if size < 0 || size > maxShapeNumbers {
 		b.fail(n, "a shape of %v is not one of a tensor's axes", dims)
 	}

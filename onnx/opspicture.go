@@ -110,16 +110,14 @@ func maxPool(b *builder, n *node) value {
 	return value{node: nn.MaxPool(x, w.size[0], w.stride[0], false)}
 }
 
-// reach is the padding of one axis, such that the last window ends where the
-// padded input does.
+// reach is the padding with which the last window ends at the end of an axis.
 func (w window) reach(axis int, x *Node) [2]int {
 	end := (w.out[axis]-1)*w.stride[axis] + w.size[axis] - x.Shape().Dim(axis+1) - w.padding[axis][0]
 	return [2]int{w.padding[axis][0], end}
 }
 
 // averagePool sums under a kernel of ones and divides by the number of pixels
-// under the window: those of the picture, or of the padded one if the file says
-// so, but never those beyond the padding.
+// under the window: of the picture or, if the file says so, of the padded one.
 func averagePool(b *builder, n *node) value {
 	x := b.picture(n, 0)
 	w := b.window(n, x, n.ints("kernel_shape"))
@@ -132,8 +130,7 @@ func averagePool(b *builder, n *node) value {
 	return value{node: Mul(sum, w.shares(x, n.int("count_include_pad", 0) != 0))}
 }
 
-// shares is [1, height, width, 1]: one over the number of pixels under each
-// window.
+// shares is [1, height, width, 1]: 1 / the number of pixels under each window.
 func (w window) shares(x *Node, padded bool) *Node {
 	var counts [2][]float32
 	for axis := range counts {

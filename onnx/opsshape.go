@@ -40,10 +40,7 @@ func flatten(b *builder, n *node) value {
 	if axis < 0 || axis > x.Rank() {
 		b.fail(n, "axis %d is outside a tensor of %d axes", axis, x.Rank())
 	}
-	rows := 1
-	for _, dim := range x.Shape().Dimensions[:axis] {
-		rows *= dim
-	}
+	rows := product(x.Shape().Dimensions[:axis])
 	return value{node: Reshape(x, rows, x.Shape().Size()/rows)}
 }
 

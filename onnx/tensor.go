@@ -60,14 +60,18 @@ func decodeTensor(message []byte) (*tensor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tensor %q: %w", t.name, err)
 	}
-	elements := 1
-	for _, dim := range t.shape {
-		elements *= dim
-	}
-	if t.size() != elements {
+	if t.size() != product(t.shape) {
 		return nil, fmt.Errorf("tensor %q has shape %v but %d elements", t.name, t.shape, t.size())
 	}
 	return t, nil
+}
+
+func product(dims []int) int {
+	size := 1
+	for _, dim := range dims {
+		size *= dim
+	}
+	return size
 }
 
 // maxElements bounds a shape, far above any network's largest tensor.

@@ -156,29 +156,21 @@ func (c LineChart) describe() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Line chart of %s against %s.", cmp.Or(c.YLabel, "values"), cmp.Or(c.XLabel, "position"))
 	for i, s := range c.Series {
-		low, high, first, last := -1, -1, -1, -1
+		var shown []int
 		for j, v := range s.Y {
-			if !drawable(v, c.LogY) || !drawable(s.x(j), c.LogX) {
-				continue
-			}
-			if first < 0 {
-				first, low, high = j, j, j
-			}
-			last = j
-			if v < s.Y[low] {
-				low = j
-			}
-			if v > s.Y[high] {
-				high = j
+			if drawable(v, c.LogY) && drawable(s.x(j), c.LogX) {
+				shown = append(shown, j)
 			}
 		}
 		name := cmp.Or(s.Name, fmt.Sprintf("series %d", i+1))
-		if first < 0 {
+		if len(shown) == 0 {
 			fmt.Fprintf(&b, " %s: no values.", name)
 			continue
 		}
+		byValue := func(a, b int) int { return cmp.Compare(s.Y[a], s.Y[b]) }
+		low, high := slices.MinFunc(shown, byValue), slices.MaxFunc(shown, byValue)
 		fmt.Fprintf(&b, " %s: from %s to %s, lowest %s at %s, highest %s at %s.", name,
-			Number(s.Y[first], 4), Number(s.Y[last], 4),
+			Number(s.Y[shown[0]], 4), Number(s.Y[shown[len(shown)-1]], 4),
 			Number(s.Y[low], 4), Number(s.x(low), 6), Number(s.Y[high], 4), Number(s.x(high), 6))
 	}
 	return b.String()

@@ -16,8 +16,7 @@ func seriesClass(i int) string { return fmt.Sprintf("s%d", i%len(lightColours.se
 
 // lineClass is seriesClass with another dash pattern on each repetition.
 func lineClass(i int) string {
-	round := i / len(lightColours.series) % 3
-	return seriesClass(i) + []string{"", " dashed", " dotted"}[round]
+	return seriesClass(i) + []string{"", " dashed", " dotted"}[i/len(lightColours.series)%3]
 }
 
 // drawLine draws one series: the thinned line, and a marker on each point

@@ -44,11 +44,11 @@ type section struct {
 }
 
 // idSource numbers the elements that others on the page refer to.
-type idSource struct{ last int }
+type idSource int
 
 func (s *idSource) next() string {
-	s.last++
-	return "c" + strconv.Itoa(s.last)
+	*s++
+	return fmt.Sprintf("c%d", *s)
 }
 
 // New starts a page. The subtitle, a sentence about its content, may be empty.
@@ -80,7 +80,7 @@ func (p *Page) Render(w io.Writer) error {
 	m.WriteByte('\n')
 	m.open("main")
 	p.header(&m)
-	ids := &idSource{}
+	ids := new(idSource)
 	for i, s := range p.sections {
 		if err := s.render(&m, i, ids); err != nil {
 			return fmt.Errorf("report %q, section %q: %w", p.title, s.heading, err)

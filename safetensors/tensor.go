@@ -34,23 +34,14 @@ const (
 	BOOL DType = "BOOL"
 )
 
-// Size returns the bytes one element takes, or 0 for a type not listed above.
-func (t DType) Size() int {
-	switch t {
-	case F64, I64, U64:
-		return 8
-	case F32, I32, U32:
-		return 4
-	case F16, BF16, I16, U16:
-		return 2
-	case I8, U8, BOOL:
-		return 1
-	}
-	return 0
+var sizes = map[DType]int{
+	F64: 8, I64: 8, U64: 8, F32: 4, I32: 4, U32: 4, F16: 2, BF16: 2, I16: 2, U16: 2, I8: 1, U8: 1, BOOL: 1,
 }
 
-// byteSize returns the bytes a tensor of this type and shape takes. It fails
-// on an unknown type, a negative dimension and a product that overflows int.
+// Size returns the bytes one element takes, or 0 for a type not listed above.
+func (t DType) Size() int { return sizes[t] }
+
+// byteSize returns the bytes a tensor of this type and shape takes.
 func byteSize(t DType, shape []int) (int, error) {
 	size := t.Size()
 	if size == 0 {

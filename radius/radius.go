@@ -23,14 +23,12 @@ import (
 type Mode string
 
 const (
-	// Ratio is z + r·sg[(ẑ-z)/r] (Eq. 2, Algorithm 1): the forward value is ẑ
-	// for every radius and k is the elasticity of r.
+	// Ratio is z + r·sg[(ẑ-z)/r] (Eq. 2, Algorithm 1): the forward value is ẑ and
+	// k is the elasticity of r.
 	Ratio Mode = "ratio"
-	// UnitHard has the gradient of z + r·sg[s] (the theory sections) and the
-	// forward value ẑ.
+	// UnitHard has the gradient of z + r·sg[s] (the theory sections) and the forward value ẑ.
 	UnitHard Mode = "unit-hard"
-	// UnitSoft is z + r·sg[s] in value and in gradient: the decoder sees a
-	// point on the way to the code.
+	// UnitSoft is z + r·sg[s] in value and in gradient.
 	UnitSoft Mode = "unit-soft"
 )
 
@@ -56,11 +54,10 @@ const (
 
 // Config describes a radius and the surrogate built on it.
 type Config struct {
-	Kind   Kind    `yaml:"kind" doc:"Radius family r(code, latent)."`
-	Mode   Mode    `yaml:"mode" enum:"ratio|unit-hard|unit-soft"`
-	Scalar Setting `yaml:"scalar"`
-	MaxK   float64 `yaml:"max_k" doc:"Upper bound of the gradient factor k (power in unit mode diverges as the gap closes)."`
-	// PaperScale keeps the paper's pseudo-Huber scale h² instead of h.
+	Kind       Kind    `yaml:"kind" doc:"Radius family r(code, latent)."`
+	Mode       Mode    `yaml:"mode" enum:"ratio|unit-hard|unit-soft"`
+	Scalar     Setting `yaml:"scalar"`
+	MaxK       float64 `yaml:"max_k" doc:"Upper bound of the gradient factor k (power in unit mode diverges as the gap closes)."`
 	PaperScale bool    `yaml:"paper_scale" doc:"Pseudo-Huber with the paper's scale h^2 instead of h."`
 	Metric     string  `yaml:"metric" enum:"diagonal|low-rank|full" doc:"Shape of the Mahalanobis metric."`
 	Rank       int     `yaml:"rank" doc:"Rank of the low-rank Mahalanobis metric."`
@@ -106,8 +103,7 @@ const (
 	Learned   Use = "learned"
 )
 
-// Default is the Euclidean radius in ratio mode: DiVeQ's geometry without its
-// noise, and the setting that needs no tuning.
+// Default is the Euclidean radius in ratio mode: DiVeQ without its noise.
 func Default() Config {
 	return Config{
 		Kind: Euclidean, Mode: Ratio, Scalar: Setting{Value: 1, Use: Fixed, End: 1},

@@ -10,13 +10,9 @@ import (
 
 // Inputs of the surrogate besides latents and codes.
 type Inputs struct {
-	// Vars resolves "radius/…" (learned) and "state/…" (metric, precision).
-	Vars weights.Vars
-	// Progress is the fraction of training done, a scalar in [0,1]; nil means
-	// the end of training. Scheduled scalars follow it.
-	Progress *Node
-	// Index [N] names each row's code; needed by per-code precision only.
-	Index *Node
+	Vars     weights.Vars // "radius/…" (learned) and "state/…" (metric, precision)
+	Progress *Node        // fraction of training done, a scalar; nil means the end
+	Index    *Node        // [N]: each row's code, for per-code precision
 }
 
 // Init returns the radius's variables for latents of dimension d and k codes.
@@ -36,8 +32,15 @@ func (c Config) Init(d, k int) weights.Set {
 	return set
 }
 
-// theta is the family's scalar as a node of d's type.
-func (c Config) theta(in Inputs, d *Node) *Node {
+// theta is the family's scalar in d's type, and the same without a gradient; nil for p = ∞.
+func (c Config) theta(in Inputs, d *Node) (theta, frozen *Node) {
+	if theta = c.scalar(in, d); theta != nil {
+		frozen = StopGradient(theta)
+	}
+	return theta, frozen
+}
+
+func (c Config) scalar(in Inputs, d *Node) *Node {
 	g, dtype := d.Graph(), d.DType()
 	switch c.Scalar.Use {
 	case Learned:
@@ -54,7 +57,7 @@ func (c Config) theta(in Inputs, d *Node) *Node {
 		return MulScalar(Exp(MulScalar(ConvertDType(in.Progress, dtype), rate)), c.Scalar.Value)
 	}
 	if math.IsInf(c.Scalar.Value, 1) {
-		return nil // p = ∞ has its own form
+		return nil
 	}
 	return Scalar(g, dtype, c.Scalar.Value)
 }
@@ -64,38 +67,28 @@ func (c Config) theta(in Inputs, d *Node) *Node {
 // latent + r·s in unit-soft. With g the gradient arriving at the result,
 //
 //	latent receives g - w⟨v, g⟩   and   code receives w⟨v, g⟩.
-//
-// The VJP is written by hand: it needs the difference and two reductions, and
-// never divides by r.
 func (c Config) Connect(in Inputs, latent, code *Node) *Node {
 	difference, delta, apart := gaps(latent, code)
-	theta := c.theta(in, difference)
-	frozen := theta
-	if frozen != nil {
-		frozen = StopGradient(theta)
-	}
-
-	// pull(g) = w⟨v,g⟩ = along · coefficient · ⟨D, g⟩.
+	theta, frozen := c.theta(in, difference)
 	along, coefficient := c.factors(in, difference, delta, frozen)
 	coefficient = Where(apart, coefficient, ZerosLike(coefficient))
-	var arriving, pull *Node
-	join := func(g *Node) *Node {
-		if g != arriving { // one pull for both inputs
-			arriving = g
-			projection := Mul(coefficient, ReduceAndKeep(Mul(difference, g), ReduceSum, -1))
-			pull = Mul(along, projection)
+	var outgoing, arriving, pulled *Node
+	pull := func() *Node { // w⟨v,g⟩, built once for both inputs
+		if outgoing != arriving {
+			arriving = outgoing
+			projection := Mul(coefficient, ReduceAndKeep(Mul(difference, arriving), ReduceSum, -1))
+			pulled = Mul(along, projection)
 		}
-		return pull
+		return pulled
 	}
-
-	var outgoing *Node
-	z := IdentityWithCustomGradient(latent, func(_, _ *Node) *Node { return Sub(outgoing, join(outgoing)) })
-	zHat := IdentityWithCustomGradient(code, func(_, _ *Node) *Node { return join(outgoing) })
-	// Both inputs must be ancestors of the result for their VJPs to run; adding
-	// 0·z leaves the forward value at the code.
+	z := IdentityWithCustomGradient(latent, func(_, _ *Node) *Node { return Sub(outgoing, pull()) })
+	zHat := IdentityWithCustomGradient(code, func(_, _ *Node) *Node { return pull() })
+	// 0·z makes both inputs ancestors of the result, so that their VJPs run.
 	value := Add(zHat, MulScalar(z, 0))
 	if c.Mode == UnitSoft {
-		reached := c.reach(in, StopGradient(latent), difference, delta, apart, frozen)
+		start := StopGradient(latent)
+		r := StopGradient(c.length(in, difference, delta, frozen))
+		reached := Add(start, Mul(difference, Where(apart, Div(r, delta), ZerosLike(r))))
 		value = Add(reached, MulScalar(Add(zHat, z), 0))
 	}
 	result := IdentityWithCustomGradient(value, func(_, g *Node) *Node { outgoing = g; return g })
@@ -117,19 +110,17 @@ func gaps(latent, code *Node) (difference, delta, apart *Node) {
 // w⟨v,g⟩ = along · coefficient · ⟨D,g⟩, k capped at MaxK.
 func (c Config) factors(in Inputs, difference, delta, theta *Node) (along, coefficient *Node) {
 	f := c.family()
-	if f.radial != nil {
-		var k *Node
-		if c.Mode == Ratio {
-			k = f.radial.elasticity(delta, theta)
-		} else {
-			k = f.radial.scaled(c, f.radial.slope(delta, theta), theta)
-		}
+	switch {
+	case f.radial != nil && c.Mode == Ratio:
+		k := f.radial.elasticity(delta, theta)
+		return difference, Div(MinScalar(k, c.MaxK), Square(delta))
+	case f.radial != nil:
+		k := f.radial.scaled(c, f.radial.slope(delta, theta), theta)
 		return difference, Div(MinScalar(k, c.MaxK), Square(delta))
 	}
 	r, gradient := f.measure(c, in, difference, theta)
 	r = Where(GreaterThan(r, ZerosLike(r)), r, OnesLike(r))
-	// v = D/r or D/δ; |v||w| is the spectral norm of the correction.
-	scale := delta
+	scale := delta // v = D/δ or D/r; |v||w| is the spectral norm of the correction
 	if c.Mode == Ratio {
 		scale = r
 	}
@@ -148,13 +139,6 @@ func (c Config) length(in Inputs, difference, delta, theta *Node) *Node {
 	return r
 }
 
-// reach is latent + r·s, the forward value of unit-soft.
-func (c Config) reach(in Inputs, latent, difference, delta, apart, theta *Node) *Node {
-	r := StopGradient(c.length(in, difference, delta, theta))
-	step := Where(apart, Div(r, delta), ZerosLike(r))
-	return Add(latent, Mul(difference, step))
-}
-
 // parameterTerm is zero forward and gives learned scalars and metrics their
 // gradient: sg[D]·(ln r - sg ln r) in ratio mode, sg[s]·(r - sg r) in the unit
 // modes. It is nil when nothing is learned.
@@ -163,20 +147,18 @@ func (c Config) parameterTerm(in Inputs, difference, delta, apart, theta *Node) 
 	if c.Scalar.Use != Learned && (learned == nil || !learned(c)) {
 		return nil
 	}
-	r := c.length(in, difference, delta, theta)
-	var change *Node
+	change := c.length(in, difference, delta, theta)
 	if c.Mode == Ratio {
-		r = Where(GreaterThan(r, ZerosLike(r)), r, OnesLike(r))
-		change = Log(r)
+		change = Log(Where(GreaterThan(change, ZerosLike(change)), change, OnesLike(change)))
 	} else {
-		change = Div(r, delta)
+		change = Div(change, delta)
 	}
 	change = Sub(change, StopGradient(change))
 	return Mul(difference, Where(apart, change, ZerosLike(change)))
 }
 
-// Updates returns new values of the radius's state after a batch, by variable
-// path; empty for families without state. latent, code [N,d].
+// Updates returns new values of the radius's state by path, after a batch of
+// latents and codes [N,d]; nil for families without state.
 func (c Config) Updates(in Inputs, latent, code *Node) map[string]*Node {
 	if updates := c.family().updates; updates != nil {
 		return updates(c, in, latent, code)
@@ -188,10 +170,7 @@ func (c Config) Updates(in Inputs, latent, code *Node) map[string]*Node {
 // is k for radial families.
 func (c Config) MeanK(in Inputs, latent, code *Node) *Node {
 	difference, delta, apart := gaps(latent, code)
-	theta := c.theta(in, difference)
-	if theta != nil {
-		theta = StopGradient(theta)
-	}
+	_, theta := c.theta(in, difference)
 	along, coefficient := c.factors(in, difference, delta, theta)
 	k := Mul(ReduceAndKeep(Mul(along, difference), ReduceSum, -1), coefficient)
 	return ReduceAllMean(Where(apart, k, ZerosLike(k)))

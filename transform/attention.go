@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/gritvq/gritvq/nn"
 	"github.com/gritvq/gritvq/weights"
@@ -15,39 +16,29 @@ import (
 // S = (E U1)(E V1)ᵀ / temperature + bias I.
 type attentionMixer struct{}
 
-func (attentionMixer) check(c Config, _, _ int) error { return c.checkScores() }
-
-func (c Config) checkScores() error {
+func (attentionMixer) check(c Config, _, _ int) error {
 	if c.ScoreDim < 1 {
 		return fmt.Errorf("score_dim is %d: use a positive width, such as 16", c.ScoreDim)
 	}
 	return c.checkAttention()
 }
 
-func (attentionMixer) start(c Config, set weights.Set, codes *weights.Array, rng *rand.Rand) error {
-	return c.startScores(set, codes, rng)
-}
-
-// sampledRows bounds the rows that calibrate the initial scores: enough to put
-// their mean diagonal within about 0.01 of Diagonal.
+// sampledRows calibrate the initial scores: they put the mean diagonal within about
+// 0.01 of Diagonal.
 const sampledRows = 256
 
-// startScores draws U1 = V1, so that similar codes score high, scales them so
-// that scores between different codes have root mean square 1 before the
-// temperature, and picks the bias that gives codes the weight Diagonal on
-// themselves, on average.
-func (c Config) startScores(set weights.Set, codes *weights.Array, rng *rand.Rand) error {
+// start draws U1 = V1, so that similar codes score high. Scores between different
+// codes have root mean square 1 before the temperature, and the bias gives codes the
+// mean weight Diagonal on themselves.
+func (attentionMixer) start(c Config, set weights.Set, codes *weights.Array, rng *rand.Rand) error {
 	k, d := codes.Shape[0], codes.Shape[1]
 	query := weights.Normal(rng, 1/math.Sqrt(float64(c.ScoreDim)), d, c.ScoreDim)
-	set["mixer/query"], set["mixer/bias"] = query, weights.New(1)
-	set["mixer/key"] = query
+	set["mixer/query"], set["mixer/key"], set["mixer/bias"] = query, query, weights.New(1)
 	rows := rng.Perm(k)[:min(k, sampledRows)]
 
-	p := widen(set, codes)
 	raw := c
 	raw.Temperature = 1
-	rms := newAttentionRows(raw, p).offDiagonal(rows)
-	if rms > 0 {
+	if rms := newAttentionRows(raw, widen(set, codes)).offDiagonal(rows); rms > 0 {
 		for i := range query.Data {
 			query.Data[i] /= float32(math.Sqrt(rms))
 		}
@@ -84,14 +75,10 @@ func balancedBias(thresholds []float64, share float64) float64 {
 func (attentionMixer) mix(c Config, p variables) []float64 { return mixRows(newAttentionRows(c, p), p) }
 
 func (attentionMixer) place(c Config, set weights.Set, codes *weights.Array, rows []int, y []float64, _ PlaceMode) ([]Touched, error) {
-	if !c.Joint {
-		return nil, errFrozenAttention(c)
-	}
-	return placeBySweep(set, codes, rows, y, func(p variables) rowMixer { return newAttentionRows(c, p) })
+	return placeAttention(c, set, codes, rows, y, func(p variables) rowMixer { return newAttentionRows(c, p) })
 }
 
-// attentionRows evaluates rows of softmax(S) E, over all codes or, with
-// neighbours, over a few.
+// attentionRows evaluates rows of softmax(S) E, over all codes or, with neighbours, over a few.
 type attentionRows struct {
 	c             Config
 	p             variables
@@ -110,7 +97,6 @@ func newAttentionRows(c Config, p variables) *attentionRows {
 	return a
 }
 
-// attended returns the code in the given slot of row i.
 func (a *attentionRows) attended(i, slot int) int {
 	if a.neighbours == nil {
 		return slot
@@ -158,7 +144,7 @@ func (a *attentionRows) moved(i int, delta []float64) {
 	}
 }
 
-// offDiagonal is the root mean square score of the given rows with other codes.
+// offDiagonal is the root mean square score of rows with other codes.
 func (a *attentionRows) offDiagonal(rows []int) float64 {
 	sum, count := 0.0, 0
 	for _, i := range rows {
@@ -182,11 +168,9 @@ func (a *attentionRows) threshold(i int) float64 {
 	if len(logits) == 1 {
 		return 0 // it has no choice
 	}
-	own, top, sum := logits[self], math.Inf(-1), 0.0
+	own, sum := logits[self], 0.0
 	logits[self] = math.Inf(-1)
-	for _, l := range logits {
-		top = math.Max(top, l)
-	}
+	top := slices.Max(logits)
 	for _, l := range logits {
 		sum += math.Exp(l - top)
 	}
@@ -194,15 +178,11 @@ func (a *attentionRows) threshold(i int) float64 {
 }
 
 // graph holds scores and weights [K,K], and as much again for their gradients.
-func (m attentionMixer) graph(c Config, v weights.Vars, codes *Node) *Node {
-	return nn.Product(Softmax(m.scores(c, v, codes, nil)), codes)
-}
-
-func (m attentionMixer) graphRows(c Config, v weights.Vars, codes, at *Node) *Node {
+func (m attentionMixer) graph(c Config, v weights.Vars, codes, at *Node) *Node {
 	return nn.Product(Softmax(m.scores(c, v, codes, at)), codes)
 }
 
-// scores returns S, [K,K] or, with at [N,1], its rows [N,K].
+// scores returns S, [K,K] or, with at [N,1], rows of it [N,K].
 func (attentionMixer) scores(c Config, v weights.Vars, codes, at *Node) *Node {
 	k := codes.Shape().Dimensions[0]
 	queries := nn.Product(codes, v.Get("mixer/query"))

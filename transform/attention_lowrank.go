@@ -63,8 +63,7 @@ func (prototypeMixer) start(c Config, set weights.Set, codes *weights.Array, rng
 			a.Data[i*c.Rank+r], b.Data[r*k+i] = logit, logit
 		}
 	}
-	set["mixer/a"], set["mixer/b"] = a, b
-	set["mixer/bias"] = weights.New(1)
+	set["mixer/a"], set["mixer/b"], set["mixer/bias"] = a, b, weights.New(1)
 
 	rows := newPrototypeRows(c, widen(set, codes))
 	self := 0.0 // mean diagonal of P Qᵀ
@@ -79,13 +78,9 @@ func (prototypeMixer) start(c Config, set weights.Set, codes *weights.Array, rng
 func (prototypeMixer) mix(c Config, p variables) []float64 { return mixRows(newPrototypeRows(c, p), p) }
 
 func (prototypeMixer) place(c Config, set weights.Set, codes *weights.Array, rows []int, y []float64, _ PlaceMode) ([]Touched, error) {
-	if !c.Joint {
-		return nil, errFrozenAttention(c)
-	}
-	return placeBySweep(set, codes, rows, y, func(p variables) rowMixer { return newPrototypeRows(c, p) })
+	return placeAttention(c, set, codes, rows, y, func(p variables) rowMixer { return newPrototypeRows(c, p) })
 }
 
-// prototypeRows evaluates rows of M E.
 type prototypeRows struct {
 	p          variables
 	rank       int
@@ -138,16 +133,9 @@ func (m *prototypeRows) moved(i int, delta []float64) {
 	}
 }
 
-func (m prototypeMixer) graph(c Config, v weights.Vars, codes *Node) *Node {
-	return m.blend(c, v, codes, codes, v.Get("mixer/a"))
-}
-
-func (m prototypeMixer) graphRows(c Config, v weights.Vars, codes, at *Node) *Node {
-	return m.blend(c, v, codes, Gather(codes, at), Gather(v.Get("mixer/a"), at))
-}
-
-// blend returns δ own + (1-δ) softmax(a/τ) (Qᵀ E) for rows own [N,d], a [N,r].
-func (prototypeMixer) blend(c Config, v weights.Vars, codes, own, a *Node) *Node {
+// graph returns δ own + (1-δ) softmax(a/τ) (Qᵀ E) for rows own [N,d], a [N,r].
+func (prototypeMixer) graph(c Config, v weights.Vars, codes, at *Node) *Node {
+	own, a := gathered(codes, at), gathered(v.Get("mixer/a"), at)
 	shares := Softmax(DivScalar(v.Get("mixer/b"), c.Temperature))
 	prototypes := nn.Product(shares, codes)
 	delta := InsertAxes(Sigmoid(v.Get("mixer/bias")), 0)

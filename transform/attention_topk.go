@@ -3,8 +3,11 @@ package transform
 import (
 	"fmt"
 	"math/rand/v2"
+	"sort"
 
 	"github.com/gomlx/compute/dtypes"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/gritvq/gritvq/nn"
 	"github.com/gritvq/gritvq/weights"
@@ -14,23 +17,22 @@ import (
 
 // topKMixer is attention over the TopK nearest raw codes of a code, itself
 // included: the k-NN graph of the last refresh, with attentionMixer's scores.
-type topKMixer struct{}
+type topKMixer struct{ attentionMixer }
 
-func (topKMixer) check(c Config, k, _ int) error {
+func (m topKMixer) check(c Config, k, d int) error {
 	if c.TopK < 1 || c.TopK > k {
 		return fmt.Errorf("topk is %d: use 1 to the number of codes, %d", c.TopK, k)
 	}
-	return c.checkScores()
+	return m.attentionMixer.check(c, k, d)
 }
 
 func (m topKMixer) start(c Config, set weights.Set, codes *weights.Array, rng *rand.Rand) error {
 	if err := m.refresh(c, set, codes); err != nil {
 		return err
 	}
-	return c.startScores(set, codes, rng)
+	return m.attentionMixer.start(c, set, codes, rng)
 }
 
-// refresh finds the neighbours of the codes as they are now.
 func (topKMixer) refresh(c Config, set weights.Set, codes *weights.Array) error {
 	neighbours, err := Neighbours(codes, c.TopK)
 	if err != nil {
@@ -40,55 +42,32 @@ func (topKMixer) refresh(c Config, set weights.Set, codes *weights.Array) error 
 	return nil
 }
 
-func (m topKMixer) entropy(c Config, v weights.Vars, codes *Node) *Node {
-	return meanEntropy(m.scores(c, v, codes, nil, m.graphNeighbours(v, nil)))
-}
-
-func (topKMixer) mix(c Config, p variables) []float64 { return mixRows(newAttentionRows(c, p), p) }
-
-func (topKMixer) place(c Config, set weights.Set, codes *weights.Array, rows []int, y []float64, mode PlaceMode) ([]Touched, error) {
-	return attentionMixer{}.place(c, set, codes, rows, y, mode)
-}
-
 // graph goes slot by slot over the neighbours, so that no tensor is larger than
 // [K,k] or [K,d]; the engine may keep the k gathered tables for the gradient.
-func (m topKMixer) graph(c Config, v weights.Vars, codes *Node) *Node {
-	slots := m.graphNeighbours(v, nil)
-	return neighbourSum(Softmax(m.scores(c, v, codes, nil, slots)), codes, slots)
+func (m topKMixer) graph(c Config, v weights.Vars, codes, at *Node) *Node {
+	scores, slots := m.scores(c, v, codes, at)
+	return neighbourSum(Softmax(scores), codes, slots)
 }
 
-func (m topKMixer) graphRows(c Config, v weights.Vars, codes, at *Node) *Node {
-	slots := m.graphNeighbours(v, at)
-	return neighbourSum(Softmax(m.scores(c, v, codes, at, slots)), codes, slots)
+func (m topKMixer) entropy(c Config, v weights.Vars, codes *Node) *Node {
+	scores, _ := m.scores(c, v, codes, nil)
+	return meanEntropy(scores)
 }
 
-// graphNeighbours returns the codes of every slot, k nodes of [N,1] (int32), for
-// all codes or for those at [N,1].
-func (topKMixer) graphNeighbours(v weights.Vars, at *Node) []*Node {
-	neighbours := v.Get("state/neighbours")
-	if at != nil {
-		neighbours = Gather(neighbours, at)
-	}
-	neighbours = ConvertDType(StopGradient(neighbours), dtypes.Int32)
-	return columns(neighbours)
-}
-
-// scores returns the logits [N,k] over the neighbours; slot 0 is the code itself.
-func (topKMixer) scores(c Config, v weights.Vars, codes, at *Node, slots []*Node) *Node {
+// scores returns the logits [N,k] over the neighbours, slot 0 being the code
+// itself, and the codes of every slot, k nodes of [N,1] (int32).
+func (topKMixer) scores(c Config, v weights.Vars, codes, at *Node) (scores *Node, slots []*Node) {
+	slots = columns(ConvertDType(StopGradient(gathered(v.Get("state/neighbours"), at)), dtypes.Int32))
 	queries := nn.Product(codes, v.Get("mixer/query"))
 	keys := nn.Product(codes, v.Get("mixer/key"))
-	if at != nil {
-		queries = Gather(queries, at)
-	}
-	scores := neighbourDot(DivScalar(queries, c.Temperature), keys, slots)
+	scores = neighbourDot(DivScalar(gathered(queries, at), c.Temperature), keys, slots)
 	self := make([]float64, len(slots))
 	self[0] = 1
-	return Add(scores, Mul(ConstAs(scores, [][]float64{self}), InsertAxes(v.Get("mixer/bias"), 0)))
+	return Add(scores, Mul(ConstAs(scores, [][]float64{self}), InsertAxes(v.Get("mixer/bias"), 0))), slots
 }
 
-// The three functions below are sparse products over a neighbour list, each the
-// other's gradient. slots[j] [N,1] is the row of a table [K,c] that slot j of
-// row n refers to.
+// The functions below are sparse products over a neighbour list, each the other's
+// gradient. slots[j] [N,1] is the row of a table [K,c] that slot j of row n refers to.
 
 // neighbourSum returns sum_j weight[n,j] table[slot_j(n)], [N,c].
 func neighbourSum(weight, table *Node, slots []*Node) *Node {
@@ -109,14 +88,10 @@ func neighbourDot(x, table *Node, slots []*Node) *Node {
 }
 
 func sumSlots(weight, table *Node, slots []*Node) *Node {
-	var sum *Node
-	for j, column := range columns(weight) {
-		term := Mul(Gather(table, slots[j]), column)
-		if j == 0 {
-			sum = term
-		} else {
-			sum = Add(sum, term)
-		}
+	weights := columns(weight)
+	sum := Mul(Gather(table, slots[0]), weights[0])
+	for j := 1; j < len(slots); j++ {
+		sum = Add(sum, Mul(Gather(table, slots[j]), weights[j]))
 	}
 	return sum
 }
@@ -145,4 +120,84 @@ func columns(x *Node) []*Node {
 		list[j] = Slice(x, AxisRange(), AxisElem(j))
 	}
 	return list
+}
+
+// withGradient builds forward(inputs) with a hand-written gradient: backward maps
+// the adjoint of the result to the inputs'. The nodes that automatic
+// differentiation derives from forward are left unused, and never run.
+func withGradient(inputs []*Node, forward func(in []*Node) *Node, backward func(in []*Node, v *Node) []*Node) *Node {
+	var adjoints []*Node
+	wrapped := make([]*Node, len(inputs))
+	for i, input := range inputs {
+		wrapped[i] = IdentityWithCustomGradient(input, func(_, _ *Node) *Node { return adjoints[i] })
+	}
+	return IdentityWithCustomGradient(forward(wrapped), func(_, v *Node) *Node {
+		adjoints = backward(wrapped, v)
+		return v
+	})
+}
+
+// neighbourBlock is how many rows of the distance matrix exist at a time.
+const neighbourBlock = 256
+
+// Neighbours returns the k nearest codes [K,k] of every code of codes [K,d]: the
+// code itself, then the others by Euclidean distance (ties go to the lower index).
+// It is exact: K² d multiplications, memory 256 K.
+func Neighbours(codes *weights.Array, k int) (*weights.Array, error) {
+	n, d := codes.Shape[0], codes.Shape[1]
+	if k < 1 || k > n {
+		return nil, fmt.Errorf("%d neighbours of %d codes: use 1 to %d", k, n, n)
+	}
+	half := make([]float32, n) // |e|²/2
+	for i := range n {
+		for _, x := range codes.Row(i) {
+			half[i] += x * x / 2
+		}
+	}
+	all := blas32.General{Rows: n, Cols: d, Stride: d, Data: codes.Data}
+	products := make([]float32, neighbourBlock*n)
+	out := weights.New(n, k)
+	for first := 0; first < n; first += neighbourBlock {
+		last := min(first+neighbourBlock, n)
+		block := blas32.General{Rows: last - first, Cols: d, Stride: d, Data: codes.Data[first*d : last*d]}
+		inner := blas32.General{Rows: last - first, Cols: n, Stride: n, Data: products[:(last-first)*n]}
+		blas32.Gemm(blas.NoTrans, blas.Trans, 1, block, all, 0, inner)
+		for i := first; i < last; i++ {
+			// |e_j|²/2 - <e_i, e_j> orders j as |e_i - e_j| does.
+			nearest(out.Row(i), i, func(j int) float32 { return half[j] - inner.Data[(i-first)*n+j] }, n)
+		}
+	}
+	return out, nil
+}
+
+// nearest fills row with code self and then the codes of smallest distance, by
+// insertion into a sorted list of len(row)-1.
+func nearest(row []float32, self int, distance func(j int) float32, n int) {
+	row[0] = float32(self)
+	if len(row) == 1 {
+		return
+	}
+	type candidate struct {
+		code     int
+		distance float32
+	}
+	best := make([]candidate, 0, len(row))
+	for j := range n {
+		if j == self {
+			continue
+		}
+		dist := distance(j)
+		if len(best) == len(row)-1 && !(dist < best[len(best)-1].distance) {
+			continue
+		}
+		at := sort.Search(len(best), func(i int) bool { return dist < best[i].distance })
+		if len(best) < len(row)-1 {
+			best = append(best, candidate{})
+		}
+		copy(best[at+1:], best[at:])
+		best[at] = candidate{j, dist}
+	}
+	for i, b := range best {
+		row[i+1] = float32(b.code)
+	}
 }

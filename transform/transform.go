@@ -2,11 +2,9 @@
 // C' [K,d], the integrated transform E' = M E W of the paper: M mixes codes,
 // W acts on features, and rows are optionally normalised.
 //
-// A [Config] names the transform. [Config.Init] gives its variables, [Config.Apply]
-// and [Config.Rows] are the graph code, [Config.Usable] is the same map in plain
-// float64 on the host, and [Config.Place] moves chosen usable codes to given
-// places (dead-code resets and running averages). [Config.ClippedFeature] bounds
-// the spectral norm of W.
+// [Config.Init] gives the variables, [Config.Apply] and [Config.Rows] are the graph
+// code, [Config.Usable] is the same map in float64 on the host, and [Config.Place]
+// moves usable codes to given places (dead-code resets and running averages).
 //
 // # Variables
 //
@@ -24,16 +22,16 @@
 //
 // # Which codes move
 //
-// With G = dL/dE' nonzero only on the selected rows, the rows of dA and dM of
-// unselected codes are zero. In the linear kind with Joint the mixed copy E0 is
-// frozen, so that unselected codes move only through W, B and the gain (and not
-// through B while A = 0); in the other kinds with Joint they also move through
-// the codes they mix.
+// dL/dE' is nonzero only on the selected rows, so the rows of dA and dM of
+// unselected codes are zero. In the linear kind with Joint, unselected codes move
+// only through W, B and the gain (and not through B while A = 0); in the other
+// kinds with Joint they also move through the codes they mix.
 package transform
 
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"github.com/gomlx/gomlx/core/graph"
@@ -90,9 +88,8 @@ func (Config) Docs() map[string]string {
 }
 
 // Default is the transform that does best on real data: identity plus low rank,
-// joint codes, no row normalisation. It starts as C' = E. At K = 1024, d = 64 the
-// linear kind costs about 5 % of a small autoencoder's training step of 1024
-// latents and attention-topk with 6 neighbours about 10 % (see BenchmarkOverhead).
+// joint codes, no row normalisation. At K = 1024, d = 64 it costs about 5 % of a
+// small autoencoder's training step of 1024 latents (see BenchmarkOverhead).
 func Default() Config {
 	return Config{
 		Kind: KindLinear, Rank: 32, Groups: 8, TopK: 6, ScoreDim: 16,
@@ -111,9 +108,7 @@ func (c Config) Validate(k, d int) error {
 	if m == nil {
 		return fmt.Errorf("kind %q is unknown: use one of %s", c.Kind, strings.Join(Kinds(), ", "))
 	}
-	switch c.RowNorm {
-	case RowNormNone, RowNormLatent, RowNormGain:
-	default:
+	if !slices.Contains([]string{RowNormNone, RowNormLatent, RowNormGain}, c.RowNorm) {
 		return fmt.Errorf("row_norm %q is unknown: use none, latent or gain", c.RowNorm)
 	}
 	if !(c.SpectralClip >= 0) {
@@ -122,13 +117,11 @@ func (c Config) Validate(k, d int) error {
 	return m.check(c, k, d)
 }
 
-// hasFeature says whether there is a W: never for the identity, which is the
-// codebook without a transform.
+// hasFeature is false for the identity, the codebook without a transform.
 func (c Config) hasFeature() bool { return c.FeatureMap && c.Kind != KindIdentity }
 
 // mixer is the map E -> M E of a kind.
 type mixer interface {
-	// check reports the first field that does not fit.
 	check(c Config, k, d int) error
 	// start adds the initial variables of these codes to set.
 	start(c Config, set weights.Set, codes *weights.Array, rng *rand.Rand) error
@@ -136,15 +129,12 @@ type mixer interface {
 	mix(c Config, p variables) []float64
 	// place changes variables so that rows of M E become y [len(rows),d].
 	place(c Config, set weights.Set, codes *weights.Array, rows []int, y []float64, mode PlaceMode) ([]Touched, error)
-	// graph returns M E [K,d].
-	graph(c Config, v weights.Vars, codes *graph.Node) *graph.Node
-	// graphRows returns the rows of M E at index [N], computing as few as it can.
-	graphRows(c Config, v weights.Vars, codes, index *graph.Node) *graph.Node
+	// graph returns M E [K,d], or its rows at [N,1] unless at is nil.
+	graph(c Config, v weights.Vars, codes, at *graph.Node) *graph.Node
 }
 
-// attending is a mixer whose rows are softmax weights.
+// attending is a mixer whose rows are softmax weights of a mean entropy.
 type attending interface {
-	// entropy is the mean entropy of the rows, a scalar.
 	entropy(c Config, v weights.Vars, codes *graph.Node) *graph.Node
 }
 
@@ -158,12 +148,12 @@ var kinds = []struct {
 	Kind
 	mixer
 }{
-	{KindIdentity, identityMixer{}}, {KindLinear, linearMixer{}}, {KindLowRank, lowRankMixer{}}, {KindFull, fullMixer{}},
-	{KindGrouped, groupedMixer{}}, {KindAttention, attentionMixer{}}, {KindAttentionTopK, topKMixer{}},
-	{KindAttentionLowRank, prototypeMixer{}},
+	{KindIdentity, identityMixer{}}, {KindLinear, linearMixer{}}, {KindLowRank, lowRankMixer{}},
+	{KindFull, groupedMixer{full: true}}, {KindGrouped, groupedMixer{}},
+	{KindAttention, attentionMixer{}}, {KindAttentionTopK, topKMixer{}}, {KindAttentionLowRank, prototypeMixer{}},
 }
 
-// Kinds lists the names of every kind.
+// Kinds lists the kinds.
 func Kinds() []string {
 	var names []string
 	for _, k := range kinds {
@@ -199,7 +189,7 @@ func (c Config) checkAttention() error {
 	return nil
 }
 
-// None is the transform that leaves codes as they are stored.
+// None leaves codes as they are stored.
 func None() Config {
 	c := Default()
 	c.Kind, c.FeatureMap, c.RowNorm = KindIdentity, false, RowNormNone

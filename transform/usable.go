@@ -3,12 +3,62 @@ package transform
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"slices"
 
 	"github.com/gritvq/gritvq/weights"
 )
 
-// zeroNorm is the length below which a row counts as zero: normalisation leaves
-// it alone, and its gradient passes unchanged instead of being divided by zero.
+// Init returns the transform's variables for codes [K,d], without the codes. gain
+// is the initial row length when RowNorm is gain (the mean length of the latents).
+//
+// W starts at I. identity, linear, full and grouped start at C' = E; lowrank at the
+// projection of E on its Rank principal directions (E itself for Rank >= d); the
+// attention kinds give a code the weight Diagonal and the rest to others. Row
+// normalisation then applies.
+func (c Config) Init(codes *weights.Array, gain float64, rng *rand.Rand) (weights.Set, error) {
+	if len(codes.Shape) != 2 {
+		return nil, fmt.Errorf("codes have shape %v: a transform needs a matrix of codes [K,d]", codes.Shape)
+	}
+	k, d := codes.Shape[0], codes.Shape[1]
+	if err := c.Validate(k, d); err != nil {
+		return nil, err
+	}
+	set := weights.Set{}
+	if err := c.mixer().start(c, set, codes, rng); err != nil {
+		return nil, err
+	}
+	if c.hasFeature() {
+		set["feature/w"] = weights.Eye(d)
+		if c.SpectralClip > 0 {
+			set["state/feature_u"] = weights.Normal(rng, 1, d)
+		}
+	}
+	if c.RowNorm == RowNormGain {
+		if !(gain > 0) {
+			return nil, fmt.Errorf("the initial gain is %g: row_norm gain needs the mean length of the latents", gain)
+		}
+		set["feature/gain"] = weights.Full(float32(gain), 1)
+	}
+	return set, nil
+}
+
+// Refreshes says whether the transform has state that follows the raw codes.
+func (c Config) Refreshes() bool {
+	_, ok := c.mixer().(refresher)
+	return ok
+}
+
+// Refresh brings state that follows the raw codes up to date, the neighbours of
+// attention-topk; the other kinds have none.
+func (c Config) Refresh(set weights.Set, codes *weights.Array) error {
+	if r, ok := c.mixer().(refresher); ok {
+		return r.refresh(c, set, codes)
+	}
+	return nil
+}
+
+// zeroNorm is the length below which normalisation leaves a row and its gradient alone.
 const zeroNorm = 1e-12
 
 // variables are a transform's variables in float64, codes included, by path.
@@ -33,8 +83,8 @@ func (p variables) get(path string) []float64 {
 	return v
 }
 
-// Usable returns C' [K,d], row-major, in float64: the reference for the graph
-// code. set holds the variables of [Config.Init]; it panics when one is missing.
+// Usable returns C' [K,d], row-major, in float64. set holds the variables of
+// [Config.Init]; it panics when one is missing.
 func (c Config) Usable(set weights.Set, codes *weights.Array) []float64 {
 	return c.usable(widen(set, codes))
 }
@@ -111,11 +161,7 @@ func multiplyTransposed(a, b []float64, n, m, l int) []float64 {
 
 // softmax replaces logits by their softmax.
 func softmax(logits []float64) {
-	top := math.Inf(-1)
-	for _, l := range logits {
-		top = math.Max(top, l)
-	}
-	sum := 0.0
+	top, sum := slices.Max(logits), 0.0
 	for i, l := range logits {
 		logits[i] = math.Exp(l - top)
 		sum += logits[i]

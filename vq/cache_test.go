@@ -89,7 +89,7 @@ func TestAccumulatedGradientReachesTheParameters(t *testing.T) {
 		for _, f := range []*fixture{&with, &without} {
 			q := f.q.(*Residual)
 			q.config.Loss.Usage, q.config.Loss.UsageThreshold = 0.5, 0.9
-			q.levels[0] = codebook{config: q.config, dim: q.layout.Dim}
+			q.levels[0] = codebook{position{q.config, q.layout.Dim}}
 		}
 		weight := random(newRand(8), 4, 3)
 		first, want := gradients(t, with, weight, 1), gradients(t, without, weight, 1)

@@ -9,44 +9,40 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// Classical methods are fitted on the host, from a sample of the vectors, and
-// take no training steps: k-means, its product and residual forms, and hashing.
+const (
+	classicalIterations = 25 // updates of each k-means, as in FAISS
+	// sampledStart is the number of codes beyond which k-means starts from random
+	// rows: choosing them far apart would take longer than the clustering.
+	sampledStart = 4096
+)
 
-// classicalIterations are the updates of each k-means, as in FAISS.
-const classicalIterations = 25
-
-// sampledStart is the number of codes beyond which k-means starts from random
-// rows: choosing them far apart would take longer than the clustering.
-const sampledStart = 4096
-
-// ClassicalFitter fits the codes of one stack to a sample of the vectors it will
-// code. It returns variables as [Quantizer] Init names them.
+// ClassicalFitter fits the codes of one stack to a sample of vectors, on the host
+// and without training steps. It returns variables as [Quantizer] Init names them.
 type ClassicalFitter func(f *Fitting, c Config, sample Latents, rng *rand.Rand) (weights.Set, error)
 
-// FitOptions tunes [FitClassical]. The zero value is a sensible choice.
+// FitOptions tunes [FitClassical].
 type FitOptions struct {
 	Seed       uint64
 	Iterations int // updates of each k-means, rounds of the rotation; 0 means 25
-	// Watch, if not nil, is told how much of the work is done and the mean
-	// squared error of the sample, over all elements, with the codes so far.
+	// Watch, if not nil, is told the work done and the sample's mean squared error
+	// over all elements.
 	Watch func(done, total int, meanSquare float64)
 }
 
 // Fitted is a classical quantizer learned from a sample.
 type Fitted struct {
 	Variables weights.Set // as [Quantizer] Init names them
-	// Rotation [d,d] is orthogonal: the codes are for z·Rotation, and decoded
-	// vectors are turned back by its transpose. Nil unless [Config.Rotated].
+	// Rotation [d,d] is orthogonal: codes are for z·Rotation, and its transpose
+	// turns decoded vectors back. Nil unless [Config.Rotated].
 	Rotation *weights.Array
 }
 
 // Classical says whether a method is fitted by [FitClassical] instead of trained.
 func Classical(method string) bool { return methods[method].Classical != nil }
 
-// FitClassical learns a classical quantizer from a sample of vectors [N,d], which it does
-// not change. Equal samples, settings and seeds give equal codes. It fails for
-// methods that are trained, settings that do not validate, an empty sample or
-// numbers that are not finite, and when ctx ends.
+// FitClassical learns a classical quantizer from a sample of vectors [N,d], which
+// stays unchanged. Equal samples, settings and seeds give equal codes. It fails for
+// trained methods, invalid settings, an empty or infinite sample, and when ctx ends.
 func FitClassical(ctx context.Context, c Config, sample Latents, o FitOptions) (Fitted, error) {
 	m := methods[c.Method]
 	if err := c.Validate(sample.Dim); err != nil {
@@ -64,17 +60,15 @@ func FitClassical(ctx context.Context, c Config, sample Latents, o FitOptions) (
 	}
 	f.total = c.Parts * c.Levels * f.iterations
 	rng := weights.Rand(o.Seed, "classical codes")
-	out := Fitted{}
+	var out Fitted
+	var err error
 	if m.Rotated {
 		f.total += f.iterations
-		rotation, first, err := f.learnRotation(c, sample, rng)
-		if err != nil {
+		if out.Rotation, f.first, err = f.learnRotation(c, sample, rng); err != nil {
 			return Fitted{}, err
 		}
-		out.Rotation, f.first = rotation, first
-		sample = sample.rotate(rotation)
+		sample = sample.rotate(out.Rotation)
 	}
-	var err error
 	out.Variables, err = f.parts(c, sample, rng)
 	return out, err
 }
@@ -84,7 +78,7 @@ type Fitting struct {
 	ctx        context.Context
 	iterations int
 	watch      func(done, total int, meanSquare float64)
-	done       int
+	done       int // of total
 	total      int
 	elements   float64     // of the sample
 	outside    float64     // squared error of the parts that are not being fitted
@@ -95,7 +89,6 @@ type Fitting struct {
 // Context ends when the fit is to stop.
 func (f *Fitting) Context() context.Context { return f.ctx }
 
-// parts fits the slices of the vector one after the other.
 func (f *Fitting) parts(c Config, sample Latents, rng *rand.Rand) (weights.Set, error) {
 	layout := Layout{Dim: sample.Dim, Parts: c.Parts}
 	fit, set := methods[c.Method].Classical, weights.Set{}
@@ -105,8 +98,7 @@ func (f *Fitting) parts(c Config, sample Latents, rng *rand.Rand) (weights.Set, 
 	}
 	for part := range c.Parts {
 		f.outside -= energy[part]
-		slice := sample.Slice(layout.Bounds(part))
-		vars, err := fit(f, c, slice, rng)
+		vars, err := fit(f, c, sample.Slice(layout.Bounds(part)), rng)
 		if err != nil && c.Parts > 1 {
 			return nil, fmt.Errorf("part %d: %w", part, err)
 		}
@@ -122,7 +114,7 @@ func (f *Fitting) parts(c Config, sample Latents, rng *rand.Rand) (weights.Set, 
 	return set, nil
 }
 
-// energies is the sum of squares of every part of the sample.
+// energies is the sum of squares of every part.
 func (s Latents) energies(layout Layout) []float64 {
 	sums := make([]float64, layout.Parts)
 	for part := range sums {
@@ -136,13 +128,18 @@ func (s Latents) energies(layout Layout) []float64 {
 	return sums
 }
 
-// kmeans clusters rows [n,d] around k centres, from the given ones unless start
-// is nil.
-func (f *Fitting) kmeans(rest Latents, k int, start []float32, seed uint64) ([]float32, error) {
-	o := index.KMeansOptions{Seed: seed, Iterations: f.iterations, Start: start}
+// kmeansOptions start from the given centres [k,d] unless nil.
+func kmeansOptions(k, iterations int, start []float32, seed uint64) index.KMeansOptions {
+	o := index.KMeansOptions{Seed: seed, Iterations: iterations, Start: start}
 	if k > sampledStart {
 		o.Init = index.InitSample
 	}
+	return o
+}
+
+// kmeans returns k centres of rest, started as [kmeansOptions] says.
+func (f *Fitting) kmeans(rest Latents, k int, start []float32, seed uint64) ([]float32, error) {
+	o := kmeansOptions(k, f.iterations, start, seed)
 	before := f.done
 	o.Watch = func(updates int, total float64) {
 		f.done = before + updates
@@ -153,8 +150,7 @@ func (f *Fitting) kmeans(rest Latents, k int, start []float32, seed uint64) ([]f
 	return centers, err
 }
 
-// report tells the watcher the state of the fit, given the squared error of the
-// part being fitted.
+// report tells the watcher the progress and the squared error inside the part.
 func (f *Fitting) report(inside float64) {
 	f.inside = inside
 	if f.watch != nil && f.elements > 0 {
@@ -162,14 +158,12 @@ func (f *Fitting) report(inside float64) {
 	}
 }
 
-// classicalDefaults are shared by methods that take no training steps.
 func classicalDefaults(c *Config, _ *Rates) {
 	c.Learn = "frozen"
 	c.Start.Warmup = 0
 	c.Resets.Every = 0
 }
 
-// checkClassical refuses settings that host-fitted methods do not have.
 func checkClassical(c Config, _ int) error {
 	switch {
 	case c.Shared && c.Levels > 1:

@@ -10,16 +10,77 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// codebook is one code position: raw codes E "codes" [K,d], the transform's
-// variables beside them, running averages "state/counts" and
-// "state/sums" when codes are averaged (counts alone when they are pulled), and
-// "state/cache" when C' is reused between steps.
-type codebook struct {
+// position is one code position with stored codes E "codes" [K,d] for residuals of dimension dim.
+type position struct {
 	config Config
 	dim    int
 }
 
-// Start implements [Level].
+func (p position) Vocab() int { return p.config.Codes }
+
+func (p position) caches() bool      { return p.config.Cache.Period > 1 }
+func (p position) accumulates() bool { return p.caches() && p.config.Cache.Gradient == "accumulate" }
+
+// transformed is C' [K,d] from live parameters.
+func (p position) transformed(ctx *Context) *Node {
+	return p.config.Transform.Apply(ctx.Vars, ctx.Vars.Get(CodesPath))
+}
+
+// losses is the sum of the configured auxiliary losses. residual carries
+// gradients to the encoder, hard to the codebook.
+func (p position) losses(ctx *Context, residual, hard, index *Node) *Node {
+	w := p.config.Loss
+	loss := ScalarZero(residual.Graph(), residual.DType())
+	if w.Codebook > 0 {
+		loss = Add(loss, MulScalar(ctx.MeanSquare(Sub(hard, StopGradient(residual))), w.Codebook))
+	}
+	if w.Commitment > 0 {
+		loss = Add(loss, MulScalar(ctx.MeanSquare(Sub(residual, StopGradient(hard))), w.Commitment))
+	}
+	if w.Usage > 0 {
+		loss = Add(loss, MulScalar(p.underuse(ctx, residual, hard, index), w.Usage))
+	}
+	if w.AttentionEntropy > 0 {
+		if entropy := p.config.Transform.Entropy(ctx.Vars, ctx.Vars.Get(CodesPath)); entropy != nil {
+			loss = Add(loss, MulScalar(entropy, w.AttentionEntropy))
+		}
+	}
+	return loss
+}
+
+// underuse is the paper's usage regulariser Σ max(0, τ - p) over codes, with
+// τ = threshold/K. Hard counts have no gradient, so the value is theirs and the
+// gradient that of the mean soft assignment softmax(-dist²/T), with T relative
+// to the batch's mean squared gap.
+func (p position) underuse(ctx *Context, residual, hard, index *Node) *Node {
+	k := p.config.Codes
+	counts, _ := ctx.countsAndSums(index, StopGradient(residual), k)
+	used := MaxScalar(ReduceAllSum(counts), 1)
+	share := Div(counts, used)
+
+	gap := StopGradient(ctx.MeanOver(ReduceSum(Square(Sub(hard, residual)), -1)))
+	temperature := MulScalar(MaxScalar(gap, 1e-12), p.config.Loss.UsageSoftness)
+	nearness := func(latents *Node, codes []*Node, _ *Random) *Node {
+		return Div(MulScalar(scores(latents, codes[0]), -2), temperature)
+	}
+	var codes *Node // those whose gradient is used this step
+	if ctx.Training && p.accumulates() {
+		codes = ctx.Vars.Get(cachePath)
+	} else {
+		codes = p.transformed(ctx)
+	}
+	soft := newChoice(nearness, residual, []*Node{codes}, nil).softmax(nil, ctx.shareOfRows(residual)).share
+
+	threshold := p.config.Loss.UsageThreshold / float64(k)
+	return ReduceAllSum(MaxScalar(AddScalar(Neg(Add(soft, StopGradient(Sub(share, soft)))), threshold), 0))
+}
+
+// codebook is a [position] with nearest-code search: the transform's variables
+// beside the codes, running averages "state/counts" and "state/sums" when codes
+// are averaged (counts alone when they are pulled), and "state/cache" when C' is
+// reused between steps.
+type codebook struct{ position }
+
 func (b codebook) Start(rest Latents, rng *rand.Rand) (weights.Set, *weights.Array, error) {
 	codes, counts, err := b.config.startCodes(rest, rng)
 	if err != nil {
@@ -29,15 +90,12 @@ func (b codebook) Start(rest Latents, rng *rand.Rand) (weights.Set, *weights.Arr
 	if err != nil {
 		return nil, nil, err
 	}
-	// Some transforms start away from the raw codes.
-	usable := weights.New(codes.Shape...)
+	usable := weights.New(codes.Shape...) // some transforms start away from the raw codes
 	for i, x := range b.config.Transform.Usable(vars, codes) {
 		usable.Data[i] = float32(x)
 	}
 	return vars, usable, nil
 }
-
-func (b codebook) Vocab() int { return b.config.Codes }
 
 // init returns the variables for codes [K,d] that drew counts latents each.
 func (b codebook) init(codes *weights.Array, counts []int, gain float64, rng *rand.Rand) (weights.Set, error) {
@@ -52,25 +110,19 @@ func (b codebook) init(codes *weights.Array, counts []int, gain float64, rng *ra
 	case b.config.Average.Pull > 0:
 		set[countsPath] = averageInit(codes, counts)[countsPath]
 	}
-	if b.config.Cache.Period > 1 {
+	if b.caches() {
 		set[cachePath] = codes.Clone()
-		if b.accumulates() {
-			set[cacheGradientPath] = weights.New(codes.Shape...)
-		}
+	}
+	if b.accumulates() {
+		set[cacheGradientPath] = weights.New(codes.Shape...)
 	}
 	return set, nil
 }
 
-func (b codebook) caches() bool      { return b.config.Cache.Period > 1 }
-func (b codebook) accumulates() bool { return b.caches() && b.config.Cache.Gradient == "accumulate" }
+func (b codebook) Usable(ctx *Context) *Node { return b.transformed(ctx) }
 
-// usable is C' [K,d] from live parameters.
-func (b codebook) Usable(ctx *Context) *Node {
-	return b.config.Transform.Apply(ctx.Vars, ctx.Vars.Get("codes"))
-}
-
-// Assign implements [Level]: the nearest usable code of each residual, gathered
-// so that gradients reach the codebook's parameters.
+// Assign takes the nearest usable code of each residual, gathered so that
+// gradients reach the codebook's parameters.
 func (b codebook) Assign(ctx *Context, residual *Node) Assigned {
 	index, hard := b.nearest(ctx, residual)
 	a := Assigned{Index: index, Hard: hard, Loss: b.losses(ctx, residual, hard, index)}
@@ -95,32 +147,10 @@ func (b codebook) nearest(ctx *Context, residual *Node) (index, hard *Node) {
 	if b.accumulates() {
 		return index, Take(cache, index)
 	}
-	return index, b.config.Transform.Rows(ctx.Vars, ctx.Vars.Get("codes"), index)
+	return index, b.config.Transform.Rows(ctx.Vars, ctx.Vars.Get(CodesPath), index)
 }
 
-// losses is the sum of the configured auxiliary losses. residual carries
-// gradients to the encoder, hard to the codebook.
-func (b codebook) losses(ctx *Context, residual, hard, index *Node) *Node {
-	w := b.config.Loss
-	loss := ScalarZero(residual.Graph(), residual.DType())
-	if w.Codebook > 0 {
-		loss = Add(loss, MulScalar(ctx.MeanSquare(Sub(hard, StopGradient(residual))), w.Codebook))
-	}
-	if w.Commitment > 0 {
-		loss = Add(loss, MulScalar(ctx.MeanSquare(Sub(residual, StopGradient(hard))), w.Commitment))
-	}
-	if w.Usage > 0 {
-		loss = Add(loss, MulScalar(b.underuse(ctx, residual, hard, index), w.Usage))
-	}
-	if w.AttentionEntropy > 0 {
-		if entropy := b.config.Transform.Entropy(ctx.Vars, ctx.Vars.Get("codes")); entropy != nil {
-			loss = Add(loss, MulScalar(entropy, w.AttentionEntropy))
-		}
-	}
-	return loss
-}
-
-// refresh returns the new cache of C', with gradients to the parameters behind
+// Refresh returns the new cache of C', with gradients to the parameters behind
 // it: collected gradients reach them this way.
 func (b codebook) Refresh(ctx *Context) map[string]*Node {
 	if !b.caches() {
@@ -129,7 +159,7 @@ func (b codebook) Refresh(ctx *Context) map[string]*Node {
 	return map[string]*Node{ctx.Vars.Path(cachePath): b.Usable(ctx)}
 }
 
-// project keeps |W|₂ within the configured bound.
+// Project keeps |W|₂ within the configured bound.
 func (b codebook) Project(ctx *Context, values map[string]*Node) {
 	if b.config.Transform.SpectralClip <= 0 {
 		return
@@ -137,33 +167,23 @@ func (b codebook) Project(ctx *Context, values map[string]*Node) {
 	path := ctx.Vars.Path(FeatureMapPath)
 	u := ctx.Vars.Find("state/feature_u")
 	if w, ok := values[path]; ok && u != nil {
-		clipped, next := b.config.Transform.ClippedFeature(w, u)
-		values[path] = clipped
-		values[ctx.Vars.Path("state/feature_u")] = next
+		values[path], values[ctx.Vars.Path("state/feature_u")] = b.config.Transform.ClippedFeature(w, u)
 	}
 }
 
-// Rewire implements [Rewirer].
 func (b codebook) Rewire(vars weights.Set) error {
-	return b.config.Transform.Refresh(vars, vars["codes"])
+	return b.config.Transform.Refresh(vars, vars[CodesPath])
 }
 
-// place moves codes onto targets; see [transform.Config.Place].
+// Place moves codes onto targets; see [transform.Config.Place].
 func (b codebook) Place(set weights.Set, rows []int, targets []float32, mode transform.PlaceMode) ([]Touched, error) {
-	codes, ok := set["codes"]
+	codes, ok := set[CodesPath]
 	if !ok {
-		return nil, fmt.Errorf("the codebook has no variable %q", "codes")
+		return nil, fmt.Errorf("the codebook has no variable %q", CodesPath)
 	}
 	touched, err := b.config.Transform.Place(set, codes, rows, targets, mode)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]Touched, 0, len(touched))
-	for _, t := range touched {
-		out = append(out, Touched{Path: t.Variable, Row: t.Row})
-	}
-	if mode != transform.Reset {
-		return out, nil
+	if err != nil || mode != transform.Reset {
+		return touched, err
 	}
 	restartAverages(set, rows, targets)
 	if collected, ok := set[cacheGradientPath]; ok {
@@ -171,5 +191,5 @@ func (b codebook) Place(set weights.Set, rows []int, targets []float32, mode tra
 			clear(collected.Row(row)) // it belonged to the code that was there
 		}
 	}
-	return out, nil
+	return touched, nil
 }

@@ -35,7 +35,7 @@ type Config struct {
 	Curvature float64          `yaml:"curvature" doc:"hypervq: curvature of the Poincare ball."`
 }
 
-// Enums implements config.Enumerated: methods are registered.
+// Enums implements config.Enumerated.
 func (Config) Enums() map[string][]string { return map[string][]string{"method": names} }
 
 // Gumbel configures a sampled soft choice among codes.
@@ -92,7 +92,6 @@ type Resets struct {
 	Donor     string  `yaml:"donor" enum:"latents|used"`
 }
 
-// commonDefaults are the settings methods start from.
 func commonDefaults() Config {
 	return Config{
 		Codes: 256, Levels: 4, Parts: 1, Distance: Euclidean,
@@ -111,17 +110,14 @@ func commonDefaults() Config {
 	}
 }
 
-// Rotated says whether the method's codes are for vectors in a learned rotation,
-// which the model around the quantizer applies.
+// Rotated says whether the model around the quantizer must rotate vectors.
 func (c Config) Rotated() bool { return methods[c.Method].Rotated }
 
-// Beam is the number of partial encodings the method keeps from level to level
-// by default; 1 is greedy.
+// Beam is the default number of partial encodings kept from level to level.
 func (c Config) Beam() int { return max(1, methods[c.Method].Beam) }
 
-// Arrange gives the quantizer levels times parts codes a vector, as the method
-// arranges them: side by side for product quantizers, as given for all others.
-// The bits of a vector stay the same.
+// Arrange sets levels times parts codes a vector: side by side for product
+// quantizers, as given for all others.
 func (c *Config) Arrange(levels, parts int) {
 	c.Levels, c.Parts = levels, parts
 	if methods[c.Method].Product {
@@ -129,6 +125,46 @@ func (c *Config) Arrange(levels, parts int) {
 	}
 }
 
-// Placed says whether codes start on data, so that there must be at least as
-// many latents as codes; codes of a fixed grid do not.
+// Placed says whether codes start on data and need at least as many latents; codes
+// of a fixed grid do not.
 func (c Config) Placed() bool { return !methods[c.Method].Implicit }
+
+// texts describe keys whose tags would be too long, by section.
+var texts = map[string]map[string]string{
+	"quantizer": {
+		"dropout": "Probability that a training step uses only a random number of leading levels, so that fewer levels " +
+			"decode well.",
+		"distance": "What makes a code the nearest; cosine puts latents and codes on the unit sphere (methods that store " +
+			"a codebook, one level).",
+		"learn": "Raw codes E: by gradient or ema (protocol B; ema wants a loss.commitment to hold the encoder), or frozen " +
+			"(protocol A: only the transform learns).",
+		"average": "Running averages: of codes that learn by ema, and of how often others are chosen that are pulled.",
+		"noise":   "diveq, sf-diveq: standard deviation of the noise on the quantization direction (0 is the detach variant).",
+	},
+	"start": {
+		"from": "kmeans (on latents of the untrained or warmed-up encoder), data (random latents) or random (uniform in +-1/K).",
+		"warmup": "Share of the steps trained without quantization before the codes are placed (without a network there is " +
+			"nothing to warm up).",
+	},
+	"average": {
+		"pull": "Codes that learn by gradient also go this share of the way that averaged ones would (0: none, 1: all of it).",
+	},
+	"loss": {
+		"usage_softness": "Temperature of the soft assignment that carries the regulariser's gradient, relative to the mean gap.",
+	},
+	"cache": {
+		"gradient": "live: codes are found in the cache and gathered from live parameters; accumulate: their gradient is " +
+			"collected and sent through the transform once a refresh.",
+	},
+	"resets": {
+		"donor": "What a dead code becomes: a latent of the current batch, or a copy of a used code, drawn by usage, plus tiny noise.",
+	},
+}
+
+// Docs implements config.Documented, as do its namesakes.
+func (Config) Docs() map[string]string  { return texts["quantizer"] }
+func (Start) Docs() map[string]string   { return texts["start"] }
+func (Average) Docs() map[string]string { return texts["average"] }
+func (Loss) Docs() map[string]string    { return texts["loss"] }
+func (Cache) Docs() map[string]string   { return texts["cache"] }
+func (Resets) Docs() map[string]string  { return texts["resets"] }

@@ -7,8 +7,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// EMA is VQ-VAE's quantizer with codes as running averages of the latents
-// they were chosen by:
+// EMA is VQ-VAE's quantizer with codes as running averages of their latents:
 //
 //	N ← γN + (1-γ)n,  m ← γm + (1-γ)Σz,  e = m / Ñ,
 //	Ñ = (N+ε)/(ΣN+Kε)·ΣN
@@ -17,16 +16,11 @@ import (
 var EMA = Method{
 	Name: "ema", Title: "EMA-VQ",
 	Summary:  "VQ-VAE with codes as running averages of their latents",
-	Defaults: emaDefaults,
+	Defaults: func(c *Config, _ *Rates) { c.Learn, c.Loss.Commitment = "ema", 0.25 },
 }
 
-func emaDefaults(c *Config, _ *Rates) {
-	c.Learn = "ema"
-	c.Loss.Commitment = 0.25
-}
-
-// averageInit starts the averages at the codes: counts from the start's
-// clustering, at least one, so that a code keeps its place until it is chosen.
+// averageInit starts the averages at the codes, with counts of at least one, so that
+// a code keeps its place until it is chosen.
 func averageInit(codes *weights.Array, counts []int) weights.Set {
 	k := codes.Shape[0]
 	n, m := weights.New(k), codes.Clone()
@@ -42,7 +36,7 @@ func averageInit(codes *weights.Array, counts []int) weights.Set {
 	return weights.Set{countsPath: n, sumsPath: m}
 }
 
-// restartAverages makes reset rows forget their past: count one, sum = target.
+// restartAverages sets reset rows to count 1, sum = target.
 func restartAverages(set weights.Set, rows []int, targets []float32) {
 	n, m := set[countsPath], set[sumsPath]
 	for i, row := range rows {
@@ -55,9 +49,9 @@ func restartAverages(set weights.Set, rows []int, targets []float32) {
 	}
 }
 
-// average returns the updates of counts and sums for a batch and, when codes
-// are used untransformed, of the codes themselves. Under a transform the host
-// solves for E every few steps instead (see [Config].Average.Every).
+// average returns the updates of counts and sums and, when codes are used
+// untransformed, of the codes. Under a transform the host solves for E every few
+// steps instead (see [Config].Average.Every).
 func (b codebook) average(ctx *Context, residual, index *Node) map[string]*Node {
 	decay, epsilon, k := b.config.Average.Decay, b.config.Average.Epsilon, b.config.Codes
 	n, m := ctx.Vars.Get(countsPath), ctx.Vars.Get(sumsPath)
@@ -76,14 +70,13 @@ func (b codebook) average(ctx *Context, residual, index *Node) map[string]*Node 
 	return updates
 }
 
-// pull returns the updates of counts and codes that learn by gradient: in addition
-// to the optimizer's step, usable codes take a share p of the step of a running
-// average,
+// pull returns the updates of counts and codes that learn by gradient. Beside the
+// optimizer's step, usable codes take a share p of the step of a running average,
 //
 //	N ← γN + (1-γ)n,  Δe' = p·(1-γ)/(N+ε)·Σ(z-e'),
 //
-// and E by Δe' times the transform's transposed Jacobian, scaled so that e' goes
-// as far in that direction. Codes without latents stay.
+// and E moves by Δe' times the transform's transposed Jacobian, scaled so that e'
+// goes as far in that direction.
 func (b codebook) pull(ctx *Context, residual, hard, index *Node) map[string]*Node {
 	decay, epsilon := b.config.Average.Decay, b.config.Average.Epsilon
 	counts, gaps := ctx.countsAndSums(index, StopGradient(Sub(residual, hard)), b.config.Codes)
@@ -98,17 +91,15 @@ func (b codebook) pull(ctx *Context, residual, hard, index *Node) map[string]*No
 	}
 }
 
-// SolvesAverages says whether averaged codes go through a transform, so that E
-// must be solved for on the host instead of being set by the training step.
+// SolvesAverages says whether averaged codes go through a transform, so that the
+// host must solve for E.
 func (c Config) SolvesAverages() bool {
-	// Codes of which only the direction counts need no solve: a mean points where
-	// its normalised self does.
+	// A mean points where its normalised self does: no solve for unit rows.
 	direct := c.Transform.Kind == transform.KindIdentity && c.Transform.RowNorm != transform.RowNormGain
 	return c.Learn == "ema" && !direct
 }
 
-// Averages returns Ñ-smoothed code averages [K,d] on the host, for the solve
-// under a transform.
+// Averages returns the Ñ-smoothed code averages [K,d], for that solve.
 func (c Config) Averages(set weights.Set) []float32 {
 	n, m := set[countsPath], set[sumsPath]
 	total := 0.0

@@ -10,8 +10,8 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// FSQ is finite scalar quantization: no codebook, every coordinate is
-// bounded and rounded to one of a few values,
+// FSQ is finite scalar quantization: no codebook, every coordinate is bounded and
+// rounded to one of a few values,
 //
 //	h = (L-1)(1+ε)/2,  b = tanh(y + atanh(o/h))·h - o,  q = round(b) / ⌊L/2⌋
 //
@@ -20,11 +20,9 @@ import (
 // back by learned affine maps where the two differ. The vocabulary is the
 // product of the grid, whatever Codes asked for (see [Config].Grid).
 //
-// Residual levels: where latents have the grid's dimension, level l divides by
-// (L-1)^l, the step of level l-1, as published for residual FSQ.
-// Where they are projected, every level has its own projections, started on the
-// principal components of its residuals: the same scale would spend all levels on
-// the few directions of the first.
+// Where latents have the grid's dimension, level l divides by (L-1)^l, the step of
+// level l-1, as published for residual FSQ. Where they are projected, every level
+// has its own projections, started on the principal components of its residuals.
 var FSQ = Method{
 	Name: "fsq", Title: "FSQ",
 	Summary:  "finite scalar quantization: bounded coordinates rounded to a grid, no codebook",
@@ -35,8 +33,7 @@ var FSQ = Method{
 	Implicit: true,
 }
 
-// implicitDefaults suit codes that are computed, not stored: nothing to cluster
-// and nothing to reset.
+// implicitDefaults suit codes that are computed, not stored.
 func implicitDefaults(c *Config, _ *Rates) {
 	c.Start.From = "data"
 	c.Start.Sample = 16384 // two moments are estimated, not codes
@@ -64,7 +61,7 @@ func checkFSQ(c Config, _ int) error {
 	return checkImplicit(c)
 }
 
-// checkImplicit reports settings that speak of stored codes.
+// checkImplicit refuses settings for stored codes.
 func checkImplicit(c Config) error {
 	switch {
 	case c.Start.From == "kmeans":
@@ -86,26 +83,19 @@ func fsqGrid(c Config) radix {
 	return gridFor(c.Codes)
 }
 
-// fsqEpsilon widens the bound so that the outermost values are reached.
-const fsqEpsilon = 1e-3
+const (
+	fsqEpsilon = 1e-3 // widens the bound so that the outermost values are reached
+	fsqSpread  = 0.7  // deviation of Gaussian coordinates of least error, for 5 to 8 values
+)
 
-// fsqSpread is the deviation at which Gaussian coordinates are coded with the
-// least error by grids of 5 to 8 values.
-const fsqSpread = 0.7
-
-// fsq is one level of finite scalar quantization.
 type fsq struct {
 	projection
-	grid              radix
-	from              string
-	depth             int       // levels before this one
 	half, shift       []float64 // ⌊L/2⌋, atanh(o/h)
 	amplitude, offset []float64 // h, o
 }
 
 func newFSQ(c Config, dim int) fsq {
-	f := fsq{grid: fsqGrid(c), from: c.Start.From}
-	f.projection = projection{dim: dim, width: len(f.grid)}
+	f := fsq{projection: newProjection(c, dim, fsqGrid(c))}
 	for _, values := range f.grid {
 		h, o := float64(values-1)*(1+fsqEpsilon)/2, 0.0
 		if values%2 == 0 {
@@ -117,32 +107,27 @@ func newFSQ(c Config, dim int) fsq {
 	return f
 }
 
-// At implements [Graded].
 func (f fsq) At(l int) Level {
 	f.depth = l
 	return f
 }
 
-func (f fsq) Vocab() int { return f.grid.size() }
-
-// Start implements [Level].
 func (f fsq) Start(rest Latents, rng *rand.Rand) (weights.Set, *weights.Array, error) {
 	c := coder{spread: fsqSpread, round: f.round}
+	c.value = func(i, digit int) float64 { return float64(digit)/f.half[i] - 1 }
 	for i, values := range f.grid {
 		c.center = append(c.center, -f.shift[i]) // the middle of an even number of values, too
 		c.scale = append(c.scale, math.Pow(float64(values-1), -float64(f.depth)))
 	}
-	return f.start(f.from, rest, c, f.grid, func(i, digit int) float64 { return float64(digit)/f.half[i] - 1 }, rng)
+	return f.start(rest, c, rng)
 }
 
-// round is the code's coordinates on the host, in place.
 func (f fsq) round(y []float64) {
 	for i := range y {
 		y[i] = math.RoundToEven(math.Tanh(y[i]+f.shift[i])*f.amplitude[i]-f.offset[i]) / f.half[i]
 	}
 }
 
-// Assign implements [Level].
 func (f fsq) Assign(ctx *Context, residual *Node) Assigned {
 	y := f.into(ctx, residual)
 	bounded := Sub(Mul(Tanh(Add(y, constantRow(y, f.shift))), constantRow(y, f.amplitude)), constantRow(y, f.offset))
@@ -153,7 +138,6 @@ func (f fsq) Assign(ctx *Context, residual *Node) Assigned {
 	return f.assigned(ctx, index, through, Take(f.Usable(ctx), index), ScalarZero(y.Graph(), y.DType()))
 }
 
-// Usable implements [Level].
 func (f fsq) Usable(ctx *Context) *Node {
 	anchor := f.anchor(ctx)
 	half := constantRow(anchor, f.half)

@@ -3,6 +3,9 @@ package vq
 import (
 	"github.com/gritvq/gritvq/radius"
 	"github.com/gritvq/gritvq/transform"
+	"github.com/gritvq/gritvq/weights"
+
+	. "github.com/gomlx/gomlx/core/graph"
 )
 
 // GRIT is GRIT-VQ: codes pass through the integrated transform, and the radius
@@ -17,11 +20,10 @@ var GRIT = Method{
 	Transforms: true,
 }
 
-// gritPictures suits pictures (results/pictures-tuning.md). The learning rate of
-// pictures is low for codes that the loss alone moves, so theirs is three times
-// as high, and dead codes restart beside used ones. The radius moves codes early;
-// as k falls, small codebook and commitment losses settle them at the centroids
-// of the latents assigned to them.
+// gritPictures suits pictures (results/pictures-tuning.md): their learning rate is
+// low for codes that the loss alone moves, so that of codes is three times as high.
+// The radius moves codes early; as k falls, small codebook and commitment losses
+// settle them at the centroids of the latents assigned to them.
 func gritPictures(c *Config, r *Rates) {
 	c.Radius.Kind, c.Radius.Mode = radius.Power, radius.Ratio
 	c.Radius.Scalar = radius.Setting{Value: 1, Use: radius.Scheduled, End: 0.1}
@@ -45,4 +47,25 @@ func gritPaper(c *Config, _ *Rates) {
 	c.Loss.Codebook, c.Loss.Commitment = 0, 0
 	c.Resets.Every = 0
 	c.Start.Warmup = 0
+}
+
+// radial is GRIT's surrogate.
+type radial struct {
+	config radius.Config
+	codes  int
+}
+
+func (r radial) Start(dim int) weights.Set { return r.config.Init(dim, r.codes) }
+
+func (r radial) inputs(ctx *Context, index *Node) radius.Inputs {
+	return radius.Inputs{Vars: ctx.Vars, Progress: ctx.Progress, Index: index}
+}
+
+func (r radial) Connect(ctx *Context, latent, code, index *Node) *Node {
+	return r.config.Connect(r.inputs(ctx, index), latent, code)
+}
+
+func (r radial) Observe(ctx *Context, latent, code, index *Node) (updates, stats map[string]*Node) {
+	in := r.inputs(ctx, index)
+	return r.config.Updates(in, latent, code), map[string]*Node{"k": r.config.MeanK(in, latent, code)}
 }

@@ -11,29 +11,24 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// STGumbel is the straight-through Gumbel-softmax: a learned projection
-// gives K logits l, training draws y = softmax((l + G)/τ) with Gumbel noise G and
-// feeds yE forward as its one-hot and backward as itself, with τ falling
-// geometrically from Gumbel.Start to Gumbel.End. The loss is Gumbel.Prior times
-// mean Σ q log(K q), q = softmax(l), the divergence from uniform choice.
-// Evaluation takes the argmax of l without noise.
+// STGumbel is the straight-through Gumbel-softmax: a learned projection gives K
+// logits l, training draws y = softmax((l + G)/τ) with Gumbel noise G and feeds yE
+// forward as its one-hot and backward as itself, with τ falling geometrically from
+// Gumbel.Start to Gumbel.End. The loss is Gumbel.Prior times mean Σ q log(K q),
+// q = softmax(l), the divergence from uniform choice. Evaluation takes argmax l.
 //
 // From k-means or data the projection starts at the Bayes rule of equal Gaussians
 // around the codes, so that the first argmax is the nearest code. VQ-VAE's
-// commitment loss is added, with weight Loss.Commitment; 0 is the method's letter.
+// commitment loss is added; published is Loss.Commitment 0.
 var STGumbel = Method{
 	Name: "gumbel", Title: "Gumbel-softmax",
-	Summary:  "codes drawn from learned logits, straight-through Gumbel-softmax",
-	Defaults: gumbelDefaults,
-	Level:    func(c Config, dim int) Level { return gumbel{config: c, dim: dim} },
-	Check:    checkGumbel,
-	Chooses:  true,
-}
-
-func gumbelDefaults(c *Config, _ *Rates) {
-	// Not in the method's letter: without it latents drift away from their codes,
-	// and residual levels have nothing left to code.
-	c.Loss.Commitment = 0.25
+	Summary: "codes drawn from learned logits, straight-through Gumbel-softmax",
+	Defaults: func(c *Config, _ *Rates) {
+		c.Loss.Commitment = 0.25 // without it latents drift away from their codes
+	},
+	Level:   func(c Config, dim int) Level { return gumbel{position{c, dim}} },
+	Check:   checkGumbel,
+	Chooses: true,
 }
 
 func checkGumbel(c Config, _ int) error {
@@ -44,8 +39,7 @@ func checkGumbel(c Config, _ int) error {
 	return nil
 }
 
-// temperature is τ, a scalar of x's type: its last value where training has no
-// progress.
+// temperature is τ, a scalar of x's type; without progress its last value.
 func (g Gumbel) temperature(ctx *Context, x *Node) *Node {
 	if ctx.Progress == nil {
 		return Scalar(x.Graph(), x.DType(), g.End)
@@ -62,8 +56,7 @@ func (g Gumbel) sampled(ctx *Context, x *Node, score scoring) scoring {
 	}
 }
 
-// divergence is Prior times the mean divergence Σ q log(K q) of the choice from
-// uniform.
+// divergence is Prior times the mean divergence Σ q log(K q) of the choice from uniform.
 func (g Gumbel) divergence(ctx *Context, c choice) *Node {
 	if g.Prior == 0 {
 		return ScalarZero(c.latents.Graph(), c.latents.DType())
@@ -72,18 +65,13 @@ func (g Gumbel) divergence(ctx *Context, c choice) *Node {
 	return MulScalar(ctx.MeanOver(AddScalar(information, math.Log(float64(c.size())))), g.Prior)
 }
 
-// gumbel is one code position: codes E "codes" [K,d] and the projection
-// "projection/weight" [K,d], "projection/bias" [K] of residuals to logits.
-type gumbel struct {
-	config Config
-	dim    int
-}
+// gumbel has a projection of residuals to logits beside the codes:
+// "projection/weight" [K,d] and "projection/bias" [K].
+type gumbel struct{ position }
 
-// startSharpness is the inverse temperature of the first choice, relative to the
-// mean squared gap between a latent and its code.
+// startSharpness is the first inverse temperature times the mean squared gap.
 const startSharpness = 8
 
-// Start implements [Level].
 func (m gumbel) Start(rest Latents, rng *rand.Rand) (weights.Set, *weights.Array, error) {
 	codes, _, err := m.config.startCodes(rest, rng)
 	if err != nil {
@@ -117,8 +105,8 @@ func (m gumbel) aim(vars weights.Set, i int, beta float64) {
 	vars["projection/bias"].Data[i] = float32(-beta * length * length)
 }
 
-// meanSquaredGap is the mean squared distance between rows of the sample (a few
-// thousand of them) and their nearest code, and never quite zero.
+// meanSquaredGap is the mean squared distance between the first rows of the sample
+// and their nearest code, and never quite zero.
 func (s Latents) meanSquaredGap(codes *weights.Array) (float64, error) {
 	some := s.first(4096).clone()
 	if err := some.subtractNearest(codes); err != nil {
@@ -138,32 +126,23 @@ func (m gumbel) logits(latents *Node, codes []*Node, _ *Random) *Node {
 	return Add(DotGeneral(latents, []int{1}, nil, codes[0], []int{1}, nil), ExpandAxes(codes[1], 0))
 }
 
-// Assign implements [Level].
 func (m gumbel) Assign(ctx *Context, residual *Node) Assigned {
-	codes := ctx.Vars.Get("codes")
+	codes := m.Usable(ctx)
 	parameters := []*Node{ctx.Vars.Get("projection/weight"), ctx.Vars.Get("projection/bias")}
 	plain := newChoice(m.logits, residual, parameters, nil)
 	var a Assigned
 	if ctx.Training {
-		drawn := newChoice(m.config.Gumbel.sampled(ctx, residual, m.logits), residual, parameters, ctx.Random).softmax(codes, nil)
-		a.Index, a.Hard = drawn.index, Take(codes, drawn.index)
-		a.Soft = drawn.straightThrough(a.Hard)
+		a = newChoice(m.config.Gumbel.sampled(ctx, residual, m.logits), residual, parameters, ctx.Random).drawn(codes)
 	} else {
-		a.Index = plain.best()
-		a.Hard = Take(codes, a.Index)
+		a = plain.chosen(codes)
 	}
-	book := codebook{config: m.config, dim: m.dim}
-	a.Loss = Add(book.losses(ctx, residual, a.Hard, a.Index), m.config.Gumbel.divergence(ctx, plain))
+	a.Loss = Add(m.losses(ctx, residual, a.Hard, a.Index), m.config.Gumbel.divergence(ctx, plain))
 	return a
 }
 
-// Usable implements [Level].
-func (m gumbel) Usable(ctx *Context) *Node { return ctx.Vars.Get("codes") }
+func (m gumbel) Usable(ctx *Context) *Node { return ctx.Vars.Get(CodesPath) }
 
-func (m gumbel) Vocab() int { return m.config.Codes }
-
-// Place implements [LevelPlacer]: the code moves and its logit follows, with the
-// mean sharpness of all codes.
+// Place moves codes, and their logits follow with the mean sharpness of all codes.
 func (m gumbel) Place(vars weights.Set, rows []int, targets []float32, _ transform.PlaceMode) ([]Touched, error) {
 	along, square := 0.0, 0.0
 	codes, weight := vars["codes"], vars["projection/weight"]
@@ -176,7 +155,7 @@ func (m gumbel) Place(vars weights.Set, rows []int, targets []float32, _ transfo
 	for i, row := range rows {
 		copy(codes.Row(row), targets[i*m.dim:(i+1)*m.dim])
 		m.aim(vars, row, beta)
-		touched = append(touched, Touched{"codes", row}, Touched{"projection/weight", row}, Touched{"projection/bias", row})
+		touched = append(touched, touch(row, CodesPath, "projection/weight", "projection/bias")...)
 	}
 	return touched, nil
 }

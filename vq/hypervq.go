@@ -11,10 +11,9 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// HyperVQ is a reimplementation of HyperVQ from its published description;
-// no public code of it is known. Latents are mapped into the Poincaré ball of
-// curvature c by x = exp0(clip z), codes are chosen by hyperbolic multinomial
-// regression,
+// HyperVQ is a reimplementation from the published description; no public code is
+// known. Latents are mapped into the Poincaré ball of curvature c by
+// x = exp0(clip z), codes are chosen by hyperbolic multinomial regression,
 //
 //	v = (2|a|/√c) asinh[(2√c⟨x,â⟩cosh(2√c r) - (1 + c|x|²)sinh(2√c r)) / (1 - c|x|²)],
 //
@@ -22,14 +21,13 @@ import (
 // the hyperplane's foot exp0(r â), taken back by log0 for the decoder. Training
 // draws codes by Gumbel-softmax as [STGumbel] does; inference takes the argmax.
 //
-// The ball is as wide as the latents: lengths are measured in mean lengths of the
-// start sample. From k-means or data, normals start in the codes' directions and
-// all offsets at the mean length; from random, offsets start small and random (at
-// 0 every code would be the origin).
+// Lengths are measured in mean lengths of the start sample. From k-means or data,
+// normals start in the codes' directions and all offsets at the mean length; from
+// random, offsets start small and random (at 0 every code would be the origin).
 var HyperVQ = Method{
 	Name: "hypervq", Title: "HyperVQ",
 	Summary: "codes in hyperbolic space, chosen by their hyperplanes (HyperVQ, reimplemented)",
-	Level:   func(c Config, dim int) Level { return hypervq{config: c, dim: dim} },
+	Level:   func(c Config, dim int) Level { return hypervq{position{c, dim}} },
 	Check:   checkHyperVQ,
 	Chooses: true,
 }
@@ -44,18 +42,17 @@ func checkHyperVQ(c Config, dim int) error {
 	return checkGumbel(c, dim)
 }
 
-// farthest is the largest hyperbolic distance √c|z| from the origin that latents
-// and codes keep: beyond it the ball's boundary swallows float32's digits.
-const farthest = 4
+const (
+	// farthest is the largest hyperbolic distance √c|z| from the origin: beyond it
+	// float32 loses its digits at the ball's boundary.
+	farthest    = 4
+	startNormal = 2 // length of the first normals: how sharply latents choose
+)
 
-// hypervq is one code position: normals "codes" [K,d], offsets "feature/offset"
-// [K], and "state/scale" [1], the length of a latent that counts as 1.
-type hypervq struct {
-	config Config
-	dim    int
-}
+// hypervq has normals "codes" [K,d], offsets "feature/offset" [K], and
+// "state/scale" [1], the length of a latent that counts as 1.
+type hypervq struct{ position }
 
-// Start implements [Level].
 func (m hypervq) Start(rest Latents, rng *rand.Rand) (weights.Set, *weights.Array, error) {
 	scale := max(rest.meanNorm(), 1e-6)
 	vars := weights.Set{
@@ -87,12 +84,8 @@ func (m hypervq) Start(rest Latents, rng *rand.Rand) (weights.Set, *weights.Arra
 	return vars, usable, nil
 }
 
-// startNormal is the length of the first normals: how sharply latents choose.
-const startNormal = 2
-
 // aim points code i at target, with a normal and an offset of the given lengths.
-// Codes of unequal offsets would not compete on equal terms: the one nearest to
-// the origin would win most latents.
+// With unequal offsets the code nearest to the origin would win most latents.
 func (m hypervq) aim(vars weights.Set, i int, target []float32, normal, offset float64) {
 	if far := norm(target); far > 0 {
 		for j, x := range target {
@@ -102,7 +95,7 @@ func (m hypervq) aim(vars weights.Set, i int, target []float32, normal, offset f
 	vars["feature/offset"].Data[i] = float32(offset)
 }
 
-// limit is the largest length √c z of latents and offsets.
+// limit is the largest length of latents and offsets.
 func (m hypervq) limit() float64 { return farthest / math.Sqrt(m.config.Curvature) }
 
 // length is |x| [N,1], never zero.
@@ -113,8 +106,7 @@ func length(x *Node) *Node {
 func sinh(x *Node) *Node { return MulScalar(Sub(Exp(x), Exp(Neg(x))), 0.5) }
 func cosh(x *Node) *Node { return MulScalar(Add(Exp(x), Exp(Neg(x))), 0.5) }
 
-// asinh has the exact derivative 1/√(1+x²), whatever the precision of the
-// logarithm.
+// asinh has the exact derivative 1/√(1+x²), whatever the logarithm's precision.
 func asinh(x *Node) *Node {
 	size := Abs(StopGradient(x))
 	value := Mul(Sign(StopGradient(x)), quickLog(Add(size, Sqrt(AddScalar(Square(size), 1)))))
@@ -131,7 +123,6 @@ func (m hypervq) logits(latents *Node, codes []*Node, _ *Random) *Node {
 	return Mul(MulScalar(asinh(product), 2/math.Sqrt(m.config.Curvature)), Reshape(codes[1], 1, -1))
 }
 
-// scale is the length of a latent that counts as 1, a scalar.
 func (m hypervq) scale(ctx *Context) *Node { return Reshape(ctx.Vars.Get("state/scale")) }
 
 // latentFeatures is [sinh(2s)ẑ, cosh(2s)] of residuals, shortened to the limit.
@@ -148,13 +139,12 @@ func (m hypervq) poles(ctx *Context) (direction, offset *Node) {
 	return Div(normal, length(normal)), ExpandAxes(ctx.Vars.Get("feature/offset"), -1)
 }
 
-// Usable implements [Level]: log0(exp0(r â)) = r â, in the latents' own lengths.
+// Usable is log0(exp0(r â)) = r â, in the latents' own lengths.
 func (m hypervq) Usable(ctx *Context) *Node {
 	direction, offset := m.poles(ctx)
 	return Mul(Mul(direction, offset), m.scale(ctx))
 }
 
-// Assign implements [Level].
 func (m hypervq) Assign(ctx *Context, residual *Node) Assigned {
 	root := math.Sqrt(m.config.Curvature)
 	direction, offset := m.poles(ctx)
@@ -174,11 +164,9 @@ func (m hypervq) Assign(ctx *Context, residual *Node) Assigned {
 		change := Sub(drawn.mean, StopGradient(drawn.mean))
 		a.Soft = Add(a.Hard, Mul(m.log0(StopGradient(Take(direction, a.Index)), StopGradient(Take(offset, a.Index)), change), m.scale(ctx)))
 	} else {
-		a.Index = plain.best()
-		a.Hard = Take(codes, a.Index)
+		a = plain.chosen(codes)
 	}
-	book := codebook{config: m.config, dim: m.dim}
-	a.Loss = Add(book.losses(ctx, residual, a.Hard, a.Index), m.config.Gumbel.divergence(ctx, plain))
+	a.Loss = Add(m.losses(ctx, residual, a.Hard, a.Index), m.config.Gumbel.divergence(ctx, plain))
 	return a
 }
 
@@ -191,9 +179,7 @@ func (m hypervq) log0(direction, offset, change *Node) *Node {
 	return Add(Mul(across, change), Mul(Mul(Sub(Square(cosh(rho)), across), along), direction))
 }
 
-func (m hypervq) Vocab() int { return m.config.Codes }
-
-// Project implements [Projector]: offsets stay within the limit.
+// Project keeps offsets within the limit.
 func (m hypervq) Project(ctx *Context, values map[string]*Node) {
 	path := ctx.Vars.Path("feature/offset")
 	if offset, ok := values[path]; ok {
@@ -201,15 +187,14 @@ func (m hypervq) Project(ctx *Context, values map[string]*Node) {
 	}
 }
 
-// Place implements [LevelPlacer]: the code turns towards its target, and its normal and
-// offset take the mean lengths of all.
+// Place turns codes towards their targets, with normals and offsets of the mean lengths of all.
 func (m hypervq) Place(vars weights.Set, rows []int, targets []float32, _ transform.PlaceMode) ([]Touched, error) {
 	normal := rowsOf(vars["codes"]).meanNorm()
 	offset := rowsOf(vars["feature/offset"]).meanNorm()
 	var touched []Touched
 	for i, row := range rows {
 		m.aim(vars, row, targets[i*m.dim:(i+1)*m.dim], normal, offset)
-		touched = append(touched, Touched{"codes", row}, Touched{"feature/offset", row})
+		touched = append(touched, touch(row, CodesPath, "feature/offset")...)
 	}
 	return touched, nil
 }

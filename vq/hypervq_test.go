@@ -48,7 +48,7 @@ func TestHyperVQClipsFarLatents(t *testing.T) {
 	got := f.eval32(t, func(ctx *Context, z *graph.Node) []*graph.Node {
 		out := f.q.Build(ctx, z)
 		total := graph.Add(graph.ReduceAllSum(out.Soft), out.Loss)
-		return append([]*graph.Node{hypervq{config: c, dim: 3}.latentFeatures(ctx.in("level0"), z)},
+		return append([]*graph.Node{hypervq{position{c, 3}}.latentFeatures(ctx.in("level0"), z)},
 			graph.Gradient(total, z, ctx.Vars.Get("level0/codes"), ctx.Vars.Get("level0/feature/offset"))...)
 	})
 	gradtest.Close(t, "features", got[0][8:12], got[0][4:8], 1e-4)

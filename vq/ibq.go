@@ -10,9 +10,9 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// IBQ is index back-propagation: codes are chosen by l = zEᵀ, and
-// y = onehot(argmax l) + p - sg p with p = softmax(l) carries gradients to every
-// code and to the encoder through z_q = yE. Its losses are
+// IBQ is index back-propagation: codes are chosen by l = zEᵀ, and z_q = yE with
+// y = onehot(argmax l) + p - sg p, p = softmax(l), carries gradients to every code
+// and to the encoder. Its losses are
 //
 //	mse(z_q, z) + mse(ẑ, sg z) + 0.25·mse(z, sg ẑ),
 //
@@ -21,16 +21,14 @@ import (
 // sharp choices for each latent, even use over the batch.
 var IBQ = Method{
 	Name: "ibq", Title: "IBQ",
-	Summary:  "gradients to all codes through the softmax of their inner products (IBQ)",
-	Defaults: ibqDefaults,
-	Level:    func(c Config, dim int) Level { return ibq{codebook{config: c, dim: dim}} },
-	Check:    checkIBQ,
-	Chooses:  true,
-}
-
-func ibqDefaults(c *Config, _ *Rates) {
-	c.Loss.Codebook, c.Loss.Commitment = 1, 0.25
-	c.Entropy.Weight = 0.05
+	Summary: "gradients to all codes through the softmax of their inner products (IBQ)",
+	Defaults: func(c *Config, _ *Rates) {
+		c.Loss.Codebook, c.Loss.Commitment = 1, 0.25
+		c.Entropy.Weight = 0.05
+	},
+	Level:   func(c Config, dim int) Level { return ibq{codebook{position{c, dim}}} },
+	Check:   checkIBQ,
+	Chooses: true,
 }
 
 func checkIBQ(c Config, _ int) error {
@@ -41,7 +39,7 @@ func checkIBQ(c Config, _ int) error {
 	return nil
 }
 
-// ibq is one code position: a codebook whose codes are chosen by inner product.
+// ibq is a codebook whose codes are chosen by inner product.
 type ibq struct{ codebook }
 
 // alike scores codes by ⟨z,e⟩/temperature.
@@ -51,25 +49,20 @@ func (ibq) alike(temperature float64) scoring {
 	}
 }
 
-// Assign implements [Level].
 func (m ibq) Assign(ctx *Context, residual *Node) Assigned {
 	codes := m.Usable(ctx)
 	similar := newChoice(m.alike(1), residual, []*Node{codes}, nil)
 	var a Assigned
+	var z *Node
 	if ctx.Training {
-		p := similar.softmax(codes, nil)
-		a.Index, a.Hard = p.index, Take(codes, p.index)
-		a.Soft = p.straightThrough(a.Hard)
+		a = similar.drawn(codes)
+		z = a.Soft
 	} else {
-		a.Index = similar.best()
-		a.Hard = Take(codes, a.Index)
+		a = similar.chosen(codes)
+		z = a.Hard
 	}
 	a.Loss = Add(m.losses(ctx, residual, a.Hard, a.Index), m.entropy(ctx, residual, codes))
 	if w := m.config.Loss.Codebook; w > 0 {
-		z := a.Soft
-		if z == nil {
-			z = a.Hard
-		}
 		a.Loss = Add(a.Loss, MulScalar(ctx.MeanSquare(Sub(z, residual)), w))
 	}
 	return a
@@ -87,8 +80,8 @@ func (m ibq) entropy(ctx *Context, residual, codes *Node) *Node {
 	return MulScalar(Sub(each, together), w.Weight)
 }
 
-// Start implements [Level]. Codes placed on data start at one length, their mean:
-// an inner product favours long codes, and a few of them would win every latent.
+// Start places codes on data at one length, their mean: an inner product favours
+// long codes, and a few of them would win every latent.
 func (m ibq) Start(rest Latents, rng *rand.Rand) (weights.Set, *weights.Array, error) {
 	vars, codes, err := m.codebook.Start(rest, rng)
 	if err != nil || m.config.Start.From == "random" {
@@ -101,8 +94,7 @@ func (m ibq) Start(rest Latents, rng *rand.Rand) (weights.Set, *weights.Array, e
 	return vars, vars["codes"], nil
 }
 
-// Place implements [LevelPlacer]: the code turns towards its target, at the mean length
-// of all.
+// Place turns codes towards their targets, at the mean length of all.
 func (m ibq) Place(vars weights.Set, rows []int, targets []float32, mode transform.PlaceMode) ([]Touched, error) {
 	codes := vars["codes"]
 	length := rowsOf(codes).meanNorm()
@@ -116,7 +108,6 @@ func (m ibq) Place(vars weights.Set, rows []int, targets []float32, mode transfo
 	return touched, nil
 }
 
-// rescale gives a row another length.
 func rescale(row []float32, length float64) {
 	if own := norm(row); own > 0 {
 		for j := range row {

@@ -7,8 +7,8 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// KMeans is plain k-means: the codes are cluster centres of the vectors
-// and, in later levels, of the residuals.
+// KMeans is plain k-means: codes are cluster centres of the vectors and, in later
+// levels, of the residuals.
 var KMeans = Method{
 	Name: "kmeans", Title: "k-means",
 	Summary:   "cluster centres of the vectors, fitted without training steps",
@@ -17,9 +17,8 @@ var KMeans = Method{
 	Classical: fitStack(1),
 }
 
-// fitStack clusters level by level. Each level sees the residuals of the
-// encodings so far: of the greedy one, or of all that survive in a beam, since the
-// codes of later levels decide which of them is best.
+// fitStack clusters level by level. Each level sees the residuals of all encodings
+// that survive in the beam.
 func fitStack(beam int) ClassicalFitter {
 	return func(f *Fitting, c Config, sample Latents, rng *rand.Rand) (weights.Set, error) {
 		set, rest := weights.Set{}, sample
@@ -58,8 +57,7 @@ const (
 )
 
 // leftOver returns the residuals of every row's survivors in a beam over the
-// stack's levels, subtracted level by level, as encoders do. Of a sample that is
-// large for so many codes only the first rows are used.
+// stack's levels, subtracted level by level, as encoders do.
 func (s Latents) leftOver(stack *index.Residual, beam, codes int) Latents {
 	levels, d := stack.Levels(), s.Dim
 	n := min(s.N, max(s.N, survivorsPerCode*codes)/beam)
@@ -79,4 +77,108 @@ func (s Latents) leftOver(stack *index.Residual, beam, codes int) Latents {
 		}
 	}
 	return rest
+}
+
+// PQ is product quantization (Jégou, Douze and Schmid 2011): each part of the
+// vector is coded by cluster centres of its own.
+var PQ = Method{
+	Name: "pq", Title: "PQ",
+	Summary:   "product quantization: cluster centres of slices of the vector",
+	Defaults:  productDefaults,
+	Check:     checkClassical,
+	Classical: fitStack(1),
+	Product:   true,
+}
+
+func productDefaults(c *Config, r *Rates) {
+	classicalDefaults(c, r)
+	c.Parts, c.Levels = c.Levels, 1
+}
+
+// RQ is classical residual quantization (Chen, Guan and Wang 2010) with beam search:
+// every level's codes are cluster centres of the residuals of the encodings that
+// survive in a beam. A few sweeps then move the codes of all levels to the centroids
+// of the beam's best encodings. Vectors are encoded with the same beam.
+var RQ = Method{
+	Name: "rq", Title: "RQ",
+	Summary:   "residual k-means with beam search",
+	Defaults:  classicalDefaults,
+	Check:     checkClassical,
+	Classical: fitRQ,
+	Beam:      rqBeam,
+}
+
+const (
+	rqBeam   = 5 // partial encodings kept from level to level, as in FAISS
+	rqSweeps = 4 // refinements; later ones gain less than 1 % on the sample
+)
+
+func fitRQ(f *Fitting, c Config, sample Latents, rng *rand.Rand) (weights.Set, error) {
+	set, err := fitStack(rqBeam)(f, c, sample, rng)
+	if err != nil || c.Levels == 1 {
+		return set, err
+	}
+	for range rqSweeps {
+		if err := f.ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := f.refine(c, set, sample); err != nil {
+			return nil, err
+		}
+	}
+	return set, nil
+}
+
+// refine encodes the sample and moves the codes of one level after the other to
+// the means of the residuals of all other levels, which cannot raise the error of
+// that encoding.
+func (f *Fitting) refine(c Config, set weights.Set, sample Latents) error {
+	books := make([]*index.Codes, c.Levels)
+	for l := range books {
+		var err error
+		if books[l], err = index.NewCodes(set[levelPath(l)+"/"+CodesPath].Data, c.Codes, sample.Dim); err != nil {
+			return err
+		}
+	}
+	stack, err := index.NewResidual(books...)
+	if err != nil {
+		return err
+	}
+	d, codes := sample.Dim, make([]uint32, sample.N*c.Levels)
+	stack.Encode(sample.Rows, sample.N, 0, rqBeam, codes, 0)
+	rest := make([]float32, len(sample.Rows))
+	if err := stack.Decode(codes, sample.N, 0, rest); err != nil {
+		return err
+	}
+	for i, x := range sample.Rows {
+		rest[i] = x - rest[i]
+	}
+	moves, counts := make([]float64, c.Codes*d), make([]float64, c.Codes)
+	for l := range c.Levels {
+		clear(moves)
+		clear(counts)
+		for i := range sample.N {
+			code := int(codes[i*c.Levels+l])
+			counts[code]++
+			for j, x := range rest[i*d : (i+1)*d] {
+				moves[code*d+j] += float64(x)
+			}
+		}
+		book := set[levelPath(l)+"/"+CodesPath].Data
+		for i := range book {
+			if n := counts[i/d]; n > 0 {
+				moves[i] /= n
+				book[i] += float32(moves[i])
+			}
+		}
+		left := 0.0
+		for i := range rest {
+			code := int(codes[i/d*c.Levels+l])
+			rest[i] -= float32(moves[code*d+i%d])
+			left += float64(rest[i]) * float64(rest[i])
+		}
+		f.inside = left
+	}
+	f.report(f.inside)
+	return nil
 }

@@ -1,7 +1,12 @@
 package vq
 
 import (
+	"fmt"
 	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/gritvq/gritvq/index"
 	"github.com/gritvq/gritvq/weights"
@@ -28,9 +33,8 @@ func (s Latents) first(n int) Latents {
 	return Latents{Rows: s.Rows[:n*s.Dim], N: n, Dim: s.Dim}
 }
 
-// clone copies the latents.
 func (s Latents) clone() Latents {
-	return Latents{Rows: append([]float32(nil), s.Rows...), N: s.N, Dim: s.Dim}
+	return Latents{Rows: slices.Clone(s.Rows), N: s.N, Dim: s.Dim}
 }
 
 // Slice returns columns [start,end).
@@ -45,7 +49,6 @@ func (s Latents) Slice(start, end int) Latents {
 	return out
 }
 
-// norm is the Euclidean length of a vector.
 func norm(row []float32) float64 {
 	sum := 0.0
 	for _, x := range row {
@@ -54,7 +57,6 @@ func norm(row []float32) float64 {
 	return math.Sqrt(sum)
 }
 
-// meanNorm is the mean Euclidean length of the rows.
 func (s Latents) meanNorm() float64 {
 	total := 0.0
 	for i := range s.N {
@@ -74,8 +76,7 @@ func (s Latents) spread() float64 {
 	return math.Sqrt(max(0, square/n-(sum/n)*(sum/n)))
 }
 
-// subtractNearest replaces each row by its residual: the row minus its nearest
-// code.
+// subtractNearest subtracts from each row its nearest code.
 func (s Latents) subtractNearest(codes *weights.Array) error {
 	search, err := index.NewCodes(codes.Data, codes.Shape[0], s.Dim)
 	if err != nil {
@@ -92,7 +93,6 @@ func (s Latents) subtractNearest(codes *weights.Array) error {
 	return nil
 }
 
-// normalise scales every row to unit length.
 func (s Latents) normalise() {
 	for i := range s.N {
 		row := s.Row(i)
@@ -102,4 +102,60 @@ func (s Latents) normalise() {
 			}
 		}
 	}
+}
+
+// components are a sample's mean [d] and its principal directions, widest first.
+type components struct {
+	mean, deviation []float64
+	directions      [][]float64
+}
+
+func principal(s Latents) (components, error) {
+	if s.N < 1 {
+		return components{}, fmt.Errorf("no latents to start from")
+	}
+	d := s.Dim
+	c := components{mean: make([]float64, d), deviation: make([]float64, d)}
+	for i, x := range s.Rows {
+		c.mean[i%d] += float64(x) / float64(s.N)
+	}
+	centered := mat.NewDense(s.N, d, nil)
+	for i, x := range s.Rows {
+		centered.RawMatrix().Data[i] = float64(x) - c.mean[i%d]
+	}
+	covariance := mat.NewSymDense(d, nil)
+	covariance.SymOuterK(1/float64(s.N), centered.T())
+	var eigen mat.EigenSym
+	if !eigen.Factorize(covariance, true) {
+		return components{}, fmt.Errorf("the latents to start from are not finite")
+	}
+	var vectors mat.Dense
+	eigen.VectorsTo(&vectors)
+	values := eigen.Values(nil) // ascending
+	for i := range d {
+		c.deviation[i] = math.Sqrt(max(0, values[d-1-i]))
+		c.directions = append(c.directions, mat.Col(nil, d-1-i, &vectors))
+	}
+	return c, nil
+}
+
+// unit returns a direction of unit deviation and the offset of its coordinate:
+// component i without one or, past the last, a random mixture with a random one.
+func (c components) unit(i int, rng *rand.Rand) (direction []float64, offset float64) {
+	least := max(1e-4*c.deviation[0], math.SmallestNonzeroFloat32)
+	direction = make([]float64, len(c.mean))
+	if i < len(c.mean) {
+		for j, x := range c.directions[i] {
+			direction[j] = x / max(c.deviation[i], least)
+		}
+		return direction, 0
+	}
+	share := 1 / math.Sqrt(float64(len(c.mean)))
+	for k, component := range c.directions {
+		weight := share * rng.NormFloat64() / max(c.deviation[k], least)
+		for j, x := range component {
+			direction[j] += weight * x
+		}
+	}
+	return direction, 0.5 * rng.NormFloat64()
 }

@@ -23,8 +23,7 @@ func (l Layout) Bounds(part int) (start, end int) {
 	return part * l.Dim / l.Parts, (part + 1) * l.Dim / l.Parts
 }
 
-// VocabOf returns the codes of each position when only the leading levels are
-// used (0 means all).
+// VocabOf returns the codes of each position of the leading levels (0 means all).
 func (l Layout) VocabOf(levels int) []int {
 	if levels == 0 || levels >= l.Levels {
 		return l.Vocab
@@ -36,8 +35,7 @@ func (l Layout) VocabOf(levels int) []int {
 	return vocab
 }
 
-// Books lists the code positions of every codebook: one each, or all levels of a
-// part where they share theirs.
+// Books lists the code positions of every codebook: one, or all levels of a part.
 func (l Layout) Books() [][]int {
 	var books [][]int
 	for position := range l.Positions() {
@@ -50,9 +48,9 @@ func (l Layout) Books() [][]int {
 	return books
 }
 
-// Path is the directory of a code position's variables, relative to the
-// quantizer's: "level2", or "part1/level2" where there are several parts. Levels
-// that share a codebook have the path of the first.
+// Path is the directory of a code position's variables below the quantizer's:
+// "level2", or "part1/level2" of several parts. Levels that share a codebook have
+// the path of the first.
 func (l Layout) Path(position int) string {
 	level := position % l.Levels
 	if l.Shared {
@@ -82,8 +80,8 @@ const (
 	cacheGradientPath = "state/cache_gradient"
 )
 
-// TrainingOnly says whether a variable at this path is needed by training alone
-// and has no place in a stored model: running averages and cached codebooks.
+// TrainingOnly says whether a variable is not stored in models: running averages and
+// cached codebooks.
 func TrainingOnly(variable string) bool {
 	dir, name := path.Split(variable)
 	return slices.Contains([]string{countsPath, sumsPath, cachePath, cacheGradientPath}, path.Join(path.Base(dir), name))

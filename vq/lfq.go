@@ -5,25 +5,26 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/gritvq/gritvq/weights"
 
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// LFQ is lookup-free quantization: K = 2^D codes are the signs of D
-// coordinates, straight-through, with a commitment to the signs (β = 0.25) and
-// an entropy loss mean H(p(·|y)) - H(mean p) that makes choices sharp and codes
-// evenly used. A latent is mapped to the D coordinates and back by learned
-// affine maps where its dimension differs; losses are measured on coordinates.
-//
-// Residual levels: where latents have D dimensions, level l codes ±2^-l, as
-// published for residual LFQ; where they are projected, every level has its own
-// projections, started on the principal components of its residuals.
+// LFQ is lookup-free quantization: K = 2^D codes are the signs of D coordinates,
+// straight-through, with a commitment to the signs (β = 0.25) and an entropy loss
+// mean H(p(·|y)) - H(mean p) that makes choices sharp and codes evenly used. A
+// latent is mapped to the D coordinates and back by learned affine maps where its
+// dimension differs; losses are measured on coordinates. Residual levels are those
+// of [FSQ], with the published step ±2^-l.
 var LFQ = Method{
 	Name: "lfq", Title: "LFQ",
-	Summary:  "lookup-free quantization: signs of log2 K coordinates with an entropy loss",
-	Defaults: lfqDefaults,
+	Summary: "lookup-free quantization: signs of log2 K coordinates with an entropy loss",
+	Defaults: func(c *Config, r *Rates) {
+		implicitDefaults(c, r)
+		c.Loss.Commitment = 0.25
+	},
 	Pictures: lfqPictures,
 	Level:    func(c Config, dim int) Level { return newLFQ(c, dim) },
 	Check:    checkLFQ,
@@ -31,14 +32,8 @@ var LFQ = Method{
 	Implicit: true,
 }
 
-func lfqDefaults(c *Config, r *Rates) {
-	implicitDefaults(c, r)
-	c.Loss.Commitment = 0.25
-}
-
-// lfqPictures scales the method's own losses down: the error of a picture is a
-// tenth of a vector's or less, and they would outweigh it
-// (results/pictures-tuning.md).
+// lfqPictures scales the method's own losses down: they would outweigh the error of
+// a picture, a tenth of a vector's or less (results/pictures-tuning.md).
 func lfqPictures(c *Config, _ *Rates) {
 	c.Entropy.Weight, c.Entropy.Temperature, c.Loss.Commitment = 0.01, 1, 0.02
 }
@@ -56,53 +51,38 @@ func checkLFQ(c Config, _ int) error {
 	return checkImplicit(c)
 }
 
-// lfq is one level of lookup-free quantization.
 type lfq struct {
 	projection
 	config Config
-	grid   radix // all twos
-	depth  int   // levels before this one
 }
 
 func newLFQ(c Config, dim int) lfq {
-	q := lfq{config: c}
-	for range bits.Len(uint(c.Codes)) - 1 {
-		q.grid = append(q.grid, 2)
-	}
-	q.projection = projection{dim: dim, width: len(q.grid)}
-	return q
+	grid := slices.Repeat(radix{2}, log2(c.Codes))
+	return lfq{projection: newProjection(c, dim, grid), config: c}
 }
 
-// At implements [Graded].
 func (q lfq) At(l int) Level {
 	q.depth = l
 	return q
 }
 
-func (q lfq) Vocab() int { return q.config.Codes }
-
-// Start implements [Level].
 func (q lfq) Start(rest Latents, rng *rand.Rand) (weights.Set, *weights.Array, error) {
-	c := coder{center: make([]float64, q.width), spread: 1, round: func(y []float64) {
-		for i := range y {
-			y[i] = sign(y[i])
-		}
-	}}
-	for range q.grid {
-		c.scale = append(c.scale, math.Pow(2, -float64(q.depth)))
-	}
-	return q.start(q.config.Start.From, rest, c, q.grid, func(_, digit int) float64 { return float64(2*digit - 1) }, rng)
+	return q.start(rest, coder{
+		center: make([]float64, q.width),
+		spread: 1,
+		scale:  slices.Repeat([]float64{math.Pow(2, -float64(q.depth))}, q.width),
+		round: func(y []float64) {
+			for i, x := range y {
+				y[i] = -1
+				if x > 0 {
+					y[i] = 1
+				}
+			}
+		},
+		value: func(_, digit int) float64 { return float64(2*digit - 1) },
+	}, rng)
 }
 
-// sign is +1 for positive numbers and -1 otherwise.
-func sign(x float64) float64 {
-	if x > 0 {
-		return 1
-	}
-	return -1
-}
-
-// Assign implements [Level].
 func (q lfq) Assign(ctx *Context, residual *Node) Assigned {
 	y := q.into(ctx, residual)
 	positive := ConvertDType(GreaterThan(StopGradient(y), ZerosLike(y)), y.DType())
@@ -122,7 +102,6 @@ func (q lfq) Assign(ctx *Context, residual *Node) Assigned {
 	return q.assigned(ctx, index, through, hard, loss)
 }
 
-// Usable implements [Level].
 func (q lfq) Usable(ctx *Context) *Node {
 	anchor := q.anchor(ctx)
 	digits := q.grid.table(anchor.Graph(), anchor.DType())

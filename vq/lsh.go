@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
@@ -13,22 +14,21 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// LSH is random-hyperplane hashing (Charikar 2002): every level is a table
-// of log2 K Gaussian hyperplanes through the origin, and the token of z is
+// LSH is random-hyperplane hashing (Charikar 2002): every level is a table of
+// log2 K Gaussian hyperplanes through the origin, and the token of z is
 //
 //	Σ_j 2^j [⟨w_j, z⟩ > 0].
 //
-// All tables hash the vector itself. So that codes can be decoded, a bucket of
-// the first table stands for the mean of its training vectors, and a bucket of a
-// later table for the mean of their residuals under the tables before; buckets
-// without training vectors add nothing. The error of the training
-// vectors therefore falls with every table, and leading tables decode alone.
+// All tables hash the vector itself. A bucket of the first table decodes to the
+// mean of its training vectors, a bucket of a later table to the mean of their
+// residuals under the tables before, an empty bucket to 0. So the error of the
+// training vectors falls with every table, and leading tables decode alone.
 var LSH = Method{
 	Name: "lsh", Title: "LSH",
 	Summary:     "random hyperplanes, decoded by the means of their buckets",
 	Meaning:     "Each code tells on which sides of random planes an item lies; none is coarser than another.",
 	Defaults:    classicalDefaults,
-	Level:       func(c Config, dim int) Level { return hashTable{codes: c.Codes, dim: dim} },
+	Level:       func(c Config, dim int) Level { return hashTable{position{c, dim}} },
 	Check:       checkLSH,
 	Chooses:     true,
 	Independent: true,
@@ -43,30 +43,24 @@ func checkLSH(c Config, dim int) error {
 	return checkClassical(c, dim)
 }
 
-// hashTable is one code position: hyperplanes "state/planes" [log2 K,d] and what
-// buckets decode to, "codes" [K,d].
-type hashTable struct {
-	codes, dim int
-}
+// hashTable has hyperplanes "state/planes" [log2 K,d]; buckets decode to "codes".
+type hashTable struct{ position }
 
-func (t hashTable) Vocab() int { return t.codes }
-
-func (t hashTable) planes() int { return log2(t.codes) }
+func (t hashTable) planes() int { return log2(t.config.Codes) }
 
 // log2 is the logarithm of n, rounded down.
 func log2(n int) int { return bits.Len(uint(n)) - 1 }
 
-// Start implements [Level].
 func (t hashTable) Start(rest Latents, rng *rand.Rand) (weights.Set, *weights.Array, error) {
 	vars, _ := t.learn(rest, rest, rng)
 	return vars, vars["codes"], nil
 }
 
-// learn draws hyperplanes, hashes the sample, and takes for each bucket the mean
-// of the rows of rest that fell into it. It also returns the buckets [N].
+// learn draws hyperplanes, hashes the sample into buckets [N], and takes for each
+// the mean of its rows of rest.
 func (t hashTable) learn(sample, rest Latents, rng *rand.Rand) (weights.Set, []int) {
-	planes, codes := weights.Normal(rng, 1, t.planes(), t.dim), weights.New(t.codes, t.dim)
-	buckets, counts, sums := make([]int, sample.N), make([]int, t.codes), make([]float64, t.codes*t.dim)
+	planes, codes := weights.Normal(rng, 1, t.planes(), t.dim), weights.New(t.config.Codes, t.dim)
+	buckets, counts, sums := make([]int, sample.N), make([]int, t.config.Codes), make([]float64, len(codes.Data))
 	for i := range sample.N {
 		row := sample.Row(i)
 		for j := range t.planes() {
@@ -92,10 +86,9 @@ func (t hashTable) learn(sample, rest Latents, rng *rand.Rand) (weights.Set, []i
 	return weights.Set{"state/planes": planes, "codes": codes}, buckets
 }
 
-// fitTables fits table after table.
 func fitTables(f *Fitting, c Config, sample Latents, rng *rand.Rand) (weights.Set, error) {
 	set := weights.Set{}
-	table := hashTable{codes: c.Codes, dim: sample.Dim}
+	table := hashTable{position{c, sample.Dim}}
 	rest := sample.clone()
 	for l := range c.Levels {
 		if err := f.ctx.Err(); err != nil {
@@ -117,15 +110,11 @@ func fitTables(f *Fitting, c Config, sample Latents, rng *rand.Rand) (weights.Se
 	return set, nil
 }
 
-// Assign implements [Level]. Every table is given the vectors themselves.
 func (t hashTable) Assign(ctx *Context, z *Node) Assigned {
 	z = StopGradient(z)
 	along := DotGeneral(z, []int{1}, nil, ctx.Vars.Get("state/planes"), []int{1}, nil) // [N,planes]
 	set := ConvertDType(GreaterThan(along, ScalarZero(z.Graph(), z.DType())), dtypes.Int32)
-	powers := make([]int32, t.planes())
-	for j := range powers {
-		powers[j] = 1 << j
-	}
+	powers := slices.Repeat(radix{2}, t.planes()).places()
 	index := ReduceSum(Mul(set, ExpandAxes(Const(z.Graph(), powers), 0)), -1)
 	return Assigned{Index: index, Hard: Take(ctx.Vars.Get("codes"), index), Loss: Zeros(z.Graph(), shapes.Make(z.DType()))}
 }

@@ -8,9 +8,7 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// Method is a family of quantizers: everything its name stands for. The zero value
-// of a field means "as most methods do". Every built-in method has a file of its
-// own.
+// Method is a family of quantizers. The zero value of a field means "as most methods do".
 type Method struct {
 	Name    string // in configuration files and on the command line
 	Title   string // in tables
@@ -18,8 +16,8 @@ type Method struct {
 	Meaning string // the meaning of a code to a reader; empty for residual and product codes
 
 	// Defaults sets the best known practice, for vectors; nil keeps the common
-	// settings. Pictures adjusts it to pictures, and Paper to the published
-	// settings; for most methods that is a random start without resets.
+	// settings. Pictures adjusts it to pictures, Paper to the published settings; nil
+	// is a random start without resets.
 	Defaults, Pictures, Paper Preset
 	// Check reports settings the method cannot work with; may be nil.
 	Check func(c Config, dim int) error
@@ -47,8 +45,7 @@ type Method struct {
 // Preset changes settings of a quantizer and its learning rates.
 type Preset func(c *Config, r *Rates)
 
-// Rates are learning rates of the parameter groups, as multiples of the
-// optimizer's rate.
+// Rates are learning rates of the parameter groups, as multiples of the optimizer's rate.
 type Rates struct {
 	Codes   float64 `yaml:"codes" doc:"Raw codes E."`
 	Mixer   float64 `yaml:"mixer" doc:"Mixer M."`
@@ -58,28 +55,23 @@ type Rates struct {
 
 // Of is the multiple of the base rate that a group trains with.
 func (r Rates) Of(g weights.Group) float64 {
-	switch g {
-	case weights.Codes:
-		return r.Codes
-	case weights.Mixer:
-		return r.Mixer
-	case weights.Feature:
-		return r.Feature
-	case weights.Radius:
-		return r.Radius
+	rates := map[weights.Group]float64{
+		weights.Codes: r.Codes, weights.Mixer: r.Mixer, weights.Feature: r.Feature, weights.Radius: r.Radius,
+	}
+	if rate, ok := rates[g]; ok {
+		return rate
 	}
 	return 1
 }
 
-// methods holds every registered method by name, names their order.
 var (
-	methods = map[string]Method{}
-	names   []string
+	methods = map[string]Method{} // by name
+	names   []string              // in the order of registration
 )
 
-// Register makes a method available under its name, wherever methods are named:
-// configurations, commands, comparisons. Call it from an init function. It panics
-// when the name or the summary is missing or the name is taken.
+// Register makes a method available by name in configurations, commands and
+// comparisons. Call it from an init function. It panics when the name or the
+// summary is missing or the name is taken.
 func Register(m Method) {
 	if m.Name == "" || m.Summary == "" {
 		panic(fmt.Errorf("a quantizer needs a name and a summary, got %q and %q", m.Name, m.Summary))
@@ -104,7 +96,6 @@ func Register(m Method) {
 	names = append(names, m.Name)
 }
 
-// plain is the published form of most methods: a random start and no resets.
 func plain(c *Config, _ *Rates) {
 	c.Start = Start{From: "random"}
 	c.Resets.Every = 0
@@ -124,7 +115,7 @@ func Summaries() map[string]string {
 	return lines
 }
 
-// Title is a method's name in tables; of a name that is not registered, itself.
+// Title is a method's name in tables; an unknown name is its own title.
 func Title(name string) string {
 	if m, ok := methods[name]; ok {
 		return m.Title
@@ -146,7 +137,7 @@ func MethodNamed(name string) (Method, error) {
 func (m Method) Settings() (Config, Rates) {
 	c, r := commonDefaults(), Rates{Codes: 1, Mixer: 1, Feature: 1, Radius: 0.1}
 	c.Method = m.Name
-	if m.Defaults != nil {
+	if m.Defaults != nil { // nil before registration
 		m.Defaults(&c, &r)
 	}
 	return c, r
@@ -165,4 +156,16 @@ func Defaults(name string) (Config, error) {
 		return Config{}, err
 	}
 	return m.Config(), nil
+}
+
+// builtin is in the order configuration files show.
+var builtin = []Method{
+	GRIT, STE, EMA, STGumbel, NSVQ, DiVeQ, SpaceFillingDiVeQ, SimVQ, FSQ, LFQ, HyperVQ, Rotation, IBQ, RQVAE, KMeansSTE,
+	KMeans, PQ, OPQ, RQ, LSH,
+}
+
+func init() {
+	for _, m := range builtin {
+		Register(m)
+	}
 }

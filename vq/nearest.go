@@ -7,8 +7,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// searchBlock bounds the codes scored at once, so that a large codebook never
-// needs an [N,K] array.
+// searchBlock bounds the codes scored at once: no [N,K] array for large codebooks.
 const searchBlock = 8192
 
 // Nearest returns the index [N] (int32) of the code of codes [K,d] closest to
@@ -38,19 +37,17 @@ func Nearest(z, codes *Node) *Node {
 	return index
 }
 
-// scores is |c|²/2 - ⟨z,c⟩ [N,K]: half the squared distance less |z|²/2, which
-// does not depend on the code.
+// scores is |c|²/2 - ⟨z,c⟩ [N,K], half the squared distance less |z|²/2.
 func scores(z, codes *Node) *Node {
 	half := MulScalar(ReduceSum(Square(codes), -1), 0.5)
 	return Sub(ExpandAxes(half, 0), DotGeneral(z, []int{1}, nil, codes, []int{1}, nil))
 }
 
-// Take gathers rows index [N] of codes [K,d]; its gradient adds up in the
-// selected rows.
+// Take gathers rows index [N] of codes [K,d].
 func Take(codes, index *Node) *Node { return Gather(codes, ExpandAxes(index, -1)) }
 
-// countsAndSums returns how often each of k codes was chosen [k] and the sum of
-// the latents that chose it [k,d], over the rows in use.
+// countsAndSums returns the counts [k] and sums [k,d] of the latents of each code, over
+// the rows in use.
 func (c *Context) countsAndSums(index, z *Node, k int) (counts, sums *Node) {
 	g, dtype, dims := z.Graph(), z.DType(), z.Shape().Dimensions
 	at := ExpandAxes(index, -1)
@@ -62,4 +59,31 @@ func (c *Context) countsAndSums(index, z *Node, k int) (counts, sums *Node) {
 	counts = Scatter(at, ones, shapes.Make(dtype, k, 1), false, false)
 	sums = Scatter(at, z, shapes.Make(dtype, k, dims[1]), false, false)
 	return Reshape(counts, k), sums
+}
+
+// MeanOver is the mean of values [N] over the rows in use.
+func (c *Context) MeanOver(values *Node) *Node {
+	if c.Mask == nil {
+		return ReduceAllMean(values)
+	}
+	mask := ConvertDType(c.Mask, values.DType())
+	return Div(ReduceAllSum(Mul(values, mask)), MaxScalar(ReduceAllSum(mask), 1))
+}
+
+// MeanSquare is the mean over elements of x² for x [N,d], over the rows in use.
+func (c *Context) MeanSquare(x *Node) *Node {
+	if c.Mask == nil {
+		return ReduceAllMean(Square(x))
+	}
+	return c.MeanOver(ReduceMean(Square(x), -1))
+}
+
+// shareOfRows is the weight [N] of each row in a mean over the rows in use.
+func (c *Context) shareOfRows(rows *Node) *Node {
+	n := rows.Shape().Dimensions[0]
+	if c.Mask == nil {
+		return BroadcastToDims(Scalar(rows.Graph(), rows.DType(), 1/float64(n)), n)
+	}
+	mask := ConvertDType(c.Mask, rows.DType())
+	return Div(mask, MaxScalar(ReduceAllSum(mask), 1))
 }

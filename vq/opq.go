@@ -15,10 +15,9 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// OPQ is optimized product quantization (Ge, He, Ke and Sun 2013): product
-// quantization of vectors in an orthogonal frame that is learned with the codes,
-// by turns. The frame starts from the principal directions, dealt out so that
-// the parts have equal products of variances.
+// OPQ is optimized product quantization (Ge, He, Ke and Sun 2013): [PQ] in a
+// rotation learned in turns with the codes, from the principal directions dealt
+// out so that the parts have equal products of variances.
 var OPQ = Method{
 	Name: "opq", Title: "OPQ",
 	Summary:   "product quantization in a learned rotation of the vectors",
@@ -72,14 +71,11 @@ func (f *Fitting) learnRotation(c Config, sample Latents, rng *rand.Rand) (*weig
 	return toArray(frame), codes, nil
 }
 
-// pullOf updates the codes of one part and writes XᵀŶ [d,d'] to pull. A code
-// appears in Ŷ once for each vector it codes, so the sums of those vectors are
-// all that is needed. It returns the part's squared error.
+// pullOf updates the codes of one part, writes XᵀŶ [d,d'] to pull, from the sums of
+// the vectors of each code, and returns the part's squared error.
 func (f *Fitting) pullOf(sample, slice Latents, k int, codes *[]float32, seed uint64, pull *mat.Dense) (float64, error) {
-	o := index.KMeansOptions{Seed: seed, Iterations: rotationUpdates, Tolerance: -1, Start: *codes}
-	if k > sampledStart {
-		o.Init = index.InitSample
-	}
+	o := kmeansOptions(k, rotationUpdates, *codes, seed)
+	o.Tolerance = -1
 	centers, _, err := index.KMeans(f.ctx, slice.Rows, slice.N, slice.Dim, k, o)
 	if err != nil {
 		return 0, err
@@ -107,9 +103,8 @@ func (f *Fitting) pullOf(sample, slice Latents, k int, codes *[]float32, seed ui
 	return left, nil
 }
 
-// balancedFrame returns the principal directions as columns, each part holding
-// its share so that the products of the variances are as equal as possible: the
-// next largest goes to the part with the smallest product that has room.
+// balancedFrame returns the principal directions as columns: the next largest goes to
+// the part with the smallest product of variances that has room.
 func (s Latents) balancedFrame(layout Layout) (*mat.Dense, error) {
 	d := s.Dim
 	center := make([]float64, d)
@@ -163,8 +158,7 @@ func (s Latents) balancedFrame(layout Layout) (*mat.Dense, error) {
 	return frame, nil
 }
 
-// orthogonalFactor returns U Vᵀ for m = U Σ Vᵀ, the orthogonal matrix closest to
-// m and the one of largest trace against it.
+// orthogonalFactor returns U Vᵀ for m = U Σ Vᵀ, the orthogonal matrix closest to m.
 func orthogonalFactor(m *mat.Dense) (*mat.Dense, error) {
 	if factor := newtonPolar(m); factor != nil {
 		return factor, nil
@@ -180,9 +174,8 @@ func orthogonalFactor(m *mat.Dense) (*mat.Dense, error) {
 	return &factor, nil
 }
 
-// newtonPolar finds the orthogonal factor by Newton's iteration
-// X ← (γX + X⁻ᵀ/γ)/2 (Higham 1986), several times as fast as the singular value
-// decomposition. It returns nil when m is too close to singular.
+// newtonPolar iterates X ← (γX + X⁻ᵀ/γ)/2 (Higham 1986), several times as fast as the
+// singular value decomposition; nil when m is too close to singular.
 func newtonPolar(m *mat.Dense) *mat.Dense {
 	d, _ := m.Dims()
 	x := mat.DenseCopyOf(m)
@@ -208,7 +201,6 @@ func newtonPolar(m *mat.Dense) *mat.Dense {
 	return nil
 }
 
-// rotate returns the rows times rotation [d,d].
 func (s Latents) rotate(rotation *weights.Array) Latents {
 	out := Latents{Rows: make([]float32, len(s.Rows)), N: s.N, Dim: s.Dim}
 	view := func(rows int, data []float32) blas32.General {

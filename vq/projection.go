@@ -12,14 +12,23 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// projection carries residuals [N,dim] to the [N,width] an implicit code lives
-// in, and back. Where the dimensions differ both ways are learned affine maps:
+// projection maps residuals [N,dim] to the coordinates [N,width] of implicit codes
+// and back. Where the dimensions differ both ways are learned and affine:
 // "project/in" [dim,width] with "project/in_bias" [width], "project/out"
-// [width,dim] with "project/out_bias" [dim]. Where they agree there is only the
-// fixed "state/scale" [width] that residuals are divided and codes multiplied by.
+// [width,dim] with "project/out_bias" [dim]. Where they agree residuals are divided
+// and codes multiplied by the fixed "state/scale" [width].
 type projection struct {
 	dim, width int
+	grid       radix  // of the codes
+	from       string // the start's setting
+	depth      int    // levels before this one
 }
+
+func newProjection(c Config, dim int, grid radix) projection {
+	return projection{dim: dim, width: len(grid), grid: grid, from: c.Start.From}
+}
+
+func (p projection) Vocab() int { return p.grid.size() }
 
 func (p projection) learned() bool { return p.dim != p.width }
 
@@ -51,44 +60,38 @@ func linearMap(x, w, bias *Node) *Node {
 
 // coder describes the coordinates that a projection is started for.
 type coder struct {
-	// center and spread place the coordinates so that all values are used well.
-	center []float64
-	spread float64
-	// scale is the fixed scale of coordinates where nothing is projected.
-	scale []float64
-	// round replaces coordinates by the coordinates of their code, in place.
-	round func(coordinates []float64)
+	center []float64                   // mean of each coordinate
+	spread float64                     // deviation of the coordinates
+	scale  []float64                   // fixed scale where nothing is projected
+	round  func(coordinates []float64) // to the coordinates of their code, in place
+	value  func(i, digit int) float64  // coordinate i of a digit
 }
 
-// start returns the projection's variables and the vectors [K,dim] of all codes of
-// a grid, whose digits stand for the coordinates that value returns.
-func (p projection) start(from string, rest Latents, c coder, grid radix, value func(i, digit int) float64,
-	rng *rand.Rand) (weights.Set, *weights.Array, error) {
-	vars, err := p.variables(from, rest, c, rng)
+// start returns the variables and the vectors [K,dim] of all codes.
+func (p projection) start(rest Latents, c coder, rng *rand.Rand) (weights.Set, *weights.Array, error) {
+	vars, err := p.variables(p.from, rest, c, rng)
 	if err != nil {
 		return nil, nil, err
 	}
-	points := weights.New(grid.size(), p.width)
-	for code := range grid.size() {
-		for i, digit := range grid.digits(code) {
-			points.Row(code)[i] = float32(value(i, digit))
+	points := weights.New(p.grid.size(), p.width)
+	for code := range p.grid.size() {
+		for i, digit := range p.grid.digits(code) {
+			points.Row(code)[i] = float32(c.value(i, digit))
 		}
 	}
 	return vars, p.decode(vars, points), nil
 }
 
-// assigned is a batch of codes: the gradient of the computed coordinates through
-// [N,width], the value of the tabled vectors hard [N,dim].
+// assigned has the gradient of the computed coordinates through [N,width] and the
+// value of the tabled vectors hard [N,dim].
 func (p projection) assigned(ctx *Context, index, through, hard, loss *Node) Assigned {
 	soft := straightThrough{}.Connect(ctx, p.back(ctx, through), hard, nil)
 	return Assigned{Index: index, Hard: StopGradient(hard), Soft: soft, Loss: loss}
 }
 
-// variables returns the projection's variables. From data, the coordinates are the
-// sample's leading principal components at the coder's center and spread
-// (random mixtures of all components where there are more coordinates than
-// dimensions), and the way back is the least-squares map from codes to the
-// sample; otherwise both are small Gaussians.
+// variables starts, from data, at the leading principal components of the sample
+// (random mixtures for coordinates beyond them), at the coder's center and spread; the
+// way back is the least-squares map. From random, both are small Gaussians.
 func (p projection) variables(from string, rest Latents, c coder, rng *rand.Rand) (weights.Set, error) {
 	if !p.learned() {
 		scale := weights.New(p.width)
@@ -126,14 +129,14 @@ func (p projection) variables(from string, rest Latents, c coder, rng *rand.Rand
 	return weights.Set{"project/in": in, "project/in_bias": bias, "project/out": out, "project/out_bias": outBias}, nil
 }
 
-// fit is the least-squares affine map from the codes of a sample back to it.
+// fit returns the least-squares affine map from the codes of a sample back to it.
 func (p projection) fit(rest Latents, in, bias *weights.Array, round func([]float64)) (out, outBias *weights.Array, err error) {
 	columns := p.width + 1 // the last is the constant
 	gram := mat.NewSymDense(columns, nil)
 	moment := mat.NewDense(columns, p.dim, nil)
 	row := make([]float64, columns)
 	for n := range rest.N {
-		x := rest.Rows[n*p.dim : (n+1)*p.dim]
+		x := rest.Row(n)
 		for i := range p.width {
 			row[i] = float64(bias.Data[i])
 			for j, v := range x {
@@ -171,7 +174,7 @@ func (p projection) fit(rest Latents, in, bias *weights.Array, round func([]floa
 	return out, outBias, nil
 }
 
-// decode is the way back on the host: rows of coordinates [n,width] to [n,dim].
+// decode is back on the host: coordinates [n,width] to [n,dim].
 func (p projection) decode(vars weights.Set, rows *weights.Array) *weights.Array {
 	out := weights.New(rows.Shape[0], p.dim)
 	for n := range rows.Shape[0] {

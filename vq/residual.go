@@ -3,6 +3,7 @@ package vq
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 
 	"github.com/gomlx/compute/dtypes"
@@ -14,8 +15,8 @@ import (
 )
 
 // Residual stacks codebooks: level l codes the error of levels 0..l-1. One
-// surrogate covers the sum of all levels; a surrogate for each level, over
-// detached residuals, would scale the encoder's gradient by the number of levels.
+// surrogate covers the sum of all levels; one for each level would scale the
+// encoder's gradient by the number of levels.
 type Residual struct {
 	stack
 	method    Method
@@ -25,7 +26,7 @@ type Residual struct {
 func newResidual(c Config, dim int) *Residual {
 	c.Transform.Joint = c.Learn != "frozen" // one setting decides who moves the codes
 	m := methods[c.Method]
-	var level Level = codebook{config: c, dim: dim}
+	var level Level = codebook{position{c, dim}}
 	if m.Level != nil {
 		level = m.Level(c, dim)
 	}
@@ -41,8 +42,7 @@ func newResidual(c Config, dim int) *Residual {
 	return q
 }
 
-// Init implements [Quantizer]: level by level, codes are placed on the residuals
-// that the levels before leave of the sample.
+// Init implements [Quantizer]: codes are placed on the residuals of the levels before.
 func (q *Residual) Init(sample Latents, rng *rand.Rand) (weights.Set, error) {
 	if sample.Dim != q.layout.Dim {
 		return nil, fmt.Errorf("the start sample has dimension %d, the quantizer %d", sample.Dim, q.layout.Dim)
@@ -116,20 +116,15 @@ func (q *Residual) Build(ctx *Context, z *Node) Output {
 		out.Residuals = append(out.Residuals, residual)
 		indices[l] = ExpandAxes(a.Index, -1)
 		if l == 0 {
-			first, out.Hard, out.Soft, out.Loss = a.Index, a.Hard, a.Soft, a.Loss
-		} else {
-			out.Hard, out.Loss = Add(out.Hard, a.Hard), Add(out.Loss, a.Loss)
-			if a.Soft != nil {
-				out.Soft = Add(out.Soft, a.Soft)
-			}
+			first = a.Index
 		}
+		out.Hard, out.Loss, out.Soft = plus(out.Hard, a.Hard), plus(out.Loss, a.Loss), plus(out.Soft, a.Soft)
 		for name, value := range a.Stats {
-			addStat(out.Stats, name, value, 1/float64(q.config.Levels))
+			out.Stats[name] = plus(out.Stats[name], MulScalar(value, 1/float64(q.config.Levels)))
 		}
 		if a.Soft != nil {
 			// The surrogate stays attached: its share of z's gradient is subtracted
-			// from the next level's, so that the levels' gradients add up to one,
-			// not to their number.
+			// from the next level's, so that the levels' gradients add up to one.
 			residual = Sub(residual, a.Soft)
 		} else {
 			residual = Sub(residual, StopGradient(a.Hard))
@@ -148,8 +143,7 @@ func (q *Residual) Build(ctx *Context, z *Node) Output {
 	return out
 }
 
-// connect sets Soft to the estimator's surrogate of latents z [N,d], whose first
-// codes are index [N].
+// connect sets Soft to the surrogate of latents z [N,d] with first codes index [N].
 func (q *Residual) connect(ctx *Context, z, index *Node, out *Output) {
 	out.Soft = q.estimator.Connect(ctx, z, out.Hard, index)
 	o, ok := q.estimator.(EstimatorObserver)
@@ -160,9 +154,7 @@ func (q *Residual) connect(ctx *Context, z, index *Node, out *Output) {
 	if ctx.Training {
 		mergeUpdates(out.Updates, updates)
 	}
-	for name, value := range stats {
-		out.Stats[name] = value
-	}
+	maps.Copy(out.Stats, stats)
 }
 
 // gate keeps the running averages of a dropped level.
@@ -176,13 +168,4 @@ func (q *Residual) gate(ctx *Context, l int, updates map[string]*Node) map[strin
 		updates[path] = Add(old, Mul(on, Sub(value, old)))
 	}
 	return updates
-}
-
-// addStat adds a share of value to a named statistic.
-func addStat(stats map[string]*Node, name string, value *Node, share float64) {
-	value = MulScalar(value, share)
-	if sum, ok := stats[name]; ok {
-		value = Add(sum, value)
-	}
-	stats[name] = value
 }

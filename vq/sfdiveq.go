@@ -1,8 +1,12 @@
 package vq
 
 import (
+	"context"
+	"math"
 	"math/rand/v2"
+	"slices"
 
+	"github.com/gritvq/gritvq/index"
 	"github.com/gritvq/gritvq/weights"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -17,22 +21,19 @@ import (
 //
 // v₁ and v₂ being [DiVeQ]'s blurred unit directions to the segment's ends. The
 // whole curve follows the latents, so codes need neither auxiliary losses nor
-// resets. A latent's token is a code: the nearest one at inference, the nearer
-// end of the segment in training. The published decoder input at inference is a
-// point of the curve instead, which has no index and costs more bits than a code.
+// resets. A latent's token is the nearest code at inference (published is a point
+// of the curve, which costs more bits) and the nearer end of the segment in training.
 var SpaceFillingDiVeQ = Method{
 	Name: "sf-diveq", Title: "SF-DiVeQ",
 	Summary:  "DiVeQ towards random points of the curve through the codes (SF-DiVeQ)",
 	Defaults: func(c *Config, _ *Rates) { c.Resets.Every = 0 },
-	Level:    func(c Config, dim int) Level { return curve{codebook{config: c, dim: dim}} },
+	Level:    func(c Config, dim int) Level { return curve{codebook{position{c, dim}}} },
 	Check:    checkNoise,
 }
 
 // curve is a codebook whose codes, in their order, are the corners of a curve.
 type curve struct{ codebook }
 
-// Start implements [Level]: clustered codes are put in the order of a short
-// walk through them, so that segments cross no more empty space than they must.
 func (b curve) Start(rest Latents, rng *rand.Rand) (weights.Set, *weights.Array, error) {
 	codes, err := b.corners(rest, rng)
 	if err != nil {
@@ -42,6 +43,8 @@ func (b curve) Start(rest Latents, rng *rand.Rand) (weights.Set, *weights.Array,
 	return vars, codes, err
 }
 
+// corners puts clustered codes in the order of a short walk through them, so that
+// segments cross little empty space.
 func (b curve) corners(rest Latents, rng *rand.Rand) (*weights.Array, error) {
 	if b.config.Start.From == "data" && rest.N >= b.config.Codes {
 		return chunkMeans(rest, b.config.Codes), nil
@@ -61,14 +64,13 @@ func (b curve) corners(rest Latents, rng *rand.Rand) (*weights.Array, error) {
 	return ordered, nil
 }
 
-// chunkMeans splits the sample in order into k chunks and returns their means
-// [k,d], the published start: a ball of string in the middle of the latents.
+// chunkMeans splits the sample into k chunks and returns their means [k,d], the published start.
 func chunkMeans(sample Latents, k int) *weights.Array {
 	codes := weights.New(k, sample.Dim)
 	for i := range k {
 		first, end := i*sample.N/k, (i+1)*sample.N/k
 		for r := first; r < end; r++ {
-			for j, x := range sample.Rows[r*sample.Dim : (r+1)*sample.Dim] {
+			for j, x := range sample.Row(r) {
 				codes.Row(i)[j] += x / float32(end-first)
 			}
 		}
@@ -76,7 +78,6 @@ func chunkMeans(sample Latents, k int) *weights.Array {
 	return codes
 }
 
-// Assign implements [Level].
 func (b curve) Assign(ctx *Context, residual *Node) Assigned {
 	if !ctx.Training || ctx.Random == nil {
 		return b.codebook.Assign(ctx, residual)
@@ -98,4 +99,72 @@ func (b curve) Assign(ctx *Context, residual *Node) Assigned {
 	index := Where(Squeeze(LessThan(toGap, fromGap), -1), next, segment)
 	hard := Take(codes, index)
 	return Assigned{Index: index, Hard: hard, Soft: soft, Loss: b.losses(ctx, residual, hard, index)}
+}
+
+// walkAtOnce bounds the codes that are put in order by comparing all pairs.
+const walkAtOnce = 1024
+
+// walk returns an order of codes [K,d] that always goes on to the nearest code left.
+// Many codes are clustered first, and the walk visits cluster after cluster.
+func walk(codes *weights.Array, seed uint64) ([]int, error) {
+	k, d := codes.Shape[0], codes.Shape[1]
+	all := make([]int, k)
+	for i := range all {
+		all[i] = i
+	}
+	if k <= walkAtOnce {
+		return walkFrom(codes, all, nil), nil
+	}
+	groups := int(math.Sqrt(float64(k)))
+	o := index.KMeansOptions{Seed: seed, Iterations: startIterations}
+	centers, _, err := index.KMeans(context.Background(), codes.Data, k, d, groups, o)
+	if err != nil {
+		return nil, err
+	}
+	search, err := index.NewCodes(centers, groups, d)
+	if err != nil {
+		return nil, err
+	}
+	group := make([]uint32, k)
+	search.Nearest(codes.Data, k, group, nil, 0)
+	members := make([][]int, groups)
+	for i, g := range group {
+		members[g] = append(members[g], i)
+	}
+	middles := &weights.Array{Shape: []int{groups, d}, Data: centers}
+	var order []int
+	for _, g := range walkFrom(middles, all[:groups], nil) {
+		var last []float32
+		if len(order) > 0 {
+			last = codes.Row(order[len(order)-1])
+		}
+		order = append(order, walkFrom(codes, members[g], last)...)
+	}
+	return order, nil
+}
+
+// walkFrom begins with the row nearest to last, or with the first where that is nil.
+func walkFrom(codes *weights.Array, rows []int, last []float32) []int {
+	rest := slices.Clone(rows)
+	order := make([]int, 0, len(rows))
+	for len(rest) > 0 {
+		best, at := math.Inf(1), 0
+		for i, row := range rest {
+			if last == nil {
+				break
+			}
+			sum := 0.0
+			for j, x := range codes.Row(row) {
+				sum += float64(x-last[j]) * float64(x-last[j])
+			}
+			if sum < best {
+				best, at = sum, i
+			}
+		}
+		order = append(order, rest[at])
+		last = codes.Row(rest[at])
+		rest[at] = rest[len(rest)-1]
+		rest = rest[:len(rest)-1]
+	}
+	return order
 }

@@ -10,31 +10,26 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// SimVQ is SimVQ: a frozen Gaussian codebook E under one learned affine
-// map, C' = E Wᵀ + b, so that every step moves all codes. Codes are chosen and
-// decoded from C', straight-through, with VQ-VAE's two losses (β = 0.25 on the
-// encoder's term).
+// SimVQ is a frozen Gaussian codebook E under one learned affine map,
+// C' = E Wᵀ + b, so that every step moves all codes. Codes are chosen and decoded
+// from C', straight-through, with VQ-VAE's two losses (β = 0.25 on the encoder's
+// term).
 //
 // From data the map starts so that C' is the best Gaussian codebook for Gaussian
 // latents: their mean, and their covariance less the distortion of K codes (reverse
 // water-filling). Most codes as wide as the latents would lie too far out to be
-// the nearest of any latent. From random it starts at the letter, W = I and
-// b = 0.
+// chosen. From random it starts as published, W = I and b = 0.
 var SimVQ = Method{
 	Name: "simvq", Title: "SimVQ",
-	Summary:  "frozen Gaussian codes under one learned linear map (SimVQ)",
-	Defaults: simvqDefaults,
-	Level:    func(c Config, dim int) Level { return simvq{config: c, dim: dim} },
-	Check:    checkSimVQ,
-}
-
-func simvqDefaults(c *Config, r *Rates) {
-	c.Learn = "frozen"
-	c.Start.From = "data"
-	c.Start.Sample = 16384 // two moments are estimated, not codes
-	c.Resets.Every = 0
-	c.Loss.Codebook, c.Loss.Commitment = 1, 0.25
-	r.Feature = 10 // all codes move through W alone
+	Summary: "frozen Gaussian codes under one learned linear map (SimVQ)",
+	Defaults: func(c *Config, r *Rates) {
+		implicitDefaults(c, r) // two moments are estimated here, too
+		c.Learn = "frozen"
+		c.Loss.Codebook, c.Loss.Commitment = 1, 0.25
+		r.Feature = 10 // all codes move through W alone
+	},
+	Level: func(c Config, dim int) Level { return simvq{position{c, dim}} },
+	Check: checkSimVQ,
 }
 
 func checkSimVQ(c Config, _ int) error {
@@ -47,21 +42,14 @@ func checkSimVQ(c Config, _ int) error {
 	return nil
 }
 
-// simvq is one code position: frozen "codes" E [K,d], "feature/w" W [d,d] and
-// "feature/bias" b [d].
-type simvq struct {
-	config Config
-	dim    int
-}
-
-func (s simvq) Vocab() int { return s.config.Codes }
+// simvq has frozen codes, "feature/w" W [d,d] and "feature/bias" b [d].
+type simvq struct{ position }
 
 // init returns the variables for given codes, used as they are at first.
 func (s simvq) init(codes *weights.Array, _ []int, _ float64, _ *rand.Rand) (weights.Set, error) {
 	return weights.Set{"codes": codes, "feature/w": weights.Eye(s.dim), "feature/bias": weights.New(s.dim)}, nil
 }
 
-// Start implements [Level].
 func (s simvq) Start(rest Latents, rng *rand.Rand) (weights.Set, *weights.Array, error) {
 	codes := weights.Normal(rng, 1/math.Sqrt(float64(s.dim)), s.config.Codes, s.dim)
 	vars, err := s.init(codes, nil, 1, rng)
@@ -98,24 +86,20 @@ func (s simvq) Start(rest Latents, rng *rand.Rand) (weights.Set, *weights.Array,
 	return vars, usable, nil
 }
 
-// usable is C' [K,d].
 func (s simvq) Usable(ctx *Context) *Node {
 	mapped := DotGeneral(ctx.Vars.Get("codes"), []int{1}, nil, ctx.Vars.Get("feature/w"), []int{1}, nil)
 	return Add(mapped, ExpandAxes(ctx.Vars.Get("feature/bias"), 0))
 }
 
-// Assign implements [Level].
 func (s simvq) Assign(ctx *Context, residual *Node) Assigned {
 	codes := s.Usable(ctx)
 	index := Nearest(residual, codes)
 	hard := Take(codes, index)
-	book := codebook{config: s.config, dim: s.dim}
-	return Assigned{Index: index, Hard: hard, Loss: book.losses(ctx, residual, hard, index)}
+	return Assigned{Index: index, Hard: hard, Loss: s.losses(ctx, residual, hard, index)}
 }
 
-// codedDeviations are the deviations of the best Gaussian code of the given bits
-// along components of the given deviations: √max(0, σ²-θ), with the distortion θ that
-// spends the bits, Σ ½ log₂ max(1, σ²/θ).
+// codedDeviations are √max(0, σ²-θ), the deviations of the best Gaussian code along
+// components of deviations σ; the distortion θ spends Σ ½ log₂ max(1, σ²/θ) bits.
 func codedDeviations(deviations []float64, bits float64) []float64 {
 	spent := func(distortion float64) float64 {
 		sum := 0.0

@@ -6,23 +6,20 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// streamedElements and leastBlock set how many codes a [choice] scores at once:
-// as many as make scores [N,B] of streamedElements, and never fewer than
-// leastBlock, which bounds the size of the graph.
+// A [choice] scores as many codes at once as make scores [N,B] of streamedElements,
+// and never fewer than leastBlock, which bounds the size of the graph.
 const (
 	streamedElements = 1 << 20
 	leastBlock       = 1024
 )
 
 // scoring maps latents [N,d] and a block of every per-code parameter [B,…] to
-// the block's scores [N,B]. It is called once a block and pass, must be
-// differentiable in its inputs, and draws the same noise every time (random is
-// nil for a choice without noise).
+// scores [N,B]. It is called once a block and pass, must be differentiable, and
+// draws the same noise every time (random is nil for a choice without noise).
 type scoring func(latents *Node, codes []*Node, random *Random) *Node
 
-// choice is a softmax over all codes that never holds an [N,K] array: scores are
-// built a block of codes at a time, and built again in the backward pass, noise
-// included.
+// choice is a softmax over all codes without an [N,K] array: scores are built a
+// block of codes at a time, and again in the backward pass, noise included.
 type choice struct {
 	score   scoring
 	latents *Node   // [N,d]
@@ -39,14 +36,12 @@ type scored struct {
 	codes   []*Node
 }
 
-// newChoice returns the choice among the K codes with the given parameters
-// [K,…], with noise from random (nil: none).
+// newChoice returns the choice among codes with parameters [K,…] and noise from random (nil: none).
 func newChoice(score scoring, latents *Node, codes []*Node, random *Random) choice {
 	c := choice{score: score, latents: latents, codes: codes}
 	return c.inBlocks(max(leastBlock, streamedElements/latents.Shape().Dimensions[0]), random)
 }
 
-// inBlocks returns the choice with another number of codes scored at once.
 func (c choice) inBlocks(block int, random *Random) choice {
 	c.block, c.states, c.only = min(block, c.size()), nil, nil
 	if c.blocks() == 1 {
@@ -60,7 +55,7 @@ func (c choice) inBlocks(block int, random *Random) choice {
 	return c
 }
 
-// split takes a state off for noise that is drawn repeatedly.
+// split returns a state for noise that is drawn repeatedly.
 func (r *Random) split() *Node {
 	var own *Node
 	r.state, own = RNGStateSplit(r.state)
@@ -70,7 +65,7 @@ func (r *Random) split() *Node {
 func (c choice) size() int   { return c.codes[0].Shape().Dimensions[0] }
 func (c choice) blocks() int { return (c.size() + c.block - 1) / c.block }
 
-// rowsOf returns the rows of x [K,…] that belong to block b.
+// rowsOf returns block b of x [K,…].
 func (c choice) rowsOf(x *Node, b int) *Node {
 	if c.blocks() == 1 {
 		return x
@@ -135,10 +130,18 @@ type summary struct {
 	share       *Node // [K]: Σ rows·p over the batch
 }
 
-// straightThrough is hard [N,d'] with the gradient of the mean choice beside its
-// own: one-hot forward, soft backward.
-func (s summary) straightThrough(hard *Node) *Node {
-	return Add(hard, Sub(s.mean, StopGradient(s.mean)))
+// drawn assigns the best code of a sampled choice: one-hot forward, the gradient
+// of the mean choice beside the code's own backward.
+func (c choice) drawn(codes *Node) Assigned {
+	p := c.softmax(codes, nil)
+	hard := Take(codes, p.index)
+	return Assigned{Index: p.index, Hard: hard, Soft: Add(hard, Sub(p.mean, StopGradient(p.mean)))}
+}
+
+// chosen assigns the best code.
+func (c choice) chosen(codes *Node) Assigned {
+	index := c.best()
+	return Assigned{Index: index, Hard: Take(codes, index)}
 }
 
 // softmax summarises the choice: mean over values [K,d'] unless nil, share with

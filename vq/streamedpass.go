@@ -13,8 +13,8 @@ type softmaxPass struct {
 	logSum *Node // [N,1]: log Σ exp(score - top)
 }
 
-// forward runs over the blocks once with running maxima, and once more for the
-// share, which needs the finished normaliser.
+// forward runs over the blocks with running maxima, and again for the share, which
+// needs the finished normaliser.
 func (p *softmaxPass) forward() {
 	var top, index, sum, moment, mean *Node
 	for b := range p.blocks() {
@@ -64,9 +64,8 @@ func (p *softmaxPass) logOf(score *Node) *Node { return Sub(Sub(score, p.top), p
 // adjoints are the gradients arriving at a summary; nil where none did.
 type adjoints struct{ mean, information, share *Node }
 
-// attach returns the summary with its backward pass. Outputs capture the adjoints
-// that arrive; the inputs, which the reverse sweep reaches last, turn them into
-// gradients.
+// attach returns the summary with its backward pass: outputs capture adjoints; the
+// inputs, which the reverse sweep reaches last, turn them into gradients.
 func (p *softmaxPass) attach() summary {
 	var arrived adjoints
 	var gradients []*Node // of latents, then of every per-code parameter
@@ -100,8 +99,7 @@ func (p *softmaxPass) attach() summary {
 	}
 }
 
-// backward returns the gradients of the latents and of every per-code
-// parameter, a block at a time:
+// backward returns the gradients of the latents and of every per-code parameter:
 //
 //	∂L/∂score = p·(∂L/∂p - Σ p·∂L/∂p),
 //	∂L/∂p = ⟨ḡ_mean, value⟩ + ḡ_information·log p + rows·ḡ_share
@@ -132,11 +130,7 @@ func (p *softmaxPass) backward(arrived adjoints) []*Node {
 		block := p.scores(b, after)
 		wanted := StopGradient(p.scoreGradient(arrived, block.score, center, after, b))
 		own := Gradient(ReduceAllSum(Mul(block.score, wanted)), append([]*Node{block.latents}, block.codes...)...)
-		if latents == nil {
-			latents = own[0]
-		} else {
-			latents = Add(latents, own[0])
-		}
+		latents = plus(latents, own[0])
 		for i := range parts {
 			parts[i] = append(parts[i], own[1+i])
 		}
@@ -149,8 +143,7 @@ func (p *softmaxPass) backward(arrived adjoints) []*Node {
 	return gradients
 }
 
-// scoreGradient is ∂L/∂score [N,B] of block b; its nodes of size [N,B] wait for
-// after, like the scores.
+// scoreGradient is ∂L/∂score [N,B] of block b; like the scores it waits for after.
 func (p *softmaxPass) scoreGradient(arrived adjoints, score, center, after *Node, b int) *Node {
 	logP := p.logOf(score)
 	wanted := Neg(center)

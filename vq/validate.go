@@ -9,8 +9,7 @@ import (
 	"github.com/gritvq/gritvq/transform"
 )
 
-// Validate reports the first setting that cannot work for latents of dimension
-// dim.
+// Validate reports the first setting that cannot work for latents [N,dim].
 func (c Config) Validate(dim int) error {
 	m, err := MethodNamed(c.Method)
 	if err != nil {
@@ -18,7 +17,7 @@ func (c Config) Validate(dim int) error {
 	}
 	for _, check := range []func() error{
 		func() error { return c.checkSize(dim) },
-		c.Start.Validate, c.Average.Validate, c.Loss.Validate, c.Cache.Validate, c.Resets.Validate, c.Radius.Validate,
+		c.Start.check, c.Average.check, c.Loss.check, c.Cache.check, c.Resets.check, c.Radius.Validate,
 		func() error { return c.checkLearning(m, dim) },
 		func() error { return c.checkDistance(m) },
 		func() error { return c.checkTransform(m, dim) },
@@ -47,7 +46,6 @@ func (c Config) checkSize(dim int) error {
 	return nil
 }
 
-// oneOf reports a value that is not among the allowed ones.
 func oneOf(key, value string, allowed ...string) error {
 	if slices.Contains(allowed, value) {
 		return nil
@@ -55,8 +53,7 @@ func oneOf(key, value string, allowed ...string) error {
 	return fmt.Errorf("%s: unknown value %q, use one of %s", key, value, strings.Join(allowed, ", "))
 }
 
-// Validate reports the first setting that cannot work.
-func (s Start) Validate() error {
+func (s Start) check() error {
 	switch {
 	case s.Warmup < 0 || s.Warmup >= 1:
 		return fmt.Errorf("start.warmup: %g must be at least 0 and below 1", s.Warmup)
@@ -66,8 +63,7 @@ func (s Start) Validate() error {
 	return oneOf("start.from", s.From, "kmeans", "data", "random")
 }
 
-// Validate reports the first setting that cannot work.
-func (a Average) Validate() error {
+func (a Average) check() error {
 	switch {
 	case a.Decay <= 0 || a.Decay >= 1 || a.Epsilon <= 0 || a.Every < 1:
 		return fmt.Errorf("average: need 0 < decay < 1, epsilon > 0 and every >= 1")
@@ -77,8 +73,7 @@ func (a Average) Validate() error {
 	return nil
 }
 
-// Validate reports the first setting that cannot work.
-func (w Loss) Validate() error {
+func (w Loss) check() error {
 	switch {
 	case w.UsageSoftness <= 0:
 		return fmt.Errorf("loss.usage_softness: %g must be positive", w.UsageSoftness)
@@ -88,16 +83,14 @@ func (w Loss) Validate() error {
 	return nil
 }
 
-// Validate reports the first setting that cannot work.
-func (c Cache) Validate() error {
+func (c Cache) check() error {
 	if c.Period < 1 {
 		return fmt.Errorf("cache.period: %d must be at least 1", c.Period)
 	}
 	return oneOf("cache.gradient", c.Gradient, "live", "accumulate")
 }
 
-// Validate reports the first setting that cannot work.
-func (r Resets) Validate() error {
+func (r Resets) check() error {
 	switch {
 	case r.Every < 0 || r.Threshold < 0 || r.Window < 0:
 		return fmt.Errorf("resets: every, threshold and window must not be negative")
@@ -107,11 +100,10 @@ func (r Resets) Validate() error {
 	return oneOf("resets.donor", cmp.Or(r.Donor, "latents"), "latents", "used")
 }
 
-// tabled says whether the method's codes are a table that nearest-code search
-// reads, and that running averages and cosine distances can therefore use.
+// tabled says whether codes are a table with nearest-code search, which running
+// averages and cosine distances need.
 func (m Method) tabled() bool { return m.Level == nil && m.Classical == nil && m.New == nil }
 
-// movable says whether dead codes can be moved.
 func (m Method) movable(c Config, dim int) bool {
 	if m.Level == nil {
 		return m.Classical == nil
@@ -120,7 +112,6 @@ func (m Method) movable(c Config, dim int) bool {
 	return ok
 }
 
-// checkLearning checks how codes learn against their codebook and transform.
 func (c Config) checkLearning(m Method, dim int) error {
 	switch pull := c.Average.Pull > 0; {
 	case c.Cache.Period > 1 && !m.tabled():

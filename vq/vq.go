@@ -1,13 +1,11 @@
 // Package vq turns latents into discrete codes and carries gradients across the
 // hard assignment.
 //
-// A [Quantizer] is composed, not configured: a [Method] such as [GRIT], [STE] or
-// [EMA] says how one codebook is stored, learned and differentiated; [Residual]
-// stacks codebooks, each coding the error of the levels before it, under a single
-// surrogate on their sum; [Product] lays residual stacks side by side over slices
-// of the vector. Inference always uses the hard assignment.
-//
-// A program adds a quantizer of its own with [Register].
+// A [Quantizer] is composed: a [Method] such as [GRIT], [STE] or [EMA] says how one
+// codebook is stored, learned and differentiated; [Residual] stacks codebooks, each
+// coding the error of the levels before it, under one surrogate on their sum;
+// [Product] lays residual stacks side by side over slices of the vector. Inference
+// always uses the hard assignment. A program adds its own methods with [Register].
 package vq
 
 import (
@@ -26,17 +24,16 @@ type Context struct {
 	Training bool
 	// Progress is the fraction of training done, a scalar; nil at inference.
 	Progress *graph.Node
-	// Active [levels] holds 1 for the levels in use this step and 0 for dropped
-	// levels (quantizer dropout); nil means all.
+	// Active [levels] is 1 for levels in use and 0 for dropped ones (quantizer
+	// dropout); nil means all.
 	Active *graph.Node
-	// Mask [N] holds 1 for rows in use and 0 for padding, which affects neither
-	// losses nor statistics; nil means all.
-	Mask *graph.Node
-	// Random is the step's noise; nil at inference.
-	Random *Random
+	// Mask [N] is 1 for rows in use and 0 for padding, which affects neither losses
+	// nor statistics; nil means all.
+	Mask   *graph.Node
+	Random *Random // the step's noise; nil at inference
 }
 
-// in returns the context with variables resolved below a sub-path.
+// in resolves variables below a sub-path.
 func (c *Context) in(path string) *Context {
 	sub := *c
 	sub.Vars = c.Vars.In("%s", path)
@@ -49,21 +46,18 @@ type Output struct {
 	Soft  *graph.Node // z_q [N,d]: the decoder's input in training; carries gradients
 	Index *graph.Node // [N,L] int32
 	Loss  *graph.Node // scalar: the method's own losses, already weighted
-	// Residuals are the inputs [N,d'] of the L code positions; resets draw new
-	// codes from them.
+	// Residuals are the inputs [N,d'] of the L code positions, for resets.
 	Residuals []*graph.Node
 	// Updates holds new values of variables by path: running averages, and codes
-	// that follow them. The training step applies them if the step is kept, and
-	// to a variable that the optimizer moves too it adds both changes.
+	// that follow them. The training step applies them if the step is kept; changes
+	// of a variable that the optimizer moves too are added up.
 	Updates map[string]*graph.Node
-	// Stats are scalars worth watching, by name.
-	Stats map[string]*graph.Node
+	Stats   map[string]*graph.Node // scalars worth watching, by name
 }
 
 // Quantizer turns latents [N,d] into codes [N,L] and back. It may also implement
 // [Preparer], [NearestSearcher], [Freezer], [Refresher], [Projector], [Rewirer] and
-// [Placer]; callers go through the functions [Prepare], [Searchable], [Frozen],
-// [Refresh], [Project], [Rewire] and [Place].
+// [Placer]; callers go through the functions [Prepare] to [Place].
 type Quantizer interface {
 	// Init returns the quantizer's variables, starting from a sample of latents.
 	Init(sample Latents, rng *rand.Rand) (weights.Set, error)
@@ -77,8 +71,7 @@ type Quantizer interface {
 	Layout() Layout
 }
 
-// New composes the quantizer a configuration describes, for latents of
-// dimension dim.
+// New composes the configured quantizer for latents of dimension dim.
 func New(c Config, dim int) (Quantizer, error) {
 	if err := c.Validate(dim); err != nil {
 		return nil, err
@@ -95,7 +88,7 @@ func New(c Config, dim int) (Quantizer, error) {
 	return newProduct(c, dim), nil
 }
 
-func mergeUpdates(into map[string]*graph.Node, from map[string]*graph.Node) {
+func mergeUpdates(into, from map[string]*graph.Node) {
 	for path, value := range from {
 		if _, taken := into[path]; taken {
 			panic(fmt.Errorf("two updates of variable %q in one step", path))

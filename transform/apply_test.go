@@ -2,10 +2,12 @@ package transform
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/gomlx/core/graph"
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/gritvq/gritvq/internal/gradtest"
 	"github.com/gritvq/gritvq/weights"
@@ -165,4 +167,88 @@ func TestMisusePanics(t *testing.T) {
 	expectPanic("an index matrix", func(nodes map[string]*graph.Node) *graph.Node {
 		return smallConfig(KindLinear).Rows(weights.FromNodes(nodes), nodes["codes"], graph.Const(nodes["codes"].Graph(), [][]int32{{1}}))
 	})
+}
+
+func spectralNorm(w []float64, d int) float64 {
+	var svd mat.SVD
+	svd.Factorize(mat.NewDense(d, d, append([]float64(nil), w...)), mat.SVDNone)
+	return svd.Values(nil)[0]
+}
+
+func TestClippedFeatureConvergesOverSteps(t *testing.T) {
+	const d = 24
+	c := smallConfig(KindLinear)
+	c.SpectralClip = 2
+	rng := testRand()
+	run := func(w, u []float64) (clipped, next []float64) {
+		in := gradtest.Inputs{"w": {Shape: []int{d, d}, Data: w}, "u": {Shape: []int{d}, Data: u}}
+		out := gradtest.Eval[float32](t, in, func(nodes map[string]*graph.Node) []*graph.Node {
+			clipped, next := c.ClippedFeature(nodes["w"], nodes["u"])
+			return []*graph.Node{clipped, next}
+		})
+		return out[0], out[1]
+	}
+	w, u := toFloat64(weights.Normal(rng, 1, d, d).Data), toFloat64(weights.Normal(rng, 1, d).Data)
+	original := w
+	for range 60 {
+		w, u = run(w, u)
+	}
+	for i, x := range w {
+		if ratio := w[0] / original[0]; math.Abs(x/original[i]-ratio) > 1e-4 {
+			t.Fatal("clipping changed the shape of W, not only its scale")
+		}
+	}
+	if got := spectralNorm(w, d); got > 2*(1+1e-3) || got < 1.98 {
+		t.Errorf("after 60 steps with the bound 2 the norm is %g", got)
+	}
+	small := toFloat64(weights.Eye(d).Data)
+	same, _ := run(small, u)
+	for i, x := range same {
+		if x != small[i] {
+			t.Fatal("a W within the bound was changed")
+		}
+	}
+	zero, next := run(make([]float64, d*d), u)
+	if dot(zero, zero) != 0 || math.Abs(dot(next, next)-1) > 1e-5 {
+		t.Errorf("a zero W gives norm² %g and a power vector of length² %g", dot(zero, zero), dot(next, next))
+	}
+}
+
+// A step of equal length on every entry of B, all in the worst direction, moves
+// what the codes mix in by no more at 16,384 codes than at 256.
+func TestStrideBoundsTheMixedStep(t *testing.T) {
+	move := func(k int) float64 {
+		c := Default()
+		rng := rand.New(rand.NewPCG(1, uint64(k)))
+		codes := weights.Normal(rng, 1, k, 4)
+		set, err := c.Init(codes, 1, rng)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := set["mixer/b"]
+		step := 1e-3 * c.Stride("quantizer/level0/mixer/b", b.Shape)
+		worst := 0.0 // Σ_k |ΔB_k E_k| for one column of B and one dimension
+		for i := range k {
+			worst += step * math.Abs(float64(codes.Data[i*4]))
+		}
+		return worst
+	}
+	small, large := move(256), move(16384)
+	if large > 1.2*small {
+		t.Errorf("one step moves the mixture by up to %.3g at 16384 codes and %.3g at 256", large, small)
+	}
+}
+
+func TestStrideLeavesOtherVariablesAlone(t *testing.T) {
+	c := Default()
+	if got := c.Stride("level0/mixer/a", []int{65536, 32}); got != 1 {
+		t.Errorf("A takes %g of a step, want all: it sums over the rank only", got)
+	}
+	if got := c.Stride("level0/mixer/b", []int{32, 256}); got != 1 {
+		t.Errorf("B of 256 codes takes %g of a step, want all", got)
+	}
+	c.Kind = KindAttentionLowRank
+	if got := c.Stride("level0/mixer/b", []int{32, 65536}); got != 1 {
+		t.Errorf("attention takes %g of a step, want all: its weights sum to one", got)
+	}
 }

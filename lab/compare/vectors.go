@@ -1,6 +1,10 @@
 package compare
 
 import (
+	"math"
+	"slices"
+
+	"github.com/gritvq/gritvq/index"
 	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/train/vqtrain"
 )
@@ -45,4 +49,76 @@ var OfVectors = &Kind{
 	fairness: "Every method had the same rows, bits, network, batches and steps, and its own best practice; " +
 		"classical methods are fitted to the vectors themselves.",
 	healthy: "A healthy codebook uses every code, and none of them for most of the data. Rows of the whole file, first code of a vector.",
+}
+
+// Error bins are spaced evenly on a logarithmic scale.
+const (
+	binsPerDecade = 12
+	lowestDecade  = -5
+	decades       = 7
+)
+
+// ErrorBins returns the edges of the bins of [Record].Errors: squared error of a row over the mean squared distance of
+// a row from the mean of the data. Errors[i] counts rows from edge i-1 on, the first those below all edges.
+func ErrorBins() []float64 {
+	edges := make([]float64, decades*binsPerDecade+1)
+	for i := range edges {
+		edges[i] = math.Pow(10, lowestDecade+float64(i)/binsPerDecade)
+	}
+	return edges
+}
+
+// errorBin counts errors that are not numbers as the largest.
+func errorBin(x float64) int {
+	last := decades*binsPerDecade + 1
+	if math.IsNaN(x) || math.IsInf(x, 1) {
+		return last
+	}
+	if x <= 0 {
+		return 0
+	}
+	at := math.Floor((math.Log10(x)-lowestDecade)*binsPerDecade) + 1
+	return int(min(max(at, 0), float64(last)))
+}
+
+const (
+	neighbourCount = 10 // nearest neighbours of a query
+	databaseRows   = 10_000
+	queryRows      = 1_000
+)
+
+// nearest finds for each of the first queries rows of x [n,d] the k nearest rows of database [m,d], nearest first; ties
+// go to the lowest row. Row i of the database belongs to row i of x and is left out of its own neighbours.
+func nearest(x []float32, queries int, database []float32, d, k int) ([][]int, error) {
+	n := len(database) / d
+	rows, err := index.NewExact(index.Euclidean, database, n, d)
+	if err != nil {
+		return nil, err
+	}
+	more := min(k+1, n) // the own row may be among them
+	items := make([]uint32, queries*more)
+	rows.Search(x[:queries*d], queries, more, items, nil, index.SearchOptions{})
+	found := make([][]int, queries)
+	for q := range found {
+		for _, row := range items[q*more : (q+1)*more] {
+			if int(row) != q && len(found[q]) < k {
+				found[q] = append(found[q], int(row))
+			}
+		}
+	}
+	return found, nil
+}
+
+// recall is the share of true neighbours [queries][k] that were found.
+func recall(truth, found [][]int) float64 {
+	hits, total := 0, 0
+	for q, nearest := range truth {
+		total += len(nearest)
+		for _, row := range nearest {
+			if slices.Contains(found[q], row) {
+				hits++
+			}
+		}
+	}
+	return float64(hits) / float64(max(1, total))
 }

@@ -1,3 +1,23 @@
+// Package table turns the records of experiments into statistics, tables, figures and pages.
+//
+// A [Record] holds the scores of one run. Records of one method and one setting form a [Group]; its score is
+// the mean over seeds, with the sample standard deviation. A [Measure] says how a score reads and which values
+// are good, and a [Layout] arranges groups in tables. A [Page] is a document whose tables are made from a file
+// of [Run] lines; [Stale] checks that it still agrees with them.
+//
+// # The tie rule
+//
+// All tables compare methods in the same way. The best mean of a column is bold, as is every mean that reads
+// the same, unless all means read the same. Another method is tied with the best, marked with =, unless the
+// seeds that both have show it to be worse:
+//
+//   - With three or more common seeds, it is worse if the 95 % interval of the paired
+//     t test lies on the worse side of 0.
+//   - With one or two, whose interval would hide all but huge differences, it is worse
+//     if the mean difference exceeds both the measure's resolution and the typical
+//     deviation over seeds: the root mean square of the deviations in the column, or 0
+//     if every method has one seed.
+//   - Without a common seed there is no comparison, and no tie.
 package table
 
 import (
@@ -15,6 +35,7 @@ import (
 
 	"github.com/gritvq/gritvq/internal/atomicfile"
 	"github.com/gritvq/gritvq/report"
+	"github.com/gritvq/gritvq/task"
 )
 
 // Legend explains the marks of a table, for readers of a page.
@@ -119,4 +140,117 @@ func (p *Page) Write() error {
 		_, err := io.WriteString(w, p.head+p.mark+"\n\n"+p.text.String())
 		return err
 	})
+}
+
+// Document makes a [Page] from a file of runs.
+type Document[R Run] struct {
+	Name    string // of the page NAME.md, its runs NAME.jsonl and its figures
+	Command string // that writes it
+	Title   string // of a new page
+	Letters string // of the tables
+	Fill    func(*Page, *Runs[R]) error
+}
+
+// Write adds the runs of files to those in dir and writes the tables and figures of all of them there.
+func (d Document[R]) Write(files []string, dir string, watch task.Watcher) error {
+	page, err := OpenPage(dir, d.Name, d.Command, d.Title)
+	if err != nil {
+		return err
+	}
+	runs, err := readRuns[R](page.Path(".jsonl"), files)
+	if err != nil {
+		return err
+	}
+	if err := runs.distinct(d.Letters); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	if err := d.Fill(page, runs); err != nil {
+		return err
+	}
+	if unused := runs.unused(); len(unused) > 0 {
+		watch.Remark("in no table: %s", strings.Join(unused, ", "))
+	}
+	if err := WriteLines(page.Path(".jsonl"), runs.All); err != nil {
+		return err
+	}
+	return page.Write()
+}
+
+// CourseLine draws a column of a run's course over its first column, the step.
+func CourseLine(name string, course [][]*float64, column int, scale float64) report.Series {
+	line := report.Series{Name: name}
+	for _, moment := range course {
+		if value := moment[column]; value != nil {
+			line.X, line.Y = append(line.X, *moment[0]), append(line.Y, scale**value)
+		}
+	}
+	return line
+}
+
+// Stale makes the page dir/name.md and its figures again in a temporary directory, and returns the files in dir
+// that differ.
+func Stale(dir, name string, write func(dir string) error) (files []string, err error) {
+	again, err := os.MkdirTemp("", "gritvq-page-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(again)
+	if err := os.CopyFS(again, os.DirFS(dir)); err != nil {
+		return nil, err
+	}
+	if err := write(again); err != nil {
+		return nil, err
+	}
+	made, err := filepath.Glob(filepath.Join(again, name+"*"))
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range made {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		published, missing := os.ReadFile(filepath.Join(dir, filepath.Base(path)))
+		if missing != nil || !bytes.Equal(content, published) {
+			files = append(files, filepath.Base(path))
+		}
+	}
+	return files, nil
+}
+
+// FindRow returns the first row of a Markdown table below the heading that begins with the given cells, by the
+// names of its columns.
+func FindRow(page, heading string, begins ...string) (map[string]string, error) {
+	_, section, found := strings.Cut(page, heading+"\n")
+	if !found {
+		return nil, fmt.Errorf("the page has no heading %q", heading)
+	}
+	var names []string
+	for line := range strings.Lines(section) {
+		if !strings.HasPrefix(line, "|") {
+			continue
+		}
+		cells := strings.Split(strings.Trim(line, "|\n"), "|")
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+		}
+		if names == nil {
+			names = cells
+		}
+		if len(cells) < len(begins) || !slices.Equal(cells[:len(begins)], begins) {
+			continue
+		}
+		if len(cells) != len(names) {
+			return nil, errors.New("a row has more or fewer cells than its head: " + line)
+		}
+		row := map[string]string{}
+		for i, name := range names {
+			row[name] = cells[i]
+		}
+		return row, nil
+	}
+	return nil, fmt.Errorf("%s has no row of %q", heading, begins)
 }

@@ -1,12 +1,21 @@
 package table
 
 import (
+	"bufio"
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"os"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/gritvq/gritvq/internal/atomicfile"
 )
 
 // Run is one line of a file of runs: a model that was trained and scored, or why that failed.
@@ -148,4 +157,72 @@ func Groups[R Run](runs []R, setting func(R) string) []Group {
 		records = append(records, r)
 	}
 	return Collect(records)
+}
+
+// ReadLines reads a file of values, a line of JSON each; blank lines are skipped.
+func ReadLines[T interface{ Check() error }](name string) ([]T, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return DecodeLines[T](name, file)
+}
+
+// DecodeLines is [ReadLines] of an open file with a name.
+func DecodeLines[T interface{ Check() error }](name string, from io.Reader) ([]T, error) {
+	var all []T
+	lines := bufio.NewScanner(from)
+	lines.Buffer(nil, 1<<26)
+	for n := 1; lines.Scan(); n++ {
+		line := bytes.TrimSpace(lines.Bytes())
+		if len(line) == 0 {
+			continue
+		}
+		var value T
+		err := json.Unmarshal(line, &value)
+		if err == nil {
+			err = value.Check()
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s, line %d: %w", name, n, err)
+		}
+		all = append(all, value)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", name, err)
+	}
+	return all, nil
+}
+
+// WriteLines writes values, a line of JSON each, whole or not at all.
+func WriteLines[T any](path string, values []T) error {
+	return atomicfile.Write(path, func(w io.Writer) error {
+		encoder := json.NewEncoder(w)
+		encoder.SetEscapeHTML(false)
+		for _, v := range values {
+			if err := encoder.Encode(v); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Flag reads a number among the flags of a command; the last one counts.
+func Flag(flags, name string, otherwise int) int {
+	for _, m := range regexp.MustCompile(`(?:^|\s)`+name+`[=\s]\s*(\d+)\b`).FindAllStringSubmatch(flags, -1) {
+		if n, err := strconv.Atoi(m[1]); err == nil {
+			otherwise = n
+		}
+	}
+	return otherwise
+}
+
+// WithoutFlags removes flags and their values.
+func WithoutFlags(flags string, names ...string) string {
+	for _, name := range names {
+		flags = regexp.MustCompile(`(^|\s)`+name+`([=\s]\s*\S+|$)`).ReplaceAllString(flags, " ")
+	}
+	return strings.Join(strings.Fields(flags), " ")
 }

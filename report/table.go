@@ -49,6 +49,15 @@ func Cells(texts ...string) []Cell {
 	return row
 }
 
+// Columns returns columns with an alignment.
+func Columns(align Align, names ...string) []Column {
+	columns := make([]Column, len(names))
+	for i, name := range names {
+		columns[i] = Column{Name: name, Align: align}
+	}
+	return columns
+}
+
 func (t Table) validate() error {
 	if len(t.Columns) == 0 {
 		return fmt.Errorf("table %q has no columns; name at least one", t.Title)

@@ -43,3 +43,22 @@ func Create(path string, dim, rows int) (Writer, error) {
 	}
 	return writer, nil
 }
+
+// Write writes blocks of rows [n, dim], one after the other, as Create does.
+func Write(path string, dim int, blocks ...[]float32) error {
+	rows := 0
+	for _, block := range blocks {
+		rows += len(block) / dim
+	}
+	w, err := Create(path, dim, rows)
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	for _, block := range blocks {
+		if err := w.WriteRows(block); err != nil {
+			return err
+		}
+	}
+	return w.Commit()
+}

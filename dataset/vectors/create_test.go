@@ -26,3 +26,14 @@ func TestVectorsRoundTrip(t *testing.T) {
 		}
 	}
 }
+
+func TestWriteJoinsBlocks(t *testing.T) {
+	path, want := filepath.Join(t.TempDir(), "v.npy"), offsetValues(5, 3)
+	if err := Write(path, 3, want[:6], want[6:]); err != nil {
+		t.Fatal(err)
+	}
+	if v := mustOpen(t, path, Options{}); v.Dim() != 3 || !slices.Equal(allRows(t, v), want) {
+		t.Error("vectors differ")
+	}
+	wantError(t, Write(path, 3, want[:4]), "v.npy")
+}

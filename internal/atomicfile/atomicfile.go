@@ -7,6 +7,7 @@ package atomicfile
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -84,6 +85,21 @@ func Write(path string, fill func(w io.Writer) error) error {
 		return err
 	}
 	return f.Commit()
+}
+
+// WriteJSON creates path with values in JSON, one after the other: a line each if indent is empty.
+func WriteJSON[T any](path, indent string, values ...T) error {
+	return Write(path, func(w io.Writer) error {
+		encoder := json.NewEncoder(w)
+		encoder.SetIndent("", indent)
+		encoder.SetEscapeHTML(false)
+		for _, v := range values {
+			if err := encoder.Encode(v); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // SyncDir makes renames inside dir durable. File systems that cannot sync a

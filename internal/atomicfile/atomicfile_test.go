@@ -67,3 +67,18 @@ func TestMissingDirectoryIsOneClearError(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 }
+
+func TestWriteJSON(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "values")
+	for indent, want := range map[string]string{"": "[1]\n[\"<\"]\n", " ": "[\n 1\n]\n[\n \"<\"\n]\n"} {
+		if err := WriteJSON(path, indent, []any{1}, []any{"<"}); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != want {
+			t.Errorf("%q: %q, %v; want %q", indent, got, err, want)
+		}
+	}
+	if err := WriteJSON(path, "", func() {}); err == nil {
+		t.Error("a function was written as JSON")
+	}
+}

@@ -88,7 +88,7 @@ func (r *Results) write(dir string) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(filepath.Join(dir, ResultsFile), r)
+	return atomicfile.WriteJSON(filepath.Join(dir, ResultsFile), "  ", r)
 }
 
 // Record is a finished cell: the content of cells/<id>.json.
@@ -148,16 +148,7 @@ func loadRecord(dir, id string) (r Record, finished bool, err error) {
 	return r, r.Error == "", nil
 }
 
-func (r Record) store(dir string) error { return writeJSON(recordPath(dir, r.ID), r) }
-
-func writeJSON(path string, v any) error {
-	return atomicfile.Write(path, func(w io.Writer) error {
-		encoder := json.NewEncoder(w)
-		encoder.SetIndent("", "  ")
-		encoder.SetEscapeHTML(false)
-		return encoder.Encode(v)
-	})
-}
+func (r Record) store(dir string) error { return atomicfile.WriteJSON(recordPath(dir, r.ID), "  ", r) }
 
 func (r *Record) count(usage *eval.Usage) {
 	r.Vocab, r.Usage = usage.Vocab(), nil

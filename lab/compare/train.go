@@ -14,6 +14,7 @@ import (
 	"github.com/gomlx/compute"
 	"github.com/gritvq/gritvq/artifact/bundle"
 	"github.com/gritvq/gritvq/config"
+	"github.com/gritvq/gritvq/internal/atomicfile"
 	"github.com/gritvq/gritvq/internal/output"
 	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/tokenizer"
@@ -132,7 +133,7 @@ func startClock(dir string) *stopwatch {
 
 func (s *stopwatch) seconds() float64 { return s.before + time.Since(s.begun).Seconds() }
 
-func (s *stopwatch) save() { _ = writeJSON(s.path, s.seconds()) }
+func (s *stopwatch) save() { _ = atomicfile.WriteJSON(s.path, "  ", s.seconds()) }
 
 // reason is an error in one line: engine errors carry traces.
 func reason(err error) string {

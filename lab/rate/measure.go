@@ -11,7 +11,7 @@ import (
 	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/feature"
-	"github.com/gritvq/gritvq/lab/table"
+	"github.com/gritvq/gritvq/internal/atomicfile"
 	"github.com/gritvq/gritvq/task"
 )
 
@@ -68,7 +68,7 @@ func Run(ctx context.Context, o Options, watch task.Watcher) error {
 	if err := os.MkdirAll(o.Output, 0o755); err != nil {
 		return err
 	}
-	if err := table.WriteLines(page.Path(".jsonl"), points); err != nil {
+	if err := atomicfile.WriteJSON(page.Path(".jsonl"), "", points...); err != nil {
 		return err
 	}
 	return write(page, points)

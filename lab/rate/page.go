@@ -175,7 +175,7 @@ func (m measure) chart(points []Point) report.LineChart {
 
 func (m measure) table(points []Point) report.Table {
 	others := slices.DeleteFunc(coders(points), func(name string) bool { return name == ownCoder })
-	t := report.Table{Columns: append([]report.Column{{Name: "tokenizer"}}, table.Columns(report.Right,
+	t := report.Table{Columns: append([]report.Column{{Name: "tokenizer"}}, report.Columns(report.Right,
 		append([]string{m.name, ownCoder}, others...)...)...)}
 	for _, p := range ofCoder(points, ownCoder) {
 		row := report.Cells(p.Setting, m.text(p), fmt.Sprintf("%.3f", p.BitsPerPixel))

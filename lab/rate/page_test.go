@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/gritvq/gritvq/dataset/images"
-	"github.com/gritvq/gritvq/lab/table"
+	"github.com/gritvq/gritvq/internal/atomicfile"
 )
 
 // TestNeed asks at known points of a curve, between them and beyond them.
@@ -86,7 +86,7 @@ func TestPage(t *testing.T) {
 		{Coder: "JPEG", Setting: "quality 9", BitsPerPixel: 0.8, PSNR: 30, SSIM: 0.9, LPIPS: 0.1, Pictures: 2},
 		{Coder: "WebP", Setting: "quality 0", BitsPerPixel: 0.05, PSNR: 23, SSIM: 0.55, LPIPS: 0.4, Pictures: 2},
 	}
-	if err := table.WriteLines(filepath.Join(dir, Name+".jsonl"), points); err != nil {
+	if err := atomicfile.WriteJSON(filepath.Join(dir, Name+".jsonl"), "", points...); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, Name+".md")

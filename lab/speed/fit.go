@@ -36,8 +36,11 @@ func (b *bench) fit(ctx context.Context) ([]Row, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	shared := filepath.Join(dir, "vectors.npy")
-	if err := copyVectors(shared, v); err != nil {
+	shared, content := filepath.Join(dir, "vectors.npy"), make([]float32, v.Len()*v.Dim()) // for FAISS's script
+	if err := v.Rows(0, v.Len(), content); err != nil {
+		return nil, err
+	}
+	if err := vectors.Write(shared, v.Dim(), content); err != nil {
 		return nil, err
 	}
 	peer, absent := b.peer(ctx, "faiss_fit.py", shared, "--codes", strconv.Itoa(fitCodes),
@@ -92,20 +95,4 @@ func fitError(ctx context.Context, source, method string) (mse float64, took tim
 		return 0, 0, err
 	}
 	return scores.Summary().MSE, took, nil
-}
-
-func copyVectors(path string, v *vectors.Vectors) error {
-	rows := make([]float32, v.Len()*v.Dim())
-	if err := v.Rows(0, v.Len(), rows); err != nil {
-		return err
-	}
-	w, err := vectors.Create(path, v.Dim(), v.Len())
-	if err != nil {
-		return err
-	}
-	defer w.Abort()
-	if err := w.WriteRows(rows); err != nil {
-		return err
-	}
-	return w.Commit()
 }

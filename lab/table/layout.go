@@ -105,15 +105,6 @@ func (l Layout) addScores(t *report.Table, first int, groups []Group, setting st
 	}
 }
 
-// Columns are columns with an alignment.
-func Columns(align report.Align, names ...string) []report.Column {
-	columns := make([]report.Column, len(names))
-	for i, name := range names {
-		columns[i] = report.Column{Name: name, Align: align}
-	}
-	return columns
-}
-
 func addColumns(t *report.Table, measures []Measure) {
 	for _, m := range measures {
 		t.Columns = append(t.Columns, report.Column{Name: m.Title, Align: report.Right, Note: m.Note})

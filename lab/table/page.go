@@ -3,7 +3,7 @@
 // A [Record] holds the scores of one run. Records of one method and one setting form a [Group]; its score is
 // the mean over seeds, with the sample standard deviation. A [Measure] says how a score reads and which values
 // are good, and a [Layout] arranges groups in tables. A [Page] is a document whose tables are made from a file
-// of [Run] lines; [Stale] checks that it still agrees with them.
+// of [Run] lines.
 //
 // # The tie rule
 //
@@ -98,16 +98,17 @@ func (p *Page) Figure(file, title string, chart report.LineChart) {
 	p.Text("![%s](%s)\n", title, file)
 }
 
-// Commands adds the commands by which runs were made, with the rows they are in.
-func (p *Page) Commands(runs []About, name func(method string) string) {
+// Commands adds to a page the commands by which runs were made, with the rows they are in.
+func Commands[R Run](p *Page, runs []R, name func(method string) string) {
 	rows := map[string][]string{}
 	var order []string
 	for _, r := range runs {
-		if rows[r.Command] == nil {
-			order = append(order, r.Command)
+		a := r.About()
+		if rows[a.Command] == nil {
+			order = append(order, a.Command)
 		}
-		if row := name(r.Method); !slices.Contains(rows[r.Command], row) {
-			rows[r.Command] = append(rows[r.Command], row)
+		if row := name(a.Method); !slices.Contains(rows[a.Command], row) {
+			rows[a.Command] = append(rows[a.Command], row)
 		}
 	}
 	for _, command := range order {
@@ -173,7 +174,7 @@ func (d Document[R]) Write(files []string, dir string, watch task.Watcher) error
 	if unused := runs.unused(); len(unused) > 0 {
 		watch.Remark("in no table: %s", strings.Join(unused, ", "))
 	}
-	if err := WriteLines(page.Path(".jsonl"), runs.All); err != nil {
+	if err := atomicfile.WriteJSON(page.Path(".jsonl"), "", runs.All...); err != nil {
 		return err
 	}
 	return page.Write()
@@ -188,37 +189,6 @@ func CourseLine(name string, course [][]*float64, column int, scale float64) rep
 		}
 	}
 	return line
-}
-
-// Stale makes the page dir/name.md and its figures again in a temporary directory, and returns the files in dir
-// that differ.
-func Stale(dir, name string, write func(dir string) error) (files []string, err error) {
-	again, err := os.MkdirTemp("", "gritvq-page-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(again)
-	if err := os.CopyFS(again, os.DirFS(dir)); err != nil {
-		return nil, err
-	}
-	if err := write(again); err != nil {
-		return nil, err
-	}
-	made, err := filepath.Glob(filepath.Join(again, name+"*"))
-	if err != nil {
-		return nil, err
-	}
-	for _, path := range made {
-		content, err := os.ReadFile(path)
-		if err != nil {
-			return nil, err
-		}
-		published, missing := os.ReadFile(filepath.Join(dir, filepath.Base(path)))
-		if missing != nil || !bytes.Equal(content, published) {
-			files = append(files, filepath.Base(path))
-		}
-	}
-	return files, nil
 }
 
 // FindRow returns the first row of a Markdown table below the heading that begins with the given cells, by the

@@ -14,8 +14,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/gritvq/gritvq/internal/atomicfile"
 )
 
 // Run is one line of a file of runs: a model that was trained and scored, or why that failed.
@@ -137,15 +135,6 @@ func (r *Runs[R]) Failures(p *Page) {
 	}
 }
 
-// Abouts describes runs.
-func Abouts[R Run](runs []R) []About {
-	list := make([]About, len(runs))
-	for i, r := range runs {
-		list[i] = r.About()
-	}
-	return list
-}
-
 // Groups collects the records of runs; setting, if not nil, tells groups of one method apart.
 func Groups[R Run](runs []R, setting func(R) string) []Group {
 	var records []Record
@@ -193,20 +182,6 @@ func DecodeLines[T interface{ Check() error }](name string, from io.Reader) ([]T
 		return nil, fmt.Errorf("reading %s: %w", name, err)
 	}
 	return all, nil
-}
-
-// WriteLines writes values, a line of JSON each, whole or not at all.
-func WriteLines[T any](path string, values []T) error {
-	return atomicfile.Write(path, func(w io.Writer) error {
-		encoder := json.NewEncoder(w)
-		encoder.SetEscapeHTML(false)
-		for _, v := range values {
-			if err := encoder.Encode(v); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
 }
 
 // Flag reads a number among the flags of a command; the last one counts.

@@ -79,7 +79,7 @@ func TestFingerprint(t *testing.T) {
 	}
 }
 
-func TestExtends(t *testing.T) {
+func TestFitting(t *testing.T) {
 	build := func(codes []uint32, tokenizer string) *Table {
 		table, err := Build(codes, []int{2, 3}, strings.Fields("a b c"), BuildOptions{Tokenizer: tokenizer})
 		return must(t, table, err)
@@ -89,13 +89,21 @@ func TestExtends(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, of := range []*Table{older, later} {
-		if err := later.Extends(of); err != nil {
+		if fitting, err := later.Fitting(of); err != nil || fitting.Len() != 4 {
 			t.Error(err)
 		}
 	}
-	fails(t, older.Extends(later), "items are missing or have other IDs")
-	fails(t, later.Extends(build([]uint32{1, 2, 0, 0, 1, 1}, "1")), "items are missing or have other IDs")
-	fails(t, later.Extends(build([]uint32{1, 2, 0, 0, 1, 2}, "2")), "another tokenizer")
+	for _, c := range []struct {
+		table, of *Table
+		problem   string
+	}{
+		{older, later, "items are missing or have other IDs"},
+		{later, build([]uint32{1, 2, 0, 0, 1, 1}, "1"), "items are missing or have other IDs"},
+		{later, build([]uint32{1, 2, 0, 0, 1, 2}, "2"), "another tokenizer"},
+	} {
+		_, err := c.table.Fitting(c.of)
+		fails(t, err, c.problem)
+	}
 }
 
 func TestReservedTokens(t *testing.T) {

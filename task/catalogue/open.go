@@ -3,9 +3,7 @@ package catalogue
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"path/filepath"
 	"sync"
 
@@ -75,14 +73,9 @@ type itemLine struct {
 
 // WriteItems stores items in dir, for WithItems.
 func WriteItems(dir string, items []interactions.Item) error {
-	return atomicfile.Write(filepath.Join(dir, ItemsFile), func(w io.Writer) error {
-		encoder := json.NewEncoder(w)
-		encoder.SetEscapeHTML(false)
-		for _, item := range items {
-			if err := encoder.Encode(itemLine{item.ID, item.Title, item.Text, item.Categories}); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	lines := make([]itemLine, len(items))
+	for i, item := range items {
+		lines[i] = itemLine(item)
+	}
+	return atomicfile.WriteJSON(filepath.Join(dir, ItemsFile), "", lines...)
 }

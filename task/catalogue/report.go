@@ -9,6 +9,7 @@ import (
 	"github.com/gritvq/gritvq/dataset/interactions"
 	"github.com/gritvq/gritvq/internal/version"
 	"github.com/gritvq/gritvq/report"
+	"github.com/gritvq/gritvq/task/tokenize"
 	"github.com/gritvq/gritvq/train/vqtrain"
 )
 
@@ -76,12 +77,12 @@ func (c *Catalogue) addCollisions(page *report.Page, stats Stats) {
 	if c.resolution == Reassign {
 		note = "The first keeps them, the others have the nearest last code that was free."
 	}
-	sizes := report.Table{Title: "Items with the same codes", Columns: rightAligned("items a group", "groups", "share of the items")}
+	sizes := report.Table{Title: "Items with the same codes", Columns: report.Columns(report.Right, "items a group", "groups", "share of the items")}
 	for _, g := range stats.Groups {
 		share := float64(g.Size*g.Groups) / float64(stats.Items)
 		sizes.Rows = append(sizes.Rows, report.Cells(report.Count(g.Size), report.Count(g.Groups), report.Percent(share, 2)))
 	}
-	largest := report.Table{Title: "The largest groups", Columns: append(rightAligned("codes", "items"), report.Column{Name: "titles"})}
+	largest := report.Table{Title: "The largest groups", Columns: append(report.Columns(report.Right, "codes", "items"), report.Column{Name: "titles"})}
 	for _, rows := range c.groups(c.Codes) {
 		if len(rows) < 2 || len(largest.Rows) == shownGroups {
 			break
@@ -123,7 +124,7 @@ func (c *Catalogue) meaningParts() ([]report.Part, error) {
 }
 
 func (c *Catalogue) usageParts(stats Stats, training []vqtrain.Record) []report.Part {
-	parts := trainingCharts(training)
+	parts := tokenize.LevelCharts(training)
 	if len(parts) == 0 {
 		parts = append(parts, report.Paragraph("These codes took no training steps, so there is no course to draw."))
 	}
@@ -142,43 +143,4 @@ func (c *Catalogue) usageParts(stats Stats, training []vqtrain.Record) []report.
 	table := positionTable(c.Table, stats)
 	table.Caption = "Of the finished IDs. Perplexity is the number of equally used codes with the same entropy."
 	return append(parts, rank, table)
-}
-
-// trainingCharts is empty if no step was monitored.
-func trainingCharts(records []vqtrain.Record) []report.Part {
-	use := report.LineChart{
-		Title: "Codes in use over training",
-		Caption: "Share of each level's codes that recent batches chose; the rest is dead. " +
-			"A line that falls and stays down is a collapse.",
-		XLabel: "step", YLabel: "codes in use (%)", Percent: true, FromZero: true,
-	}
-	perplexity := report.LineChart{
-		Title: "Perplexity over training", Caption: "The number of equally used codes with the same entropy.",
-		XLabel: "step", YLabel: "codes", FromZero: true,
-	}
-	add := func(chart *report.LineChart, level int, step, value float64) {
-		if level == len(chart.Series) {
-			chart.Series = append(chart.Series, report.Series{Name: fmt.Sprintf("level %d", level)})
-		}
-		s := &chart.Series[level]
-		s.X, s.Y = append(s.X, step), append(s.Y, value)
-	}
-	for i, r := range records {
-		step := float64(r.Step)
-		if i > 0 && records[i-1].Phase != r.Phase {
-			mark := report.Mark{X: step, Label: "codes placed"}
-			use.Marks, perplexity.Marks = append(use.Marks, mark), append(perplexity.Marks, mark)
-		}
-		if r.Levels == nil {
-			continue
-		}
-		for level := range r.Levels.Utilization {
-			add(&use, level, step, 100*r.Levels.Utilization[level])
-			add(&perplexity, level, step, r.Levels.Perplexity[level])
-		}
-	}
-	if len(use.Series) == 0 {
-		return nil
-	}
-	return []report.Part{use, perplexity}
 }

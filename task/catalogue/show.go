@@ -75,7 +75,7 @@ func (l *Listing) NextTable(limit int) report.Table {
 		next = slices.SortedStableFunc(slices.Values(next), func(a, b Branch) int { return b.Items - a.Items })
 		next = next[:min(limit, len(next))]
 	}
-	t := report.Table{Columns: append(rightAligned("code", "items"), report.Column{Name: "typical words"}, report.Column{Name: "for example"})}
+	t := report.Table{Columns: append(report.Columns(report.Right, "code", "items"), report.Column{Name: "typical words"}, report.Column{Name: "for example"})}
 	for _, b := range next {
 		path := append(slices.Clone(l.Prefix), b.Code)
 		t.Rows = append(t.Rows, report.Cells(FormatCodes(path), report.Count(b.Items), strings.Join(b.Words, ", "), b.titles))

@@ -143,25 +143,7 @@ func (s *source) keepVectors(name string, values []float32, dim int) error {
 	if s.dir == "" {
 		return nil
 	}
-	return writeVectors(s.vectors, dim, values)
-}
-
-func writeVectors(path string, dim int, blocks ...[]float32) error {
-	rows := 0
-	for _, block := range blocks {
-		rows += len(block) / dim
-	}
-	w, err := vectors.Create(path, dim, rows)
-	if err != nil {
-		return err
-	}
-	defer w.Abort()
-	for _, block := range blocks {
-		if err := w.WriteRows(block); err != nil {
-			return err
-		}
-	}
-	return w.Commit()
+	return vectors.Write(s.vectors, dim, values)
 }
 
 func joinVectors(list []*source, path string) error {
@@ -173,7 +155,7 @@ func joinVectors(list []*source, path string) error {
 		}
 		blocks = append(blocks, s.values)
 	}
-	return writeVectors(path, list[0].dim, blocks...)
+	return vectors.Write(path, list[0].dim, blocks...)
 }
 
 const textDim = 256

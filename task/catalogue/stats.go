@@ -143,7 +143,7 @@ func (c *Catalogue) summarize(from origin) *Summary {
 func (s *Summary) Table() report.Table { return positionTable(s.Catalogue.Table, s.Stats) }
 
 func positionTable(t *Table, stats Stats) report.Table {
-	table := report.Table{Columns: append([]report.Column{{Name: "position"}}, rightAligned("codes", "used", "perplexity")...)}
+	table := report.Table{Columns: append([]report.Column{{Name: "position"}}, report.Columns(report.Right, "codes", "used", "perplexity")...)}
 	for i, p := range stats.Positions {
 		table.Rows = append(table.Rows, report.Cells(t.positionName(i), report.Count(t.vocab[i]),
 			report.Percent(p.Utilization, 1), report.Number(p.Perplexity, 4)))
@@ -158,20 +158,12 @@ func (t *Table) positionName(position int) string {
 	return fmt.Sprintf("level %d", position)
 }
 
-func rightAligned(names ...string) []report.Column {
-	columns := make([]report.Column, len(names))
-	for i, name := range names {
-		columns[i] = report.Column{Name: name, Align: report.Right}
-	}
-	return columns
-}
-
 // Table compares several catalogues, in a row each.
 func (r *Result) Table() report.Table {
 	first := r.Catalogues[0].Catalogue
-	t := report.Table{Columns: append([]report.Column{{Name: "catalogue"}}, rightAligned("items", "collisions", "after", "largest")...)}
+	t := report.Table{Columns: append([]report.Column{{Name: "catalogue"}}, report.Columns(report.Right, "items", "collisions", "after", "largest")...)}
 	for level := range first.Levels() {
-		t.Columns = append(t.Columns, rightAligned(first.positionName(level))...)
+		t.Columns = append(t.Columns, report.Columns(report.Right, first.positionName(level))...)
 	}
 	add := func(name string, stats Stats) {
 		row := report.Cells(name, report.Count(stats.Items), report.Percent(stats.Before.Rate, 2),

@@ -84,22 +84,16 @@ func (t *Table) LastVocab() int { return t.vocab[t.Width()-1] }
 // Version is the number of the last change, from 1.
 func (t *Table) Version() int { return len(t.versions) }
 
-// Extends returns nil if t is an older table or a later version of it, which has
-// its rows and IDs in the same order; else the reason why not.
-func (t *Table) Extends(older *Table) error {
+// Fitting returns the items of t, a later version of an older table, whose IDs a model of that version can name:
+// all but those with a token beyond its vocabulary. It fails if t is no such version.
+func (t *Table) Fitting(older *Table) (*Table, error) {
 	if t.tokenizer != older.tokenizer || t.resolution != older.resolution || t.levels != older.levels {
-		return errors.New("its IDs come from another tokenizer")
+		return nil, errors.New("its IDs come from another tokenizer")
 	}
 	n := older.Len()
 	if t.Len() < n || !slices.Equal(t.keys[:n], older.keys) || !slices.Equal(t.ids[:len(older.ids)], older.ids) {
-		return errors.New("it is no later version of the table: items are missing or have other IDs")
+		return nil, errors.New("it is no later version of the table: items are missing or have other IDs")
 	}
-	return nil
-}
-
-// Fitting returns the items whose IDs a model of an older version can name, with
-// that version's vocabulary: all but those with a token beyond it.
-func (t *Table) Fitting(older *Table) (*Table, error) {
 	part := &Table{resolution: t.resolution, tokenizer: t.tokenizer, levels: t.levels, vocab: older.vocab, versions: t.versions}
 	for row, key := range t.keys {
 		id := t.ID(row)

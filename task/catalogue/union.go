@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/gritvq/gritvq/report"
+	"github.com/gritvq/gritvq/task/tokenize"
 	"github.com/gritvq/gritvq/train/vqtrain"
 )
 
@@ -125,7 +126,7 @@ func (r *Result) writeReport(training []vqtrain.Record, command string) error {
 	if r.Union != nil {
 		note = "One tokenizer for all. " + note + " The last row counts collisions and codes over all items together."
 	}
-	if charts := trainingCharts(training); len(charts) > 0 {
+	if charts := tokenize.LevelCharts(training); len(charts) > 0 {
 		page.Section("Training", "", charts...)
 	}
 	overview := r.Table()

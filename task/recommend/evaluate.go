@@ -63,13 +63,10 @@ func (o SearchOptions) load(ctx context.Context, dir string, p *Purpose, w task.
 		return nil, err
 	}
 	trained := r.Catalogue.Table
-	if err := later.Extends(trained); err != nil {
-		return nil, fmt.Errorf("%s cannot be used with what %s was trained on: %w; give the directory it was trained with, or train again",
-			o.IDs, dir, err)
-	}
 	fitting, err := later.Fitting(trained)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s cannot be used with what %s was trained on: %w; give the directory it was trained with, or train again",
+			o.IDs, dir, err)
 	}
 	if left := later.Len() - fitting.Len(); left > 0 {
 		w.Remark("note: %s of %s cannot be found: so many have the same codes, and %s has numbers for %d; "+

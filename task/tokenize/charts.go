@@ -1,6 +1,8 @@
 package tokenize
 
 import (
+	"fmt"
+
 	"github.com/gritvq/gritvq/artifact/bundle"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/train/vqtrain"
@@ -76,6 +78,32 @@ func (c course) use(title, caption, label, held string, series ...report.Series)
 func (c course) perplexity() report.LineChart {
 	return c.chart("Perplexity", "The number of equally used codes with the same entropy.", "codes",
 		c.window("recent batches", func(r vqtrain.Record) float64 { return r.Perplexity }))
+}
+
+// LevelCharts draw utilization and perplexity of every level over training, or nothing if no step was monitored.
+func LevelCharts(records []vqtrain.Record) []report.Part {
+	c := course(records)
+	use := c.chart("Codes in use over training", "Share of each level's codes that recent batches chose; the rest is dead. "+
+		"A line that falls and stays down is a collapse.", "codes in use (%)")
+	perplexity := c.chart("Perplexity over training", "The number of equally used codes with the same entropy.", "codes")
+	use.Percent, use.FromZero, perplexity.FromZero = true, true, true
+	for _, r := range records {
+		if r.Levels == nil {
+			continue
+		}
+		for level := range r.Levels.Utilization {
+			if level == len(use.Series) {
+				line := report.Series{Name: fmt.Sprintf("level %d", level)}
+				use.Series, perplexity.Series = append(use.Series, line), append(perplexity.Series, line)
+			}
+			use.Series[level].Add(float64(r.Step), 100*r.Levels.Utilization[level])
+			perplexity.Series[level].Add(float64(r.Step), r.Levels.Perplexity[level])
+		}
+	}
+	if len(use.Series) == 0 {
+		return nil
+	}
+	return []report.Part{use, perplexity}
 }
 
 func utilization(r vqtrain.Record) float64 { return 100 * r.Utilization }

@@ -62,7 +62,7 @@ func fill(page *table.Page, runs *table.Runs[Run]) error {
 		groups := table.Groups(chosen, nil)
 		page.Text("## %s\n", heading)
 		page.Table(layout(rows).With(groups).Scores(groups, measures))
-		page.Commands(table.Abouts(chosen), vq.Title)
+		table.Commands(page, chosen, vq.Title)
 	}
 	scores("(a) Faces at 128 px, 4,096 codes", faceRuns(runs), faceRows)
 	for _, set := range largeSets {
@@ -73,12 +73,12 @@ func fill(page *table.Page, runs *table.Runs[Run]) error {
 	for _, m := range []table.Measure{psnr, lpips, used} {
 		addScaling(page, scaling, m)
 	}
-	page.Commands(table.Abouts(scaling), vq.Title)
+	table.Commands(page, scaling, vq.Title)
 	levels := levelRuns(runs)
 	page.Text("## (d) Residual levels of %s codes, faces at 128 px\n", report.Count(levelCodes))
 	groups := table.Groups(levels, func(r Run) string { return strconv.Itoa(r.levels()) })
 	page.Table(layout(levelRows).BySetting(groups, levelMeasures, "levels", levelCounts))
-	page.Commands(table.Abouts(levels), vq.Title)
+	table.Commands(page, levels, vq.Title)
 	page.Text("## (e) Codes in use over training, faces at 128 px\n\nSeed 1; of recent batches, as training counts them.\n")
 	for _, f := range courses {
 		page.Figure(f.file, f.title, f.chart(runs))

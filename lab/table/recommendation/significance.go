@@ -184,8 +184,8 @@ func addPartTests(page *table.Page, tests []Test, p place) {
 }
 
 func testTable(tests []Test, name func(string) string) report.Table {
-	t := report.Table{Columns: append(table.Columns(report.Left, "data", "model", "metric", "other"),
-		table.Columns(report.Right, "seeds", "users", "GRIT-VQ", "the other", "difference", "interval", "t test p", "Wilcoxon p")...)}
+	t := report.Table{Columns: append(report.Columns(report.Left, "data", "model", "metric", "other"),
+		report.Columns(report.Right, "seeds", "users", "GRIT-VQ", "the other", "difference", "interval", "t test p", "Wilcoxon p")...)}
 	for _, test := range tests {
 		metric := fmt.Sprintf("%s@%d", map[eval.RankMetric]string{eval.Recall: "R", eval.NDCG: "N"}[test.Metric], test.K)
 		seeds := strings.Trim(strings.ReplaceAll(fmt.Sprint(test.Seeds), " ", ", "), "[]")

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/gritvq/gritvq/internal/atomicfile"
 	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/report"
 )
@@ -30,7 +31,7 @@ func Document(users string) table.Document[Run] {
 			if len(tests) == 0 {
 				return nil
 			}
-			return table.WriteLines(store, tests)
+			return atomicfile.WriteJSON(store, "", tests...)
 		}}
 }
 
@@ -39,7 +40,7 @@ func fill(page *table.Page, runs *table.Runs[Run], tests []Test) {
 	for _, c := range contests(runs) {
 		page.Text("## %s, %s\n\n%s", c.heading, c.title(), sizes(c.runs))
 		addScores(page, c.planned, c.runs, kindMeasures[c.kind], title)
-		page.Commands(table.Abouts(c.runs), title)
+		table.Commands(page, c.runs, title)
 	}
 	addCold(page, runs)
 	addTests(page, tests)
@@ -47,7 +48,7 @@ func fill(page *table.Page, runs *table.Runs[Run], tests []Test) {
 		page.Text("## %s, %s, %s\n\n%s", c.heading, c.title(), c.kind, sizes(c.runs))
 		addScores(page, c.planned, c.runs, kindMeasures[c.kind], partTitle)
 		addPartTests(page, tests, c.place)
-		page.Commands(table.Abouts(c.runs), partTitle)
+		table.Commands(page, c.runs, partTitle)
 	}
 	for _, p := range places(runs, sweepLetter, place{"beauty", dualKind}) {
 		addSweep(page, sweepRuns(runs, p), p)
@@ -103,7 +104,7 @@ func addSweep(page *table.Page, runs []Run, p place) {
 	page.Figure(p.file("codes"), m.Title+" against the number of codes", report.LineChart{
 		Title:  fmt.Sprintf("Recall and the number of codes, %s, %s", p.title(), p.kind),
 		XLabel: "codes of a level", YLabel: m.Title, LogX: true, Series: l.Lines(groups, m, sizes)})
-	page.Commands(table.Abouts(runs), title)
+	table.Commands(page, runs, title)
 }
 
 func addIDs(page *table.Page, runs *table.Runs[Run]) {
@@ -137,7 +138,7 @@ func addCourses(page *table.Page, runs []Run, p place) {
 		}
 		page.Figure(p.file(f.file), f.title, chart)
 	}
-	page.Commands(table.Abouts(runs), title)
+	table.Commands(page, runs, title)
 }
 
 const legend = table.Legend + `

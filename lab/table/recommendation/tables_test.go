@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/gritvq/gritvq/eval"
+	"github.com/gritvq/gritvq/internal/atomicfile"
 	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/task"
 )
@@ -207,7 +208,7 @@ func TestSignificanceOverSeeds(t *testing.T) {
 	}
 
 	// Without the files the tests stay, unless they are of other runs.
-	if err := table.WriteLines(store, tests); err != nil {
+	if err := atomicfile.WriteJSON(store, "", tests...); err != nil {
 		t.Fatal(err)
 	}
 	if kept, err := significance(store, table.NewRuns(runs), ""); err != nil || len(kept) != 4 {
@@ -253,7 +254,7 @@ func TestPartsAreTested(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := table.WriteLines(store, tests); err != nil {
+	if err := atomicfile.WriteJSON(store, "", tests...); err != nil {
 		t.Fatal(err)
 	}
 	kept, err := significance(store, table.NewRuns(runs), "")

@@ -28,8 +28,8 @@ func addTimes(page *table.Page, runs *table.Runs[Run]) {
 }
 
 func timeTable(runs []Run, k int) report.Table {
-	t := report.Table{Columns: append(table.Columns(report.Left, "method", "search"),
-		table.Columns(report.Right, "effort", fmt.Sprintf("R@%d", k), "of exact", "ms in the index", "ms an answer", "answers/s")...)}
+	t := report.Table{Columns: append(report.Columns(report.Left, "method", "search"),
+		report.Columns(report.Right, "effort", fmt.Sprintf("R@%d", k), "of exact", "ms in the index", "ms an answer", "answers/s")...)}
 	for _, r := range runs {
 		for _, s := range searches(r) {
 			effort, lookup := "", ""

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/train"
+	"github.com/spf13/cobra"
 )
 
 // silent is a set of streams into buffers.
@@ -49,5 +50,30 @@ func TestCommandLineIsQuotedAndRepeatable(t *testing.T) {
 	got := commandLine([]string{"train", "my file.npy", "-o", "it's", "--resume", "--set", "a.b=[1,2]"})
 	if want := `gritvq train 'my file.npy' -o 'it'\''s' --set 'a.b=[1,2]'`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestArguments(t *testing.T) {
+	root := &cobra.Command{Use: "gritvq"}
+	cmd := &cobra.Command{Use: "show DIR"}
+	root.AddCommand(cmd)
+	for _, c := range []struct {
+		check   cobra.PositionalArgs
+		args    []string
+		problem string
+	}{
+		{Arguments("DIR"), []string{"a"}, ""},
+		{Arguments("DIR"), nil, "show needs DIR: gritvq show DIR"},
+		{Arguments("DIR"), []string{"a", "b"}, `show does not take "b": gritvq show DIR`},
+		{AtLeast("DIR"), []string{"a", "b"}, ""},
+		{AtLeast("DIR"), nil, "show needs DIR: gritvq show DIR"},
+	} {
+		got := ""
+		if err := c.check(cmd, c.args); err != nil {
+			got = err.Error()
+		}
+		if got != c.problem {
+			t.Errorf("%v: %q, want %q", c.args, got, c.problem)
+		}
 	}
 }

@@ -3,22 +3,22 @@ package nn
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/gomlx/gomlx/core/graph"
 
 	"github.com/gritvq/gritvq/weights"
 )
 
-// Attention lets every vector of a sequence gather from another sequence, or
-// from its own, by several heads (Vaswani et al., 2017). The linear maps have no
-// biases. Heads · HeadDim need not be Width.
+// Attention lets every vector of a sequence gather from another sequence, or its own,
+// by several heads (Vaswani et al., 2017), without biases. Heads · HeadDim need not be
+// Width.
 type Attention struct {
 	Width, Heads, HeadDim int
 	Dropout               float64 // of the attention weights
 }
 
-// KeyValues are the keys and values of a sequence that queries attend to, both
-// [B, Heads, S, HeadDim].
+// KeyValues are the keys and values of a sequence, both [B, Heads, S, HeadDim].
 type KeyValues struct {
 	Keys, Values *graph.Node
 }
@@ -26,7 +26,7 @@ type KeyValues struct {
 func (a Attention) inner() int { return a.Heads * a.HeadDim }
 
 // Init returns "query", "key" and "value" [Width, Heads·HeadDim] and "output"
-// [Heads·HeadDim, Width], Gaussian and scaled to keep the size of the signal.
+// [Heads·HeadDim, Width], Gaussian, scaled to keep the size of the signal.
 func (a Attention) Init(rng *rand.Rand) weights.Set {
 	set := weights.Set{}
 	for _, name := range []string{"query", "key", "value"} {
@@ -36,8 +36,8 @@ func (a Attention) Init(rng *rand.Rand) weights.Set {
 	return set
 }
 
-// View makes the view that x [B, T, Width] has of source [B, S, Width]; the bias
-// of the scores, where not nil, is [1, Heads, T, S].
+// View is that of x [B, T, Width] on source [B, S, Width]; bias is [1, Heads, T, S] or
+// nil.
 func (a Attention) View(x, source *graph.Node, mask Mask, bias *graph.Node) View {
 	return NewView(x, [4]int{x.Shape().Dim(0), a.Heads, x.Shape().Dim(1), source.Shape().Dim(1)}, mask, bias)
 }
@@ -60,8 +60,8 @@ func (a Attention) Recall(v weights.Vars, x *graph.Node, source KeyValues, view 
 	return linear(a.join(gathered), v.Get("output"))
 }
 
-// remember drops attention weights as T5 does, alike for all queries: then a
-// dropped weight is a dropped value.
+// remember drops attention weights as T5 does, alike for all queries: a dropped weight
+// is a dropped value.
 func (a Attention) remember(v weights.Vars, source *graph.Node, random *Random) KeyValues {
 	return KeyValues{
 		Keys:   a.split(linear(source, v.Get("key"))),
@@ -72,7 +72,7 @@ func (a Attention) remember(v weights.Vars, source *graph.Node, random *Random) 
 // split turns [B, T, Heads·HeadDim] into [B, Heads, T, HeadDim].
 func (a Attention) split(x *graph.Node) *graph.Node {
 	b, t := x.Shape().Dim(0), x.Shape().Dim(1)
-	if t == 1 { // nothing changes places
+	if t == 1 { // nothing to transpose
 		return graph.Reshape(x, b, a.Heads, 1, a.HeadDim)
 	}
 	return graph.TransposeAllAxes(graph.Reshape(x, b, t, a.Heads, a.HeadDim), 0, 2, 1, 3)
@@ -87,10 +87,9 @@ func (a Attention) join(x *graph.Node) *graph.Node {
 	return graph.Reshape(x, b, t, a.inner())
 }
 
-// linear maps the vectors of x [..., in] by matrix [in, out], in the precision
-// of x.
+// linear maps the vectors of x [..., in] by matrix [in, out], in the precision of x.
 func linear(x, matrix *graph.Node) *graph.Node {
-	dims := append([]int{}, x.Shape().Dimensions...)
+	dims := slices.Clone(x.Shape().Dimensions)
 	y := Product(graph.Reshape(x, -1, dims[len(dims)-1]), graph.ConvertDType(matrix, x.DType()))
 	dims[len(dims)-1] = matrix.Shape().Dim(1)
 	return graph.Reshape(y, dims...)

@@ -7,29 +7,24 @@ import (
 
 // Mask says which keys a query sees. The zero value hides nothing.
 type Mask struct {
-	// Lengths [B] (int32), where not nil, is the number of keys of each sequence:
-	// those that follow are padding.
-	Lengths *graph.Node
-	// Causal hides from every query the keys after it; the last query is at the
-	// place of the last key.
-	Causal bool
+	Lengths *graph.Node // [B] (int32) keys of each sequence before its padding, or nil
+	Causal  bool        // hide later keys; the last query is at the place of the last key
 }
 
-// View is the mask and the bias of attention scores. It is made once for all
-// layers that share it. The zero value hides nothing and has no bias.
+// View is the mask and the bias of attention scores, shared by layers. The zero value
+// hides nothing and has no bias.
 type View struct {
 	bias    *graph.Node // [1, Heads, T, S], or nil
 	offset  *graph.Node // added to the scores, the bias included; or nil
 	visible *graph.Node // 1 for keys that are seen, 0 for others; or nil
 }
 
-// hidden is added to the scores of keys that are not seen: far below any score,
-// and finite, so that queries without any visible key have no NaN.
+// hidden is added to the scores of hidden keys. It is finite, so that queries without
+// any visible key have no NaN.
 const hidden = -1e30
 
-// NewView makes the view of scores [batch, heads, queries, keys], whose bias,
-// where not nil, is [1, heads, queries, keys]. Like is any of the vectors that
-// look, for their precision.
+// NewView makes the view of scores [batch, heads, queries, keys] with a bias
+// [1, heads, queries, keys] or nil, in the precision of like.
 func NewView(like *graph.Node, dims [4]int, mask Mask, bias *graph.Node) View {
 	precision := inFull(like).DType()
 	view := View{bias: bias, visible: mask.visible(like.Graph(), precision, dims)}
@@ -42,8 +37,8 @@ func NewView(like *graph.Node, dims [4]int, mask Mask, bias *graph.Node) View {
 	return view
 }
 
-// visible is 1 for keys that are seen and 0 for others, in a shape that
-// broadcasts to the dimensions; nil if all are seen.
+// visible is 1 for keys that are seen and 0 for others, broadcastable to dims; nil if
+// all are seen.
 func (m Mask) visible(g *graph.Graph, precision dtypes.DType, dims [4]int) *graph.Node {
 	batch, heads, queries, keys := dims[0], dims[1], dims[2], dims[3]
 	var all *graph.Node
@@ -51,7 +46,7 @@ func (m Mask) visible(g *graph.Graph, precision dtypes.DType, dims [4]int) *grap
 		places := constantRow(g, keys, func(j int) int32 { return int32(j) })
 		seen := graph.LessThan(graph.Reshape(places, 1, keys), graph.Reshape(m.Lengths, batch, 1))
 		all = graph.ConvertDType(seen, precision)
-		if onEmbeddedEngine(all) { // all that shares a key's place at once, for all layers
+		if onEmbeddedEngine(all) { // broadcast once, for all layers
 			all = graph.Reshape(repeatRows(all, heads*queries), batch, heads, queries, keys)
 		} else {
 			all = graph.Reshape(all, batch, 1, 1, keys)
@@ -73,13 +68,12 @@ func (m Mask) visible(g *graph.Graph, precision dtypes.DType, dims [4]int) *grap
 	return all
 }
 
-// attend returns softmax(q kᵀ + bias) v [B, H, T, d] for q [B, H, T, d] and k and
-// v [B, H, S, d]. A hidden key has weight exactly 0 and its gradients are exactly
-// 0; where all keys are hidden the result is 0. The softmax is taken in float32
-// or better whatever the precision of q.
+// attend returns softmax(q kᵀ + bias) v [B, H, T, d] for q [B, H, T, d] and k and v
+// [B, H, S, d]. Weight and gradients of a hidden key are exactly 0; where all keys are
+// hidden the result is 0. The softmax is taken in float32 or better.
 //
-// The gradient is written out. With P the weights, O the result and v̄ its
-// adjoint: dV = Pᵀ v̄, dS = P ∘ (v̄ Vᵀ - rowsum(v̄ ∘ O)), dQ = dS K, dK = dSᵀ Q.
+// With P the weights, O the result and v̄ its adjoint:
+// dV = Pᵀ v̄, dS = P ∘ (v̄ Vᵀ - rowsum(v̄ ∘ O)), dQ = dS K, dK = dSᵀ Q.
 func attend(q, k, v *graph.Node, view View) *graph.Node {
 	precision := inFull(q).DType()
 	scores := timesTransposed(q, k, precision)
@@ -126,6 +120,6 @@ func timesTransposed(a, b *graph.Node, precision dtypes.DType) *graph.Node {
 	return dot.General([]int{3}, []int{0, 1}, []int{3}, []int{0, 1})
 }
 
-// swapped swaps the last two axes. The embedded engine would otherwise do so
-// to both factors of a product that contracts leading axes.
+// swapped swaps the last two axes. Contracting leading axes, the embedded engine would
+// do so to both factors.
 func swapped(a *graph.Node) *graph.Node { return graph.TransposeAllAxes(a, 0, 1, 3, 2) }

@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -11,38 +12,22 @@ import (
 
 // Conv is a two-dimensional convolution with a square kernel and a bias.
 type Conv struct {
-	In, Out  int
-	Kernel   int
-	Stride   int        // 0 is 1
-	Dilation int        // 0 is 1
-	Groups   int        // 0 is 1; In groups of one channel make it depthwise
-	Padding  *[2][2]int // zeros before and after the rows, and the columns; nil is SamePadding
-	Gain     float64    // second moment of output over input at the start; 0 is 1, 2 precedes a ReLU
-	Zero     bool       // start at zero: the block this convolution ends is the identity at first
+	In, Out int
+	Kernel  int
+	Stride  int     // 0 is 1
+	Gain    float64 // second moment of output over input at the start; 0 is 1, 2 follows a ReLU
+	Zero    bool    // start at zero: the block this convolution ends is the identity at first
 }
 
-func (c Conv) options() ConvOptions {
-	o := ConvOptions{Stride: c.Stride, Dilation: c.Dilation, Groups: c.Groups, Padding: SamePadding(c.Kernel, c.Dilation)}
-	if c.Padding != nil {
-		o.Padding = *c.Padding
-	}
-	return o
-}
-
-// Init returns "weights" [kernel, kernel, In/Groups, Out] (uniform, scaled so
-// that the signal keeps its size) and "bias" [Out] (zero).
+// Init returns "weights" [kernel, kernel, In, Out] (uniform, scaled to keep the size
+// of the signal) and "bias" [Out] (zero).
 func (c Conv) Init(rng *rand.Rand) weights.Set {
-	in := c.In / max(1, c.Groups)
-	gain := c.Gain
-	if gain == 0 {
-		gain = 1
-	}
-	limit := math.Sqrt(3 * gain / float64(c.Kernel*c.Kernel*in))
+	limit := math.Sqrt(3 * cmp.Or(c.Gain, 1) / float64(c.Kernel*c.Kernel*c.In))
 	if c.Zero {
 		limit = 0
 	}
 	return weights.Set{
-		"weights": weights.Uniform(rng, limit, c.Kernel, c.Kernel, in, c.Out),
+		"weights": weights.Uniform(rng, limit, c.Kernel, c.Kernel, c.In, c.Out),
 		"bias":    weights.New(c.Out),
 	}
 }
@@ -53,8 +38,7 @@ func (c Conv) Build(v weights.Vars, x *graph.Node) *graph.Node {
 }
 
 func (c Conv) build(v weights.Vars, x *graph.Node, l layout) *graph.Node {
-	o := c.options()
-	o.layers = l.layers
+	o := ConvOptions{Stride: c.Stride, Padding: SamePadding(c.Kernel, 1), layers: l.layers}
 	return addBias(Convolve(x, graph.ConvertDType(v.Get("weights"), x.DType()), o), v.Get("bias"), l)
 }
 
@@ -71,13 +55,13 @@ type Upsample struct {
 	Kind    string // one of UpsampleKinds
 }
 
-// UpsampleKinds are the two ways to double an image: a 4 x 4 transposed
-// convolution of stride 2, and repeating every pixel before a 3 x 3 convolution.
-// The first is freer; the second cannot draw a checkerboard.
+// UpsampleKinds are the ways to double an image: a 4 x 4 transposed convolution of
+// stride 2, or repeating every pixel before a 3 x 3 convolution, which cannot draw a
+// checkerboard.
 var UpsampleKinds = []string{"transposed", "nearest"}
 
-// Init returns "bias" [Out] and "weights": [4, 4, Out, In] of the transposed
-// kind, in whose direction the kernel reads, or [3, 3, In, Out].
+// Init returns "bias" [Out] and "weights": [4, 4, Out, In] of the transposed kind or
+// [3, 3, In, Out].
 func (u Upsample) Init(rng *rand.Rand) weights.Set {
 	set := weights.Set{"bias": weights.New(u.Out)}
 	switch u.Kind {
@@ -91,16 +75,14 @@ func (u Upsample) Init(rng *rand.Rand) weights.Set {
 	return set
 }
 
-// nearestTaps turns 3 taps on the doubled image into 4 taps of a transposed
-// convolution on the image itself: rows are the taps of the latter, each the sum
-// of the former taps that read the same source pixel.
+// nearestTaps turns 3 taps on the doubled image into 4 taps of a transposed convolution
+// on the image itself: each row sums the taps that read one source pixel.
 var nearestTaps = [][]float64{{0, 0, 1}, {0, 1, 1}, {1, 1, 0}, {1, 0, 0}}
 
 // Build maps x [B, H, W, In] to [B, 2H, 2W, Out] in the precision of x.
 //
-// Repeated pixels meet the 3 x 3 kernel in only four ways, so that both kinds
-// are a transposed convolution: the doubled image is never made, and the kernel
-// that reads it costs less than half.
+// Repeated pixels meet the 3 x 3 kernel in four ways only, so both kinds are transposed
+// convolutions, and the doubled image is never made.
 func (u Upsample) Build(v weights.Vars, x *graph.Node) *graph.Node {
 	return u.build(v, x, layout{images: x.Shape().Dim(0), layers: 1})
 }

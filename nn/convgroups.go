@@ -2,8 +2,8 @@ package nn
 
 import "github.com/gomlx/gomlx/core/graph"
 
-// depthwiseConvolution has one kernel a channel: too little work for a matrix
-// product, so that the taps are multiplied and added one after the other.
+// depthwiseConvolution has one kernel a channel, too little work for a matrix product:
+// the taps are multiplied and added one after the other.
 type depthwiseConvolution struct{ convolution }
 
 // tap is the reading of tap i alone.
@@ -91,7 +91,7 @@ func (c groupedConvolution) each(build func(group int) *graph.Node) *graph.Node 
 	return concatenate(parts)
 }
 
-// channels returns the part of the last axis that belongs to a group.
+// channels returns the last axis of a group.
 func (c groupedConvolution) channels(x *graph.Node, group int) *graph.Node {
 	all := x.Shape().Dimensions[3]
 	each := all / c.groups

@@ -7,20 +7,18 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 )
 
-// ConvOptions say where a kernel is applied. The zero value is stride 1,
-// dilation 1, one group and no padding.
+// ConvOptions say where a kernel is applied.
 type ConvOptions struct {
 	Stride   int       // step between outputs; 0 is 1
 	Dilation int       // step between taps; 0 is 1
 	Padding  [2][2]int // zeros before and after the rows, and the columns
-	Groups   int       // input and output channels fall into so many independent parts; 0 is 1
+	Groups   int       // independent parts of the input and output channels; 0 is 1
 
 	native bool // use the engine's own convolution on the embedded engine too
 	layers int  // see layout; 0 is 1; more only without groups
 }
 
-// SamePadding is the padding that keeps the size at stride 1 and gives
-// ⌈size/stride⌉ otherwise; an even kernel has the larger half after.
+// SamePadding gives outputs of ⌈size/stride⌉; an even kernel has the larger half after.
 func SamePadding(kernel, dilation int) [2][2]int {
 	around := max(1, dilation) * (kernel - 1)
 	return [2][2]int{{around / 2, around - around/2}, {around / 2, around - around/2}}
@@ -29,9 +27,9 @@ func SamePadding(kernel, dilation int) [2][2]int {
 // Convolve applies kernel [kh, kw, in/groups, out] to x [B, H, W, in] and
 // returns [B, H', W', out] with H' = ⌊(H + padding - dilation (kh-1) - 1) / stride⌋ + 1.
 //
-// A compiling backend gets its own convolution. The embedded engine has a slow
-// one, so that there every convolution, the gradients included, becomes matrix
-// products: by Winograd tiles where they apply, else of patches.
+// Compilers get their own convolution. On the embedded engine, whose own is slow, every
+// convolution and its gradients become matrix products: of Winograd tiles where they
+// apply, else of patches.
 func Convolve(x, kernel *graph.Node, o ConvOptions) *graph.Node {
 	c := newConvolution(x.Shape().Dimensions, kernel.Shape().Dimensions, o)
 	l := c.lowering(onEmbeddedEngine(x), x.DType())
@@ -40,10 +38,9 @@ func Convolve(x, kernel *graph.Node, o ConvOptions) *graph.Node {
 	})
 }
 
-// ConvolveTransposed is the transpose of Convolve, which turns strides into
-// upsampling: y [B, H', W', out] and kernel [kh, kw, in/groups, out] become
-// [B, height, width, in], a size that Convolve with the same options maps to
-// H' x W'.
+// ConvolveTransposed is the transpose of Convolve with the same options, which maps
+// height x width to H' x W': y [B, H', W', out] and kernel [kh, kw, in/groups, out]
+// become [B, height, width, in].
 func ConvolveTransposed(y, kernel *graph.Node, height, width int, o ConvOptions) *graph.Node {
 	ks, ys := kernel.Shape().Dimensions, y.Shape().Dimensions
 	c := newConvolution([]int{ys[0], height, width, ks[2] * max(1, o.Groups) * max(1, o.layers)}, ks, o)
@@ -57,15 +54,15 @@ func ConvolveTransposed(y, kernel *graph.Node, height, width int, o ConvOptions)
 	})
 }
 
-// convolver is a way to compute a convolution: the output and, given the
-// output's adjoint, the gradients. None of the three is differentiated further.
+// convolver computes a convolution and, given the output's adjoint, its gradients. None
+// of the three is differentiated further.
 type convolver interface {
 	output(x, kernel *graph.Node) *graph.Node
 	inputGradient(adjoint, kernel *graph.Node) *graph.Node
 	kernelGradient(x, adjoint *graph.Node) *graph.Node
 }
 
-// convolution is the geometry all lowerings share. Images come as
+// convolution is the geometry of all lowerings. Images are
 // [images, H, W, layers · channels], see layout.
 type convolution struct {
 	images, layers  int
@@ -74,8 +71,8 @@ type convolution struct {
 	native          bool
 }
 
-// taps is one spatial axis: output y reads input stride·y + dilation·i - before
-// for i in [0, kernel).
+// taps is one spatial axis: output y reads input stride·y + dilation·i - before for i
+// in [0, kernel).
 type taps struct {
 	in, out                  int // sizes
 	kernel, stride, dilation int
@@ -106,8 +103,8 @@ func newConvolution(x, kernel []int, o ConvOptions) convolution {
 	return c
 }
 
-// lowering picks the way that is fast on the engine. Winograd's transforms take
-// differences of large numbers, for which half precision is too coarse.
+// lowering picks the fast way on the engine. Half precision is too coarse for Winograd's
+// differences of large numbers.
 func (c convolution) lowering(embedded bool, dtype dtypes.DType) convolver {
 	tiled, subpixel := winogradConvolution{c, memo{}}, newSubpixelConvolution(c)
 	switch {
@@ -126,9 +123,8 @@ func (c convolution) lowering(embedded bool, dtype dtypes.DType) convolver {
 	}
 }
 
-// nativeConvolution uses the backend's own convolution. The gradients are
-// written out because the derived ones refuse stride with dilation and loop
-// over the groups; they are the forms compilers recognise.
+// nativeConvolution uses the backend's own convolution. The derived gradients would
+// refuse stride with dilation and loop over the groups; these compilers recognise.
 type nativeConvolution struct{ convolution }
 
 var imageAxes = graph.ConvolveAxesConfig{
@@ -137,10 +133,8 @@ var imageAxes = graph.ConvolveAxesConfig{
 	OutputBatch: 0, OutputSpatial: []int{1, 2}, OutputChannels: 3,
 }
 
-func both(f func(t taps) int, c convolution) []int { return []int{f(c.rows), f(c.cols)} }
-
-func (c convolution) strides() []int   { return both(func(t taps) int { return t.stride }, c) }
-func (c convolution) dilations() []int { return both(func(t taps) int { return t.dilation }, c) }
+func (c convolution) strides() []int   { return []int{c.rows.stride, c.cols.stride} }
+func (c convolution) dilations() []int { return []int{c.rows.dilation, c.cols.dilation} }
 
 // paddings returns before and after of both axes.
 func (c convolution) paddings(pads func(t taps) (before, after int)) [][2]int {
@@ -157,8 +151,7 @@ func (c nativeConvolution) output(x, kernel *graph.Node) *graph.Node {
 	return graph.ConvGeneral(x, kernel, imageAxes, c.strides(), pads, nil, c.dilations(), c.groups, 1)
 }
 
-// inputGradient convolves the adjoint, with zeros between its elements where
-// the convolution had a stride, with the kernel turned round.
+// inputGradient convolves the adjoint, spread by the stride, with the reversed kernel.
 func (c nativeConvolution) inputGradient(adjoint, kernel *graph.Node) *graph.Node {
 	axes := imageAxes
 	if c.groups == 1 {
@@ -173,8 +166,8 @@ func (c nativeConvolution) inputGradient(adjoint, kernel *graph.Node) *graph.Nod
 	return graph.ConvGeneral(adjoint, graph.Reverse(kernel, 0, 1), axes, nil, pads, c.strides(), c.dilations(), c.groups, 1)
 }
 
-// kernelGradient convolves the input with the adjoint: stride and dilation
-// change places, channels become the batch and the batch is summed over.
+// kernelGradient convolves the input with the adjoint: stride and dilation change
+// places, channels become the batch and the batch is summed over.
 func (c nativeConvolution) kernelGradient(x, adjoint *graph.Node) *graph.Node {
 	axes := graph.ConvolveAxesConfig{
 		InputBatch: 3, InputSpatial: []int{1, 2}, InputChannels: 0,

@@ -10,7 +10,7 @@ import (
 // multiplies once: [pixels, kh·kw·in] times [kh·kw·in, out].
 type patchConvolution struct {
 	convolution
-	made memo // patches, which the kernel's gradient uses again
+	made memo // patches, reused by the kernel's gradient
 }
 
 func (c patchConvolution) patches(x *graph.Node) *graph.Node {
@@ -23,8 +23,8 @@ func (c patchConvolution) output(x, kernel *graph.Node) *graph.Node {
 	return graph.Reshape(y, c.images, c.rows.out, c.cols.out, c.layers*c.out)
 }
 
-// kernelGradient is patchesᵀ · adjoint. The engine transposes a tall matrix
-// slowly, so that the narrower of the two is turned.
+// kernelGradient is patchesᵀ · adjoint. The engine transposes tall matrices slowly: the
+// narrower of the two is turned.
 func (c patchConvolution) kernelGradient(x, adjoint *graph.Node) *graph.Node {
 	p := c.patches(x)
 	v := graph.Reshape(adjoint, -1, c.out)
@@ -37,10 +37,8 @@ func (c patchConvolution) kernelGradient(x, adjoint *graph.Node) *graph.Node {
 	return graph.Reshape(gradient, c.rows.kernel, c.cols.kernel, c.in, c.out)
 }
 
-// inputGradient gathers the sums of a scattered adjoint: an input pixel meets
-// only those taps that the stride lets it meet, the same ones for every
-// pixel of one phase (row mod stride, column mod stride), so that each phase is
-// a convolution of the adjoint with a part of the kernel and stride 1.
+// inputGradient computes each phase (row mod stride, column mod stride) of the input as
+// a stride-1 convolution of the adjoint with the taps that reach it.
 func (c patchConvolution) inputGradient(adjoint, kernel *graph.Node) *graph.Node {
 	turned := graph.Reshape(graph.TransposeAllAxes(kernel, 0, 1, 3, 2), -1, c.out, c.in) // [kh·kw, out, in]
 	return c.interleave(adjoint, func(rows, cols phase) *graph.Node {
@@ -55,9 +53,8 @@ func (c patchConvolution) inputGradient(adjoint, kernel *graph.Node) *graph.Node
 	})
 }
 
-// patches returns [images·H'·W'·layers, kh·kw·channels] of x [images, H, W,
-// layers·channels]: the pixels under the kernel for every output, as one row
-// each.
+// patches returns the pixels under the kernel, a row an output,
+// [images·H'·W'·layers, kh·kw·channels], of x [images, H, W, layers·channels].
 func patches(x *graph.Node, layers int, rows, cols taps) *graph.Node {
 	x = pad(x, rows, cols)
 	d := x.Shape().Dimensions
@@ -66,7 +63,7 @@ func patches(x *graph.Node, layers int, rows, cols taps) *graph.Node {
 	if rows.kernel == 1 && cols.kernel == 1 && rows.stride == 1 && cols.stride == 1 {
 		return x
 	}
-	// Neighbours in a line are neighbours in memory and move in one piece.
+	// Neighbours in memory move in one piece.
 	piece, pieces := cols.kernel, 1
 	if cols.dilation > 1 || layers > 1 {
 		piece, pieces = 1, cols.kernel
@@ -91,8 +88,7 @@ func patches(x *graph.Node, layers int, rows, cols taps) *graph.Node {
 	return graph.Reshape(p, -1, rows.kernel*cols.kernel*channels)
 }
 
-// pad adds or removes (where negative) lines of x [images, H, W, …] until it has
-// exactly the pixels that the taps read.
+// pad leaves of x [images, H, W, …], with zeros around, the pixels that the taps read.
 func pad(x *graph.Node, rows, cols taps) *graph.Node {
 	axis := func(t taps) graph.PadAxis {
 		return graph.PadAxis{Start: t.before, End: t.stride*(t.out-1) + t.dilation*(t.kernel-1) + 1 - t.in - t.before}
@@ -100,8 +96,8 @@ func pad(x *graph.Node, rows, cols taps) *graph.Node {
 	return padAxes(x, graph.PadAxis{}, axis(rows), axis(cols), graph.PadAxis{})
 }
 
-// padAxes pads with zeros, or crops where negative. On the embedded engine it
-// moves whole lines, where a slice goes element by element.
+// padAxes pads with zeros, or crops where negative: the embedded engine moves whole
+// lines, whereas it slices element by element.
 func padAxes(x *graph.Node, axes ...graph.PadAxis) *graph.Node {
 	for _, a := range axes {
 		if a != (graph.PadAxis{}) {
@@ -111,16 +107,15 @@ func padAxes(x *graph.Node, axes ...graph.PadAxis) *graph.Node {
 	return x
 }
 
-// phase is the part of an input axis with one residue modulo the stride: the
-// taps that reach it, in the order in which they read the adjoint of the
-// output, and the reading itself.
+// phase is the part of an input axis with one residue modulo the stride: the taps that
+// reach it, in the order in which they read the output's adjoint, and that reading.
 type phase struct {
 	taps  []int
 	reads taps
 }
 
-// phases splits the input axis of a convolution by its stride. All phases have
-// ⌈in/stride⌉ elements; the last may reach beyond the axis.
+// phases splits the input axis by its stride, each of ⌈in/stride⌉ elements; the last may
+// reach beyond the axis.
 func (t taps) phases() []phase {
 	all := make([]phase, t.stride)
 	for r := range all {
@@ -145,9 +140,8 @@ func (t taps) phases() []phase {
 
 func (t taps) phaseLength() int { return (t.in + t.stride - 1) / t.stride }
 
-// interleave assembles the gradient [images, H, W, layers · in] of the input from
-// its phases, each of as many elements over stride². Phases that no tap reaches
-// are zero and not asked for.
+// interleave assembles the gradient [images, H, W, layers · in] of the input from its
+// phases. Phases that no tap reaches are zero and not asked for.
 func (c convolution) interleave(adjoint *graph.Node, build func(rows, cols phase) *graph.Node) *graph.Node {
 	height, width, depth := c.rows.phaseLength(), c.cols.phaseLength(), c.layers*c.in
 	var lines []*graph.Node // a row phase each: [images, H/stride, W · depth]

@@ -1,14 +1,15 @@
 package nn
 
 import (
+	"slices"
+
 	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
 )
 
-// subpixelConvolution is a 4 x 4 convolution of stride 2 and padding 1, whose
-// transpose doubles an image, as a 3 x 3 convolution between the small image
-// and one with the four pixels of each 2 x 2 square side by side as channels.
-// That one is computed by Winograd tiles.
+// subpixelConvolution computes a 4 x 4 convolution of stride 2 and padding 1, whose
+// transpose doubles an image, by Winograd tiles: as a 3 x 3 convolution between the
+// small image and one with the pixels of each 2 x 2 square as channels.
 type subpixelConvolution struct {
 	convolution
 	small winogradConvolution // from out to 4·in channels
@@ -48,10 +49,10 @@ func (c subpixelConvolution) kernelGradient(x, adjoint *graph.Node) *graph.Node 
 	return graph.Reshape(k, 4, 4, c.in, c.out)
 }
 
-// subpixelTaps lists, for every tap of the 4 x 4 kernel, where it is among the
-// 9 source pixels times 4 places of the small one. Along an axis, tap i joins
-// source y with pixel 2y + i - 1: place (i+1) mod 2 of the square at
-// y + ⌊(i-1)/2⌋, which therefore reads the source at offset -⌊(i-1)/2⌋.
+// subpixelTaps lists, for every tap of the 4 x 4 kernel, its place among the 9 source
+// pixels times 4 places of the small one. Along an axis, tap i joins source y with pixel
+// 2y + i - 1: place (i+1) mod 2 of the square at y + ⌊(i-1)/2⌋, which therefore reads
+// the source at offset -⌊(i-1)/2⌋.
 func subpixelTaps() []int32 {
 	source := func(i int) int { return 1 - ((i+1)/2 - 1) } // 0, 1, 2 for offsets -1, 0, 1
 	place := func(i int) int { return (i + 1) % 2 }
@@ -66,10 +67,7 @@ func subpixelTaps() []int32 {
 
 // smallKernel spreads the taps of kernel [4, 4, in, out] over [3, 3, out, 4·in].
 func (c subpixelConvolution) smallKernel(kernel *graph.Node) *graph.Node {
-	from := make([]int32, 36) // the last row is zero
-	for i := range from {
-		from[i] = 16
-	}
+	from := slices.Repeat([]int32{16}, 36) // row 16 is zero
 	for tap, at := range subpixelTaps() {
 		from[at] = int32(tap)
 	}
@@ -79,7 +77,7 @@ func (c subpixelConvolution) smallKernel(kernel *graph.Node) *graph.Node {
 	return graph.Reshape(k, 3, 3, c.out, 4*c.in)
 }
 
-// shuffle turns [images, H/2, W/2, layers · 4·in], squares as channels, into
+// shuffle turns squares as channels [images, H/2, W/2, layers · 4·in] into pixels
 // [images, H, W, layers · in].
 func (c subpixelConvolution) shuffle(x *graph.Node) *graph.Node {
 	x = graph.Reshape(x, c.images*c.rows.out, c.cols.out, c.layers, 2, 2, c.in)

@@ -9,24 +9,23 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 )
 
-// Random is where a training step gets its randomness from. A nil Random is
-// that of inference: nothing is drawn and nothing is dropped.
+// Random is the randomness of a training step. A nil Random, for inference, drops
+// nothing.
 type Random struct {
 	state  *graph.Node
-	pools  bool        // draws are taken from a pool
+	pools  bool        // draw from a pool
 	pool   *graph.Node // numbers drawn ahead, [n]
-	unused int         // of the pool, its last ones
+	unused int         // last numbers of the pool
 }
 
-// NewRandom starts from an engine's random state, such as graph.RNGStateFromSeed
-// gives: the same state drops the same values.
+// NewRandom starts from an engine's random state (see graph.RNGStateFromSeed): the same
+// state drops the same values.
 func NewRandom(state *graph.Node) *Random {
 	return &Random{state: state, pools: !onEmbeddedEngine(state)}
 }
 
-// poolSize is how many numbers are drawn at a time where the engine compiles. A
-// compiler spells the generator out for every draw, hundreds of operations each,
-// which take long to compile and are kernels of their own.
+// poolSize is how many numbers are drawn at a time where the engine compiles: every
+// draw is hundreds of operations, slow to compile and kernels of their own.
 const poolSize = 1 << 20
 
 // uniform draws numbers from [0, 1) in the given shape.
@@ -47,9 +46,9 @@ func (r *Random) uniform(dims []int) *graph.Node {
 	return graph.Reshape(graph.Slice(r.pool, graph.AxisRange(first, first+n)), dims...)
 }
 
-// Dropout returns x with values set to zero, each with probability rate, and the
-// others divided by 1 - rate, so that every value keeps its mean (Srivastava et
-// al., 2014). Along the shared axes one draw decides for all values.
+// Dropout sets values of x to zero with probability rate and divides the others by
+// 1 - rate, which keeps the mean (Srivastava et al., 2014). Along the shared axes one
+// draw decides for all values.
 func (r *Random) Dropout(x *graph.Node, rate float64, shared ...int) *graph.Node {
 	if rate < 0 || rate >= 1 {
 		panic(fmt.Errorf("nn: dropout of %g must be at least 0 and below 1", rate))

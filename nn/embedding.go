@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 
@@ -8,44 +9,38 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// Embedding is a table of learned vectors, one a token. Rows are stored at
-// 1/√Width of the vectors' size (Vaswani et al., 2017), where matrices have their
-// values too: the steps of Adam have one size for all, and vectors a hundred
-// times a step would hardly leave where they were drawn.
+// Embedding is a table of learned vectors, one a token. Rows are stored at 1/√Width of
+// the vectors' size (Vaswani et al., 2017), the size of matrix values: Adam's steps
+// have one size for all and would hardly move larger values.
 type Embedding struct {
 	Rows, Width int
 }
 
 func (e Embedding) scale() float64 { return math.Sqrt(float64(e.Width)) }
 
-// Init returns "table" [Rows, Width], Gaussian: the values of vectors have a
-// standard deviation of 1.
+// Init returns "table" [Rows, Width], Gaussian; looked-up values have deviation 1.
 func (e Embedding) Init(rng *rand.Rand) weights.Set {
 	return weights.Set{"table": weights.Normal(rng, 1/e.scale(), e.Rows, e.Width)}
 }
 
-// Build looks up tokens [...], integers below Rows: [..., Width]. The gradient
-// of the table adds up the adjoints of equal tokens. The engine moves tokens
-// that are out of range to the nearest row without a word, so that callers check
-// them on the host.
+// Build looks up tokens [...], integers below Rows: [..., Width]. The engine silently
+// clamps tokens out of range; callers check them on the host.
 func (e Embedding) Build(v weights.Vars, tokens *graph.Node) *graph.Node {
 	return graph.MulScalar(graph.Gather(v.Get("table"), graph.ExpandAxes(tokens, -1)), e.scale())
 }
 
-// Range returns the vectors of the tokens from first to before end.
+// Range returns the vectors of the tokens first to end-1.
 func (e Embedding) Range(v weights.Vars, first, end int) *graph.Node {
 	return graph.MulScalar(graph.Slice(v.Get("table"), graph.AxisRange(first, end)), e.scale())
 }
 
-// repeatRows repeats every row of x [N, C] a number of times: [N·times, C]. The
-// embedded engine broadcasts an axis in the middle value by value, and looks up
-// whole rows.
+// repeatRows repeats every row of x [N, C]: [N·times, C]. The embedded engine would
+// broadcast a middle axis value by value; lookups copy whole rows.
 func repeatRows(x *graph.Node, times int) *graph.Node {
 	rows := constantRow(x.Graph(), x.Shape().Dim(0)*times, func(i int) int32 { return int32(i / times) })
 	return graph.Gather(x, graph.ExpandAxes(rows, -1), true)
 }
 
-// constantRow is a constant vector of n integers.
 func constantRow(g *graph.Graph, n int, at func(i int) int32) *graph.Node {
 	values := make([]int32, n)
 	for i := range values {
@@ -54,26 +49,25 @@ func constantRow(g *graph.Graph, n int, at func(i int) int32) *graph.Node {
 	return graph.Const(g, values)
 }
 
-// RelativePositions is a learned bias of attention scores by the distance
-// between query and key, as in T5 (Raffel et al., 2020): near distances have one
-// bucket each, farther ones share buckets that widen with their logarithm.
+// RelativePositions is a learned bias of attention scores by the distance between
+// query and key, as in T5 (Raffel et al., 2020): near distances have a bucket each,
+// farther ones share buckets that widen with their logarithm.
 type RelativePositions struct {
 	Heads    int
 	Buckets  int     // 0 is 32
-	Distance int     // all that is at least this far shares the last bucket; 0 is 128
-	Causal   bool    // no key follows its query, so that all buckets look back
+	Distance int     // keys at least this far share the last bucket; 0 is 128
+	Causal   bool    // no key follows its query: all buckets look back
 	Scale    float64 // standard deviation of the initial biases
 }
 
-func (p RelativePositions) buckets() int { return orDefault(p.Buckets, 32) }
+func (p RelativePositions) buckets() int { return cmp.Or(p.Buckets, 32) }
 
 // Init returns "bias" [Buckets, Heads], Gaussian.
 func (p RelativePositions) Init(rng *rand.Rand) weights.Set {
 	return weights.Set{"bias": weights.Normal(rng, p.Scale, p.buckets(), p.Heads)}
 }
 
-// Build returns the bias [1, Heads, queries, keys] of queries that are at the
-// places of the last keys.
+// Build returns the bias [1, Heads, queries, keys] of queries at the last keys' places.
 func (p RelativePositions) Build(v weights.Vars, g *graph.Graph, queries, keys int) *graph.Node {
 	buckets := constantRow(g, queries*keys, func(i int) int32 {
 		return int32(p.bucket(i%keys - (i/keys + keys - queries)))
@@ -82,8 +76,7 @@ func (p RelativePositions) Build(v weights.Vars, g *graph.Graph, queries, keys i
 	return graph.Reshape(graph.Transpose(bias, 0, 1), 1, p.Heads, queries, keys)
 }
 
-// bucket returns the bucket of a key that is ahead of its query by a number of
-// places, which is negative for keys that precede it.
+// bucket is that of a key so many places ahead of its query, negative if it precedes.
 func (p RelativePositions) bucket(ahead int) int {
 	buckets, first := p.buckets(), 0
 	far := -ahead
@@ -99,7 +92,7 @@ func (p RelativePositions) bucket(ahead int) int {
 	if far < exact {
 		return first + far
 	}
-	span := math.Log(float64(orDefault(p.Distance, 128)) / float64(exact))
+	span := math.Log(float64(cmp.Or(p.Distance, 128)) / float64(exact))
 	wide := int(math.Log(float64(far)/float64(exact)) / span * float64(buckets-exact))
 	return first + min(buckets-1, exact+wide)
 }

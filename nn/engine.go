@@ -8,16 +8,13 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// withGradients returns value, a function of inputs, with its derivatives
-// written by hand: gradients maps the adjoint of value to one node an input.
-// Nothing inside value is differentiated, so it may use operations without a
-// gradient, and a gradient nobody asks for is never executed.
+// withGradients returns value, a function of inputs, with derivatives written by hand:
+// gradients maps the adjoint of value to one node an input. Nothing inside value is
+// differentiated, and a gradient nobody asks for is never executed.
 //
-// The engine lets a fused operation name a second graph that stands for it in
-// the backward pass. That graph is here a zero that depends on the inputs and
-// hands them their gradients; in the forward pass nothing uses it. The engine
-// then follows every input to its origin: data made by operations without a
-// gradient, such as random numbers, has to pass through StopGradient.
+// In the backward pass a fused operation is replaced by a second graph: here a zero
+// that depends on the inputs and hands them their gradients. The engine follows every
+// input to its origin, so random numbers have to pass through StopGradient.
 func withGradients(value *graph.Node, inputs []*graph.Node, gradients func(adjoint *graph.Node) []*graph.Node) *graph.Node {
 	standIn := func() *graph.Node {
 		var byInput []*graph.Node
@@ -51,23 +48,19 @@ func firstElement(x *graph.Node) *graph.Node {
 	return graph.Reshape(graph.Slice(x, slices.Repeat([]graph.SliceAxisSpec{graph.AxisElem(0)}, x.Rank())...))
 }
 
-// onEmbeddedEngine tells whether x is computed by the pure Go backend, whose
-// fast operations are not those of a compiler.
+// onEmbeddedEngine tells whether x is computed by the pure Go backend.
 func onEmbeddedEngine(x *graph.Node) bool { return !weights.Compiles(x.Graph().Backend()) }
 
-// layout is how a batch of images lies in memory between the blocks of a
-// network: as [images, H, W, layers · channels] with images · layers = batch.
+// layout is the order of a batch between the blocks of a network:
+// [images, H, W, layers · channels] with images · layers = batch.
 //
-// Compilers get one layer: the usual [B, H, W, C]. On the embedded engine the
-// whole batch are layers of one image, [1, H, W, B·C]: then pixels are long rows,
-// which move faster, and values per image and channel, such as a mean, are a
-// single row, which the engine adds and multiplies many times faster than one in
-// the middle of an array.
+// Compilers get one layer, the usual [B, H, W, C]. On the embedded engine the batch is
+// the layers of one image, [1, H, W, B·C]: pixels are long rows, which move faster,
+// and values per image and channel are one row, which it combines many times faster.
 type layout struct {
 	images, layers int
 }
 
-// layoutFor is the layout for images x [B, H, W, C].
 func layoutFor(x *graph.Node) layout {
 	if onEmbeddedEngine(x) {
 		return layout{images: 1, layers: x.Shape().Dim(0)}
@@ -95,16 +88,15 @@ func (l layout) leave(x *graph.Node) *graph.Node {
 	return graph.Reshape(x, l.layers, d[1], d[2], d[3]/l.layers)
 }
 
-// within applies a block that works in the layout to x [B, H, W, C].
+// within applies a block that needs the layout to x [B, H, W, C].
 func within(x *graph.Node, build func(x *graph.Node, l layout) *graph.Node) *graph.Node {
 	l := layoutFor(x)
 	return l.leave(build(l.enter(x), l))
 }
 
 // InPrecision converts a network's input to the precision of its activations:
-// dtypes.BFloat16, or zero for that of x. The embedded engine, slower in half
-// precision, stays in that of x: a network trained on a GPU runs there at full
-// speed.
+// dtypes.BFloat16, or zero for that of x. The embedded engine is slower in half
+// precision and keeps that of x.
 func InPrecision(x *graph.Node, dtype dtypes.DType) *graph.Node {
 	if dtype == dtypes.InvalidDType || dtype == dtypes.BFloat16 && onEmbeddedEngine(x) && !halfEverywhere {
 		return x

@@ -41,21 +41,17 @@ func run(variables weights.Set, x *tensors.Tensor, build func(v weights.Vars, x 
 	return y
 }
 
-// A horizontal difference, computed at every second pixel.
+// A horizontal difference, computed at every second pixel, with zeros around.
 func ExampleConv() {
-	c := nn.Conv{In: 1, Out: 1, Kernel: 3, Stride: 2, Padding: &[2][2]int{}}
+	c := nn.Conv{In: 1, Out: 1, Kernel: 3, Stride: 2}
 	variables := weights.Set{
 		"weights": {Shape: []int{3, 3, 1, 1}, Data: []float32{0, 0, 0, -1, 0, 1, 0, 0, 0}},
 		"bias":    weights.New(1),
 	}
-	x := tensors.FromFlatDataAndDimensions([]float32{
-		0, 0, 0, 0, 0,
-		1, 2, 4, 8, 16,
-		0, 0, 0, 0, 0,
-	}, 1, 3, 5, 1)
+	x := tensors.FromFlatDataAndDimensions([]float32{1, 2, 4, 8, 16}, 1, 1, 5, 1)
 	fmt.Println(run(variables, x, c.Build).Value())
 	// Output:
-	// [[[[3] [12]]]]
+	// [[[[2] [6] [-8]]]]
 }
 
 // Pictures of 16 x 16 become 4 x 4 latents and pictures again.

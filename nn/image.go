@@ -1,8 +1,10 @@
 package nn
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/gomlx/core/graph"
@@ -10,9 +12,9 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// ImageEncoder maps pictures to a grid of latents: a 3 x 3 convolution, then
-// stages of residual blocks with a stride-2 convolution between two stages, and
-// GroupNorm, SiLU and a 1 x 1 convolution to the latents.
+// ImageEncoder maps pictures to a grid of latents: a 3 x 3 convolution, stages of
+// residual blocks with a stride-2 convolution between two stages, then GroupNorm,
+// SiLU and a 1 x 1 convolution.
 type ImageEncoder struct {
 	Channels int   // of the picture; 0 is 3
 	Widths   []int // channels of the stages
@@ -20,49 +22,34 @@ type ImageEncoder struct {
 	Dim      int   // of a latent
 	Groups   int   // of the GroupNorms; 0 is 8
 
-	// DType is the precision of the activations, see InPrecision. The variables stay as they are and are converted
-	// where they are used; the latents have the picture's precision again.
+	// DType is the precision of the activations, see InPrecision. Variables are
+	// converted where they are used; latents have the picture's precision again.
 	DType dtypes.DType
 }
-
-func (e ImageEncoder) channels() int { return orDefault(e.Channels, 3) }
-func (e ImageEncoder) groups() int   { return orDefault(e.Groups, 8) }
 
 // Factor is the size of a picture over that of its grid.
 func (e ImageEncoder) Factor() int { return 1 << (len(e.Widths) - 1) }
 
-func (e ImageEncoder) input() Conv {
-	return Conv{In: e.channels(), Out: e.Widths[0], Kernel: 3}
-}
-
-func (e ImageEncoder) block(stage int) ResidualBlock {
-	return ResidualBlock{In: e.Widths[stage], Out: e.Widths[stage], Groups: e.groups()}
-}
-
-func (e ImageEncoder) down(stage int) Conv {
-	return Conv{In: e.Widths[stage], Out: e.Widths[stage+1], Kernel: 3, Stride: 2}
-}
-
-func (e ImageEncoder) output() (GroupNorm, Conv) {
-	last := e.Widths[len(e.Widths)-1]
-	return GroupNorm{Channels: last, Groups: e.groups()}, Conv{In: last, Out: e.Dim, Kernel: 1, Gain: 2}
-}
-
-// Init returns the variables: "input", "stage<i>/block<j>", "stage<i>/down",
-// "norm" and "output".
-func (e ImageEncoder) Init(rng *rand.Rand) weights.Set {
-	set := weights.Set{}.Merge("input", e.input().Init(rng))
-	for stage := range e.Widths {
-		for block := range e.Blocks {
-			set.Merge(fmt.Sprintf("stage%d/block%d", stage, block), e.block(stage).Init(rng))
-		}
-		if stage < len(e.Widths)-1 {
-			set.Merge(fmt.Sprintf("stage%d/down", stage), e.down(stage).Init(rng))
-		}
+func (e ImageEncoder) stack() imageStack {
+	last := len(e.Widths) - 1
+	s := imageStack{
+		input:  Conv{In: cmp.Or(e.Channels, 3), Out: e.Widths[0], Kernel: 3},
+		blocks: e.Blocks, groups: cmp.Or(e.Groups, 8),
+		output: Conv{In: e.Widths[last], Out: e.Dim, Kernel: 1, Gain: 2},
 	}
-	norm, output := e.output()
-	return set.Merge("norm", norm.Init()).Merge("output", output.Init(rng))
+	for i, width := range e.Widths {
+		stage := imageStage{path: fmt.Sprintf("stage%d", i), width: width}
+		if i < last {
+			stage.resize, stage.name = Conv{In: width, Out: e.Widths[i+1], Kernel: 3, Stride: 2}, "down"
+		}
+		s.stages = append(s.stages, stage)
+	}
+	return s
 }
+
+// Init returns the variables: "input", "stage<i>/block<j>", "stage<i>/down", "norm" and
+// "output".
+func (e ImageEncoder) Init(rng *rand.Rand) weights.Set { return e.stack().init(rng) }
 
 // Build maps x [B, H, W, Channels] to latents [B, H/Factor, W/Factor, Dim].
 func (e ImageEncoder) Build(v weights.Vars, x *graph.Node) *graph.Node {
@@ -71,31 +58,14 @@ func (e ImageEncoder) Build(v weights.Vars, x *graph.Node) *graph.Node {
 		panic(fmt.Errorf("nn: pictures of shape %v cannot be halved %d times; their sides must be multiples of %d",
 			d[1:], len(e.Widths)-1, e.Factor()))
 	}
-	h := e.input().Build(v.In("input"), InPrecision(x, e.DType))
+	s := e.stack()
+	h := s.input.Build(v.In("input"), InPrecision(x, e.DType))
 	l := layoutFor(h)
-	h = l.enter(h)
-	for stage := range e.Widths {
-		for block := range e.Blocks {
-			h = e.block(stage).build(v.In("stage%d/block%d", stage, block), h, l)
-		}
-		if stage < len(e.Widths)-1 {
-			h = e.down(stage).build(v.In("stage%d/down", stage), h, l)
-		}
-	}
-	norm, output := e.output()
-	h = output.build(v.In("output"), SiLU(norm.build(v.In("norm"), h, l)), l)
-	return graph.ConvertDType(l.leave(h), x.DType())
+	return graph.ConvertDType(s.build(v, l.enter(h), l), x.DType())
 }
 
-func orDefault(value, otherwise int) int {
-	if value == 0 {
-		return otherwise
-	}
-	return value
-}
-
-// ImageDecoder maps a grid of latents to pictures: the stages of an
-// [ImageEncoder] with the same Widths in reverse, upsampling between them.
+// ImageDecoder maps a grid of latents to pictures: the stages of an [ImageEncoder] with
+// the same Widths in reverse, upsampling between them.
 type ImageDecoder struct {
 	Channels int    // of the picture; 0 is 3
 	Widths   []int  // channels of the stages, in the encoder's order
@@ -107,65 +77,90 @@ type ImageDecoder struct {
 	DType dtypes.DType // precision of the activations, as in ImageEncoder
 }
 
-func (d ImageDecoder) channels() int { return orDefault(d.Channels, 3) }
-func (d ImageDecoder) groups() int   { return orDefault(d.Groups, 8) }
-
-func (d ImageDecoder) input() Conv {
-	return Conv{In: d.Dim, Out: d.Widths[len(d.Widths)-1], Kernel: 3}
-}
-
-func (d ImageDecoder) block(stage int) ResidualBlock {
-	return ResidualBlock{In: d.Widths[stage], Out: d.Widths[stage], Groups: d.groups()}
-}
-
-func (d ImageDecoder) up(stage int) Upsample {
-	return Upsample{In: d.Widths[stage], Out: d.Widths[stage-1], Kind: d.Up}
-}
-
-func (d ImageDecoder) output() (GroupNorm, Conv) {
-	return GroupNorm{Channels: d.Widths[0], Groups: d.groups()}, Conv{In: d.Widths[0], Out: d.channels(), Kernel: 3, Gain: 2}
-}
-
-// Init returns the variables: "input", "stage<i>/block<j>", "stage<i>/up",
-// "norm" and "output", stages numbered as in the encoder.
-func (d ImageDecoder) Init(rng *rand.Rand) weights.Set {
-	set := weights.Set{}.Merge("input", d.input().Init(rng))
-	for stage := len(d.Widths) - 1; stage >= 0; stage-- {
-		for block := range d.Blocks {
-			set.Merge(fmt.Sprintf("stage%d/block%d", stage, block), d.block(stage).Init(rng))
-		}
-		if stage > 0 {
-			set.Merge(fmt.Sprintf("stage%d/up", stage), d.up(stage).Init(rng))
-		}
+func (d ImageDecoder) stack() imageStack {
+	s := imageStack{
+		input:  Conv{In: d.Dim, Out: d.Widths[len(d.Widths)-1], Kernel: 3},
+		blocks: d.Blocks, groups: cmp.Or(d.Groups, 8),
+		output: Conv{In: d.Widths[0], Out: cmp.Or(d.Channels, 3), Kernel: 3, Gain: 2},
 	}
-	norm, output := d.output()
-	return set.Merge("norm", norm.Init()).Merge("output", output.Init(rng))
+	for i, width := range slices.Backward(d.Widths) {
+		stage := imageStage{path: fmt.Sprintf("stage%d", i), width: width}
+		if i > 0 {
+			stage.resize, stage.name = Upsample{In: width, Out: d.Widths[i-1], Kind: d.Up}, "up"
+		}
+		s.stages = append(s.stages, stage)
+	}
+	return s
 }
+
+// Init returns the variables: "input", "stage<i>/block<j>", "stage<i>/up", "norm" and
+// "output", stages numbered as in the encoder.
+func (d ImageDecoder) Init(rng *rand.Rand) weights.Set { return d.stack().init(rng) }
 
 // Build maps latents z [B, h, w, Dim] to pictures [B, h·f, w·f, Channels] with
 // f = 2^(len(Widths)-1).
 func (d ImageDecoder) Build(v weights.Vars, z *graph.Node) *graph.Node {
-	l := layoutFor(z)
-	h := d.input().build(v.In("input"), l.enter(InPrecision(z, d.DType)), l)
-	for stage := len(d.Widths) - 1; stage >= 0; stage-- {
-		for block := range d.Blocks {
-			h = d.block(stage).build(v.In("stage%d/block%d", stage, block), h, l)
+	s, l := d.stack(), layoutFor(z)
+	h := s.input.build(v.In("input"), l.enter(InPrecision(z, d.DType)), l)
+	return graph.ConvertDType(s.build(v, h, l), z.DType())
+}
+
+// imageStack holds the blocks of an encoder or a decoder in their order.
+type imageStack struct {
+	input          Conv
+	stages         []imageStage
+	blocks, groups int
+	output         Conv // after GroupNorm and SiLU
+}
+
+// imageStage is a number of residual blocks and the change of size after them.
+type imageStage struct {
+	path   string
+	width  int
+	name   string // of resize
+	resize interface {
+		Init(rng *rand.Rand) weights.Set
+		build(v weights.Vars, x *graph.Node, l layout) *graph.Node
+	} // nil after the last stage
+}
+
+func (s imageStack) block(stage imageStage) ResidualBlock {
+	return ResidualBlock{In: stage.width, Out: stage.width, Groups: s.groups}
+}
+
+func (s imageStack) norm() GroupNorm { return GroupNorm{Channels: s.output.In, Groups: s.groups} }
+
+func (s imageStack) init(rng *rand.Rand) weights.Set {
+	set := weights.Set{}.Merge("input", s.input.Init(rng))
+	for _, stage := range s.stages {
+		for block := range s.blocks {
+			set.Merge(fmt.Sprintf("%s/block%d", stage.path, block), s.block(stage).Init(rng))
 		}
-		if stage > 0 {
-			h = d.up(stage).build(v.In("stage%d/up", stage), h, l)
+		if stage.resize != nil {
+			set.Merge(stage.path+"/"+stage.name, stage.resize.Init(rng))
 		}
 	}
-	norm, output := d.output()
-	h = output.build(v.In("output"), SiLU(norm.build(v.In("norm"), h, l)), l)
-	return graph.ConvertDType(l.leave(h), z.DType())
+	return set.Merge("norm", s.norm().Init()).Merge("output", s.output.Init(rng))
+}
+
+// build maps the result of the input convolution, in the layout, to [B, H, W, Out].
+func (s imageStack) build(v weights.Vars, h *graph.Node, l layout) *graph.Node {
+	for _, stage := range s.stages {
+		for block := range s.blocks {
+			h = s.block(stage).build(v.In("%s/block%d", stage.path, block), h, l)
+		}
+		if stage.resize != nil {
+			h = stage.resize.build(v.In("%s/%s", stage.path, stage.name), h, l)
+		}
+	}
+	return l.leave(s.output.build(v.In("output"), SiLU(s.norm().build(v.In("norm"), h, l)), l))
 }
 
 // SiLU is x · sigmoid(x).
 func SiLU(x *graph.Node) *graph.Node { return activation.Apply(activation.TypeSilu, x) }
 
-// ResidualBlock adds to its input the result of two 3 x 3 convolutions, each
-// after GroupNorm and SiLU. If the widths differ, the input passes through a
-// 1 x 1 convolution.
+// ResidualBlock adds two 3 x 3 convolutions, each after GroupNorm and SiLU, to its
+// input, which passes through a 1 x 1 convolution if the widths differ.
 type ResidualBlock struct {
 	In, Out int
 	Groups  int // of the GroupNorms
@@ -175,17 +170,17 @@ func (r ResidualBlock) norms() [2]GroupNorm {
 	return [2]GroupNorm{{Channels: r.In, Groups: r.Groups}, {Channels: r.Out, Groups: r.Groups}}
 }
 
-// convs are the two convolutions and the skip. The second starts at zero, so
-// that a stack of any depth starts as its skips and gradients reach every block
-// undiminished; the first SiLU halves the signal, which the gain makes up for.
+// convs are the two convolutions and the skip. The second starts at zero: a stack of
+// any depth starts as its skips, and gradients reach every block undiminished. The
+// gain makes up for the SiLU, which halves the signal.
 func (r ResidualBlock) convs() (first, second, skip Conv) {
 	return Conv{In: r.In, Out: r.Out, Kernel: 3, Gain: 2},
 		Conv{In: r.Out, Out: r.Out, Kernel: 3, Zero: true},
 		Conv{In: r.In, Out: r.Out, Kernel: 1}
 }
 
-// Init returns the variables of "norm0", "conv0", "norm1", "conv1" and, where
-// the widths differ, "skip".
+// Init returns the variables of "norm0", "conv0", "norm1", "conv1" and, where the
+// widths differ, "skip".
 func (r ResidualBlock) Init(rng *rand.Rand) weights.Set {
 	norms := r.norms()
 	first, second, skip := r.convs()

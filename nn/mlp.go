@@ -12,8 +12,8 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// MLP is a stack of dense layers Widths[0] -> Widths[1] -> … with an activation
-// between them and none after the last. Fewer than two widths is the identity.
+// MLP is a stack of dense layers Widths[0] -> Widths[1] -> … with an activation between
+// them. Fewer than two widths is the identity.
 type MLP struct {
 	Widths     []int
 	Activation string // relu, gelu or silu
@@ -22,8 +22,8 @@ type MLP struct {
 // Activations lists the supported activation functions.
 var Activations = []string{"relu", "gelu", "silu"}
 
-// Init returns "layer<i>/weights" [in,out] (He-scaled uniform, so that signal
-// size is kept through the activations) and "layer<i>/bias" [out] (zero).
+// Init returns "layer<i>/weights" [in,out] (He-scaled uniform) and "layer<i>/bias"
+// [out] (zero).
 func (m MLP) Init(rng *rand.Rand) weights.Set {
 	set := weights.Set{}
 	for i := range m.layers() {
@@ -44,8 +44,8 @@ func (m MLP) layers() int { return max(0, len(m.Widths)-1) }
 func (m MLP) Build(v weights.Vars, x *graph.Node) *graph.Node {
 	for i := range m.layers() {
 		layer := v.In("layer%d", i)
-		// Not the engine's fused layer: its gradient always computes the one of
-		// x, which the first layer does not need and which costs a third.
+		// The engine's fused layer would always compute the gradient of x, a third of
+		// the work, which the first layer does not need.
 		x = graph.Add(Product(x, layer.Get("weights")), graph.ExpandAxes(layer.Get("bias"), 0))
 		if i < m.layers()-1 {
 			x = activation.Apply(activation.FromName(m.Activation), x)
@@ -54,8 +54,8 @@ func (m MLP) Build(v weights.Vars, x *graph.Node) *graph.Node {
 	return x
 }
 
-// FeedForward maps every vector by itself: up to Hidden values, an activation,
-// and down again. It has no biases.
+// FeedForward maps every vector up to Hidden values, through an activation and down
+// again, without biases.
 type FeedForward struct {
 	Width, Hidden int
 	Activation    string  // one of Activations
@@ -76,10 +76,9 @@ func (f FeedForward) Build(v weights.Vars, x *graph.Node, random *Random) *graph
 	return linear(random.Dropout(hidden, f.Dropout, 1), v.Get("down"))
 }
 
-// Product returns x w [n,m] for x [n,c] and w [c,m]. The derived gradient of w
-// contracts the leading axes of x and of the adjoint, for which the embedded
-// engine transposes both tall matrices; transposing x alone is a third of the
-// work. The gradient of x needs no transposition and stays the derived one.
+// Product returns x w [n,m] for x [n,c] and w [c,m]. For the derived gradient of w the
+// embedded engine would transpose both tall matrices, x and the adjoint; transposing x
+// alone is a third of the work. The gradient of x stays the derived one.
 func Product(x, w *graph.Node) *graph.Node {
 	var adjoint *graph.Node
 	w = graph.IdentityWithCustomGradient(w, func(_, _ *graph.Node) *graph.Node { return adjoint })

@@ -8,27 +8,28 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// GroupNorm gives every group of channels of an image zero mean and unit
-// variance, then scales and shifts every channel (Wu and He, 2018).
+// GroupNorm gives every group of channels of an image zero mean and unit variance, then
+// scales and shifts every channel (Wu and He, 2018).
 type GroupNorm struct {
 	Channels int
 	Groups   int // wanted; the largest common divisor with Channels is used
 }
 
-// groupNormEpsilon keeps a constant group from being divided by zero.
-const groupNormEpsilon = 1e-5
+// The epsilons keep constant groups and zero vectors from division by zero.
+const (
+	groupNormEpsilon = 1e-5
+	layerNormEpsilon = 1e-6
+)
 
 // Init returns "scale" (ones) and "bias" (zero), both [Channels].
 func (n GroupNorm) Init() weights.Set {
 	return weights.Set{"scale": weights.Full(1, n.Channels), "bias": weights.New(n.Channels)}
 }
 
-// Build normalizes x [B, H, W, Channels]. Statistics are taken in float32 or
-// better whatever the precision of x.
+// Build normalizes x [B, H, W, Channels], with statistics in float32 or better.
 //
-// The gradient is written out: value and gradient of x are each linear in x and
-// the adjoint with one coefficient per image and channel, so that everything
-// but two sums and one linear combination is done on [B, Channels].
+// Value and gradient of x are linear in x and the adjoint with one coefficient per
+// image and channel: all but two sums and one combination is done on [B, Channels].
 func (n GroupNorm) Build(v weights.Vars, x *graph.Node) *graph.Node {
 	return within(x, func(x *graph.Node, l layout) *graph.Node { return n.build(v, x, l) })
 }
@@ -68,10 +69,7 @@ type groupStatistics struct {
 
 func (n GroupNorm) statistics(x *graph.Node, l layout) *groupStatistics {
 	s := &groupStatistics{layout: l, size: x.Shape().Dim(1) * x.Shape().Dim(2), channels: n.Channels,
-		groups: commonDivisor(n.Channels, max(1, n.Groups)), image: x.DType(), dtype: x.DType()}
-	if s.dtype.IsHalfPrecision() {
-		s.dtype = dtypes.Float32
-	}
+		groups: commonDivisor(n.Channels, max(1, n.Groups)), image: x.DType(), dtype: inFull(x).DType()}
 	p := s.pixels(x)
 	s.mean = s.groupMean(s.sum(p))
 	square := s.groupMean(s.sum(graph.Mul(p, p)))
@@ -91,7 +89,6 @@ func (s *groupStatistics) convert(x *graph.Node) *graph.Node {
 	return x
 }
 
-// pixels is x in the precision of the statistics.
 func (s *groupStatistics) pixels(x *graph.Node) *graph.Node { return graph.ConvertDType(x, s.dtype) }
 
 // sum adds up the pixels of x [images, H, W, layers · C]: [B, C].
@@ -103,8 +100,7 @@ func (s *groupStatistics) sum(x *graph.Node) *graph.Node {
 	return graph.Reshape(graph.ReduceSum(x, axes...), s.batch(), s.channels)
 }
 
-// groupMean turns sums over the pixels [B, C] into means over the group of each
-// channel, again [B, C].
+// groupMean turns sums over the pixels [B, C] into means over each channel's group [B, C].
 func (s *groupStatistics) groupMean(sum *graph.Node) *graph.Node {
 	each := s.channels / s.groups
 	mean := graph.ReduceSum(graph.Reshape(sum, s.batch(), s.groups, each), 2)
@@ -113,8 +109,8 @@ func (s *groupStatistics) groupMean(sum *graph.Node) *graph.Node {
 	return graph.Reshape(mean, s.batch(), s.channels)
 }
 
-// combine returns offset + Σ image · factor, where images and factors alternate
-// and the offset and the factors are [B, C], in the precision of x.
+// combine returns offset + Σ image · factor in the precision of x; images and factors
+// alternate, the offset and the factors are [B, C].
 func (s *groupStatistics) combine(offset *graph.Node, imagesAndFactors ...*graph.Node) *graph.Node {
 	spread := func(a *graph.Node) *graph.Node { return graph.Reshape(a, s.images, 1, 1, s.layers*s.channels) }
 	sum := spread(offset)
@@ -135,16 +131,13 @@ func commonDivisor(a, b int) int {
 // Norms lists the kinds of LayerNorm.
 var Norms = []string{"rms", "layer"}
 
-// LayerNorm brings every vector to the same size and then scales its components.
-// Kind "rms" divides by the root of the mean square (Zhang and Sennrich, 2019);
-// "layer" subtracts the mean before and adds a bias after (Ba et al., 2016).
+// LayerNorm gives every vector unit mean square, then scales its components (Zhang and
+// Sennrich, 2019). Kind "layer" also subtracts the mean before and adds a bias after
+// (Ba et al., 2016).
 type LayerNorm struct {
 	Width int
 	Kind  string
 }
-
-// layerNormEpsilon keeps a zero vector from being divided by zero.
-const layerNormEpsilon = 1e-6
 
 // Init returns "scale" (ones) and, for kind "layer", "bias" (zero), both [Width].
 func (n LayerNorm) Init() weights.Set {
@@ -165,8 +158,8 @@ func (n LayerNorm) centred() bool {
 	panic(fmt.Errorf("nn: unknown norm %q, use one of %v", n.Kind, Norms))
 }
 
-// Build normalizes x [..., Width]. Statistics are taken in float32 or better
-// whatever the precision of x, which the result has too.
+// Build normalizes x [..., Width] in the precision of x, with statistics in float32 or
+// better.
 func (n LayerNorm) Build(v weights.Vars, x *graph.Node) *graph.Node {
 	dims := x.Shape().Dimensions
 	rows := inFull(graph.Reshape(x, -1, n.Width))
@@ -183,8 +176,8 @@ func (n LayerNorm) Build(v weights.Vars, x *graph.Node) *graph.Node {
 	return graph.Reshape(graph.ConvertDType(y, x.DType()), dims...)
 }
 
-// rootMeanSquareNorm is x scale / √(mean x² + ε) for x [N,width] and scale
-// [1,width]. The gradient is written out, which halves the passes over x.
+// rootMeanSquareNorm is x scale / √(mean x² + ε) for x [N,width] and scale [1,width].
+// The gradient is written out, which halves the passes over x.
 func rootMeanSquareNorm(x, scale *graph.Node) *graph.Node {
 	size := graph.Reciprocal(graph.Sqrt(graph.AddScalar(rowMean(graph.Mul(x, x)), layerNormEpsilon))) // [N,1]
 	unit := graph.Mul(x, size)

@@ -6,12 +6,10 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 )
 
-// MaxPool returns the largest value under a square window [B, H', W', C] of x
-// [B, H, W, C]. There is no padding; a last window that reaches beyond the image
-// is cut off there with ceil (ceil_mode elsewhere) and left out without it.
-// Where values tie, the first in reading order has the gradient.
-//
-// A maximum over a square is one over columns and then one over rows.
+// MaxPool returns the largest values [B, H', W', C] under a square window of x
+// [B, H, W, C], without padding. A last window that reaches beyond the image is cut off
+// with ceil (ceil_mode elsewhere) and left out without it. Of values that tie, the
+// first in reading order has the gradient.
 func MaxPool(x *graph.Node, window, stride int, ceil bool) *graph.Node {
 	if x.Rank() != 4 {
 		panic(fmt.Errorf("nn: pooling wants an image [batch, height, width, channels], not %s", x.Shape()))
@@ -57,14 +55,12 @@ func maxAlong(x *graph.Node, window, stride int, ceil bool) *graph.Node {
 	})
 }
 
-// strided returns elements start, start+stride, … of the middle axis of x
-// [A, size, B]; beyond its end the last element is repeated, which a maximum
-// over a window that contains it does not see.
+// strided returns elements start, start+stride, … of the middle axis of x [A, size, B].
+// Beyond its end it repeats the last element, which changes no maximum.
 func strided(x *graph.Node, start, stride, count int) *graph.Node {
 	d := x.Shape().Dimensions
 	if !onEmbeddedEngine(x) {
-		// A slice costs XLA nothing; indices would be constants of the size of
-		// the image in its program.
+		// A slice costs XLA nothing; indices would be constants as large as the image.
 		inside := min(count, (d[1]-start+stride-1)/stride)
 		part := graph.Slice(x, graph.AxisRange(), graph.AxisRange(start, start+(inside-1)*stride+1).Stride(stride), graph.AxisRange())
 		if inside == count {

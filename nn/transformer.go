@@ -10,12 +10,11 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// PositionKinds lists how a Transformer knows the order of a sequence.
+// PositionKinds lists the values of Transformer.Positions.
 var PositionKinds = []string{"relative", "absolute", "none"}
 
-// Transformer is the common part of Encoder and Decoder: a stack of residual
-// blocks of attention and feed-forward networks, each after a norm, and a norm
-// at the end.
+// Transformer is the common part of Encoder and Decoder: residual blocks of attention
+// and feed-forward networks, each after a norm, and a norm at the end.
 type Transformer struct {
 	Layers, Width  int
 	Heads, HeadDim int
@@ -24,30 +23,26 @@ type Transformer struct {
 	Norm           string  // one of Norms
 	Dropout        float64 // of the input, of every residual and of the output; also within the parts
 
-	// Positions is "relative" (a bias of the scores that all layers share, see
-	// RelativePositions), "absolute" (a learned vector for each of Length places)
-	// or "none".
+	// Positions is "relative" (RelativePositions that all layers share), "absolute" (a
+	// learned vector for each of Length places) or "none".
 	Positions         string
 	Length            int
 	Buckets, Distance int // of relative positions
 
-	// DType is the precision of the activations, see InPrecision. Norms and softmax are computed in float32 even then; the
-	// variables stay as they are and are converted where they are used, and the
-	// output has the precision of the input again.
+	// DType is the precision of the activations, see InPrecision. Norms and softmax
+	// stay in float32; the output has the precision of the input again.
 	DType dtypes.DType
 }
 
 // Encoder is a Transformer whose vectors see all of their sequence.
 type Encoder struct{ Transformer }
 
-// Init returns the variables of "layer<i>/self", "layer<i>/self_norm",
-// "layer<i>/feed", "layer<i>/feed_norm", "norm" and, if there are any,
-// "positions".
+// Init returns the variables of "layer<i>/self", "layer<i>/self_norm", "layer<i>/feed",
+// "layer<i>/feed_norm", "norm" and, if there are any, "positions".
 func (e Encoder) Init(rng *rand.Rand) weights.Set { return e.init(rng, false) }
 
-// Build maps x [B, S, Width] to [B, S, Width]. Lengths [B] (int32), where not
-// nil, tells how many vectors each sequence has; the padding after them may hold
-// anything, and its results have no meaning.
+// Build maps x [B, S, Width] to [B, S, Width]. Lengths [B] (int32), unless nil, are the
+// vectors of each sequence; the results of the padding after them have no meaning.
 func (e Encoder) Build(v weights.Vars, x, lengths *graph.Node, random *Random) *graph.Node {
 	length := x.Shape().Dim(1)
 	h := random.Dropout(e.enter(v, x, 0), e.Dropout, 1)
@@ -72,7 +67,6 @@ func (t Transformer) feedForward() FeedForward {
 
 func (t Transformer) norm() LayerNorm { return LayerNorm{Width: t.Width, Kind: t.Norm} }
 
-// places are absolute positions.
 func (t Transformer) places() Embedding { return Embedding{Rows: t.Length, Width: t.Width} }
 
 func (t Transformer) relative(causal bool) RelativePositions {
@@ -105,8 +99,8 @@ func (t Transformer) init(rng *rand.Rand, decoder bool) weights.Set {
 	return set.Merge("norm", t.norm().Init())
 }
 
-// enter converts the vectors x [B, T, Width] of the places from first on to the
-// stack's precision, with their absolute positions.
+// enter adds absolute positions to x [B, T, Width], at the places from first on, and
+// converts it to the stack's precision.
 func (t Transformer) enter(v weights.Vars, x *graph.Node, first int) *graph.Node {
 	count := x.Shape().Dim(1)
 	if t.Positions == "absolute" {
@@ -146,16 +140,16 @@ func (t Transformer) feed(layer weights.Vars, h *graph.Node, random *Random) *gr
 	})
 }
 
-// Decoder is a Transformer whose vectors see those before them, and all of a
-// second sequence, the memory.
+// Decoder is a Transformer whose vectors see those before them and all of a second
+// sequence, the memory.
 type Decoder struct{ Transformer }
 
-// Init returns the variables of an Encoder and, in every layer, those of "cross"
-// and "cross_norm".
+// Init returns the variables of an Encoder and, in every layer, of "cross" and
+// "cross_norm".
 func (d Decoder) Init(rng *rand.Rand) weights.Set { return d.init(rng, true) }
 
-// Build maps x [B, T, Width] to [B, T, Width], given the memory [B, S, Width] and
-// its lengths [B] (int32, or nil).
+// Build maps x [B, T, Width] to [B, T, Width], given the memory [B, S, Width] and its
+// lengths [B] (int32, or nil).
 func (d Decoder) Build(v weights.Vars, x, memory, lengths *graph.Node, random *Random) *graph.Node {
 	count := x.Shape().Dim(1)
 	memory = InPrecision(memory, d.DType)
@@ -175,8 +169,7 @@ func (d Decoder) Build(v weights.Vars, x, memory, lengths *graph.Node, random *R
 	return d.leave(v, h, x, random)
 }
 
-// Remember computes the keys and values of all layers for the memory
-// [B, S, Width], once for all steps.
+// Remember computes the keys and values of the memory [B, S, Width] for all layers.
 func (d Decoder) Remember(v weights.Vars, memory *graph.Node) []KeyValues {
 	memory = InPrecision(memory, d.DType)
 	all := make([]KeyValues, d.Layers)
@@ -186,9 +179,9 @@ func (d Decoder) Remember(v weights.Vars, memory *graph.Node) []KeyValues {
 	return all
 }
 
-// Step is Build for one more vector of each sequence: x [R, Width] to [R, Width].
-// Past is next of the step before, nil at the first. Every memory of B may serve
-// R/B consecutive sequences.
+// Step is Build for one more vector of each sequence: x [R, Width] to [R, Width]. Past
+// is next of the step before, nil at the first. A memory serves R/B consecutive
+// sequences.
 func (d Decoder) Step(v weights.Vars, x *graph.Node, past, memory []KeyValues, lengths *graph.Node) (y *graph.Node, next []KeyValues) {
 	rows, done := x.Shape().Dim(0), 0
 	batch, places := memory[0].Keys.Shape().Dim(0), memory[0].Keys.Shape().Dim(2)

@@ -5,20 +5,18 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 )
 
-// winogradConvolution computes 3 x 3 convolutions of stride 1 tile by tile: 4 x 4
-// outputs of a channel cost 36 multiplications instead of 144 (Lavin and Gray,
-// "Fast Algorithms for Convolutional Neural Networks", 2016, F(4x4, 3x3)).
-// With d a tile of 6 x 6 inputs and g the kernel, in the paper's symbols
+// winogradConvolution computes 3 x 3 convolutions of stride 1 tile by tile: 4 x 4 outputs
+// of a channel cost 36 multiplications instead of 144 (Lavin and Gray, "Fast Algorithms
+// for Convolutional Neural Networks", 2016, F(4x4, 3x3)). With d a tile of 6 x 6 inputs
+// and g the kernel
 //
 //	Y = Aᵀ [ (G g Gᵀ) ⊙ (Bᵀ d B) ] A
 //
-// where ⊙, over all channels, is 36 matrix products. The transforms are linear
-// in the tile, hence matrix products too. In float32 the result differs from
-// the direct sum by one to three millionths of its size, patches by a quarter of
-// a millionth.
+// where ⊙, over all channels, is 36 matrix products. In float32 the result differs from
+// the direct sum by one to three millionths of its size, patches by a quarter millionth.
 type winogradConvolution struct {
 	convolution
-	transformed memo // input tiles, which the kernel's gradient uses again
+	transformed memo // input tiles, reused by the kernel's gradient
 }
 
 const (
@@ -52,8 +50,8 @@ var (
 	}
 )
 
-// fits tells whether the tiles apply and save work: transforming few channels
-// costs more than the products do.
+// fits tells whether the tiles apply and save work: few channels cost more to transform
+// than to multiply.
 func (c winogradConvolution) fits() bool {
 	for _, t := range []taps{c.rows, c.cols} {
 		if t.kernel != 3 || t.stride != 1 || t.dilation != 1 || t.out < tile {
@@ -79,11 +77,10 @@ func (c winogradConvolution) inputGradient(adjoint, kernel *graph.Node) *graph.N
 	return back.output(adjoint, graph.TransposeAllAxes(graph.Reverse(kernel, 0, 1), 0, 1, 3, 2))
 }
 
-// kernelGradient sums, over the tiles, products of the transformed input and the
-// transformed adjoint. The sum runs over the leading axis of both, so that one
-// has to be transposed: the adjoint, while it is small.
+// kernelGradient sums products of the transformed input and adjoint over the tiles, the
+// leading axis of both. The adjoint is transposed for that while it is small.
 func (c winogradConvolution) kernelGradient(x, adjoint *graph.Node) *graph.Node {
-	d := graph.Reshape(c.outputTiles(adjoint), -1, c.out)                             // [16 · tiles, out]
+	d := graph.Reshape(c.squares(adjoint, tile, 0, 0), -1, c.out)                     // [16 · tiles, out]
 	d = graph.Reshape(graph.Transpose(d, 0, 1), c.out, tile*tile, -1)                 // [out, 16, tiles]
 	d = transform(transposed(winogradOutput), graph.TransposeAllAxes(d, 1, 0, 2))     // [36, out, tiles]
 	u := graph.DotGeneral(d, []int{2}, []int{0}, c.inputTiles(x), []int{1}, []int{0}) // [36, out, in]
@@ -91,8 +88,8 @@ func (c winogradConvolution) kernelGradient(x, adjoint *graph.Node) *graph.Node 
 	return graph.Reshape(graph.TransposeAllAxes(k, 0, 2, 1), 3, 3, c.in, c.out)
 }
 
-// transform applies a one-dimensional transform to both sides of the squares
-// that lie along the leading axes of x [n·n, …] or [n, n, …].
+// transform applies a one-dimensional transform to both sides of the squares along the
+// leading axes of x [n·n, …] or [n, n, …].
 func transform(matrix [][]float64, x *graph.Node) *graph.Node {
 	to, from := len(matrix), len(matrix[0])
 	square := make([][]float64, 0, to*to)
@@ -122,12 +119,11 @@ func transposed(matrix [][]float64) [][]float64 {
 	return t
 }
 
-// tilesAlong is how many tiles cover the outputs of an axis.
 func (t taps) tilesAlong() int { return (t.out + tile - 1) / tile }
 
-// tiles is the number of tiles of all images, with one of zeros where images lie
-// one after the other: without it, the rows of the transposed adjoint would be a
-// power of two apart, where they push each other out of the cache.
+// tiles is the number of tiles of all images and, with one layer, a spare one of zeros:
+// otherwise rows of the transposed adjoint, a power of two apart, would evict each other
+// from the cache.
 func (c winogradConvolution) tiles() int {
 	return c.images*c.rows.tilesAlong()*c.cols.tilesAlong() + c.spare()
 }
@@ -139,23 +135,16 @@ func (c winogradConvolution) spare() int {
 	return 0
 }
 
-// inputTiles returns the transformed 6 x 6 windows of x [images, H, W,
-// layers · in]: [36, tiles · layers, in].
+// inputTiles returns the transformed 6 x 6 windows of x [images, H, W, layers · in]:
+// [36, tiles · layers, in].
 func (c winogradConvolution) inputTiles(x *graph.Node) *graph.Node {
 	return c.transformed.of(x, func() *graph.Node {
 		return transform(winogradInput, c.squares(x, window, c.rows.before, c.cols.before))
 	})
 }
 
-// outputTiles returns the 4 x 4 tiles of an output [images, H', W', layers · out]:
-// [16, tiles · layers, out].
-func (c winogradConvolution) outputTiles(y *graph.Node) *graph.Node {
-	return c.squares(y, tile, 0, 0)
-}
-
 // squares returns the squares of size x size pixels, a tile apart, of x
-// [images, H, W, layers · channels] with zeros around:
-// [size², tiles · layers, channels].
+// [images, H, W, layers · channels] with zeros around: [size², tiles · layers, channels].
 func (c winogradConvolution) squares(x *graph.Node, size, above, left int) *graph.Node {
 	d := x.Shape().Dimensions
 	down, across := c.rows.tilesAlong(), c.cols.tilesAlong()
@@ -183,8 +172,7 @@ func (c winogradConvolution) squares(x *graph.Node, size, above, left int) *grap
 	return graph.Reshape(graph.Gather(x, places), size*size, -1, d[3]/c.layers)
 }
 
-// assemble puts tiles [16, tiles · layers, out] together to [images, H', W',
-// layers · out].
+// assemble joins tiles [16, tiles · layers, out] to [images, H', W', layers · out].
 func (c winogradConvolution) assemble(y *graph.Node) *graph.Node {
 	down, across := c.rows.tilesAlong(), c.cols.tilesAlong()
 	at := make([]int32, 0, c.images*c.rows.out*c.cols.out)
@@ -200,12 +188,11 @@ func (c winogradConvolution) assemble(y *graph.Node) *graph.Node {
 	return graph.Reshape(y, c.images, c.rows.out, c.cols.out, c.layers*c.out)
 }
 
-// gatherRows returns the rows of a matrix at the given places.
 func gatherRows(matrix *graph.Node, at []int32) *graph.Node {
 	return graph.Gather(matrix, graph.Const(matrix.Graph(), tensors.FromFlatDataAndDimensions(at, len(at), 1)))
 }
 
-// memo keeps transformed nodes, so that the gradient uses them again.
+// memo keeps transformed nodes for the gradients.
 type memo map[*graph.Node]*graph.Node
 
 func (m memo) of(x *graph.Node, make func() *graph.Node) *graph.Node {

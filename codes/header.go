@@ -1,7 +1,14 @@
-// Package codec stores codes, the integers a tokenizer assigns to vectors, in
-// a compact file that finds damage and can be entered at any row.
+// Package codes stores codes, the integers a tokenizer assigns to vectors and
+// pictures.
 //
-// A file is a header, then blocks of rows. All numbers are little-endian:
+// Open and Create choose the format of a file by its extension: .npy, .parquet,
+// .jsonl, or the packed .gvq. Partial keeps the codes of an unfinished run. Encode
+// and Decode store one picture, entropy-coded with a Model of its codes.
+//
+// # The packed format
+//
+// It is compact, detects damage and can be read from any row. A file is a
+// header, then blocks of rows. All numbers are little-endian:
 //
 //	bytes  header
 //	4      magic "GVQC"

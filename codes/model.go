@@ -6,10 +6,10 @@ import (
 	"math/bits"
 )
 
-// Model knows which codes a tokenizer's pictures consist of and which stand
-// beside which, so that pictures take fewer bits. It comes from Train or, where
-// it was stored, from NewModel; both give the same model on every CPU. It is
-// safe for concurrent use.
+// Model predicts the codes of a tokenizer's pictures from their frequencies and
+// neighbours, so that pictures take fewer bits. It comes from Train or, if it was
+// stored, from NewModel; both give the same model on every CPU. It is safe for
+// concurrent use.
 //
 // A code is coded as the decisions on the way to it in a tree of codes. At each
 // decision several opinions are mixed: how often the decision went either way
@@ -73,8 +73,7 @@ type levelModel struct {
 	axes      []shortVector // [nodes] from the mean vector of one side to the other's, in units of 1/16
 }
 
-// shortVector is a code vector, or a like one; where the vectors are narrower
-// the rest is zero.
+// shortVector is a code vector or a prediction of one, padded with zeros.
 type shortVector [vectorWidth]int32
 
 // decision holds the statistics of a node of the tree.
@@ -95,8 +94,7 @@ const (
 	// tableCells bounds the opinions of a context; very large vocabularies
 	// get four for each code.
 	tableCells = 1 << 17
-	// cellCount is how often at least a cell's decision was seen in training
-	// pictures, on average.
+	// cellCount is the least mean number of training decisions per cell.
 	cellCount = 8
 )
 
@@ -163,9 +161,9 @@ func (m *levelModel) compareSides() (seen []uint64) {
 	return seen
 }
 
-// resolutions returns the log2 of the classes of each decision, most at most,
-// so that the cells, with some extra for each decision, are seen often enough
-// and few enough.
+// resolutions returns the log2 of the number of classes of each decision, at most
+// most, such that cells are seen often enough and few enough; every decision has
+// extra cells beside its classes.
 func (m *levelModel) resolutions(seen []uint64, most, extra int) (resolution []uint8, cells int) {
 	resolution = make([]uint8, len(seen))
 	budget := max(tableCells, 4*len(m.counts))
@@ -181,8 +179,7 @@ func (m *levelModel) resolutions(seen []uint64, most, extra int) (resolution []u
 	}
 }
 
-// identity stands for a tokenizer and the model its pictures are coded with,
-// which may be nil.
+// identity hashes a tokenizer's fingerprint and its model of codes, if any.
 func identity(fingerprint [32]byte, m *Model) [identityBytes]byte {
 	hash := sha256.New()
 	hash.Write(fingerprint[:])

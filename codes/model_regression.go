@@ -2,9 +2,9 @@ package codes
 
 import "math"
 
-// A decision is told more by all neighbours together than by any one. Their
-// vectors predict the vector of the code, by linear regression; where the
-// prediction lies between the two sides of a decision is a context.
+// All neighbours together predict a decision better than any one. Their vectors
+// predict the vector of the code, by linear regression; the position of the
+// prediction between the two sides of a decision is a context.
 
 const (
 	maxEvidence = 9
@@ -22,10 +22,10 @@ type neighbouring struct {
 	code int32
 }
 
-// look gathers the contexts of a place and the evidence of its vector: the
-// codes left, above, above to the left and above to the right, and those of
-// the level before here, left, above, right and below. Where there is none,
-// the nearest stands in.
+// look gathers the contexts of a place and the inputs of its regression: the
+// codes left, above, above to the left and above to the right, and in the level
+// before the codes here, left, above, right and below. The nearest code replaces
+// a missing one.
 func (c *contextCoder) look(y, x int) {
 	g := &c.grid
 	c.row, c.col = uint32(8*y/g.height), uint32(8*x/g.width)

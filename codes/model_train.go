@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// CodeMap is a picture as codes.
+// CodeMap holds the codes of a picture.
 type CodeMap struct {
 	Height, Width int
 	Codes         []uint32 // [Height, Width, levels]
@@ -34,11 +34,10 @@ func (g CodeMap) check(vocab []uint32) error {
 	return nil
 }
 
-// Train learns a model from pictures of a tokenizer: the more the better, and
-// in no particular order, as those the tokenizer was trained on usually are.
-// Vocab is the number of codes of each level; vectors are their code vectors,
-// for each level [K,d] with a d of its own. The model depends on the arguments
-// alone. Pictures of a few million codes take seconds.
+// Train learns a model from the codes of pictures, usually those the tokenizer
+// was trained on. Vocab is the number of codes of each level; vectors are their
+// code vectors, for each level [K,d] with a d of its own. The model depends on
+// the arguments alone. Pictures of a few million codes take seconds.
 //
 // It fails on arguments that do not fit each other and when ctx ends.
 func Train(ctx context.Context, grids []CodeMap, vocab []uint32, vectors [][]float32) (*Model, error) {

@@ -13,10 +13,9 @@ import (
 const maxDepth = 32
 
 // codeTree is a binary tree whose leaves are the codes of a level. A code is
-// coded as the decisions on the way to it. Codes that lie near each other as
-// vectors share the first decisions, so that the first decisions of a
-// neighbour tell much about those of a code, and the tree is balanced by
-// counts, so that a decision is about one bit.
+// coded as the decisions on the way to it. Codes of similar vectors share their
+// first decisions, which makes neighbouring codes good predictors, and the tree
+// is balanced by counts, so that a decision is about one bit.
 type codeTree struct {
 	order []uint32 // [K] the leaves from left to right
 	depth []uint8  // [K] by code: decisions that lead to it
@@ -196,11 +195,10 @@ func (t *codeTree) grow(leaves []uint32, path uint32, depth uint8) ([]uint32, er
 	return leaves, nil
 }
 
-// class returns which of 2^resolution kinds of neighbour a code is, to a decision at
-// node. One kind in two tells codes apart by their first decisions; the other
-// half is for those that share so many with the node that this would say
-// nothing: they are told apart by where they leave the way to the node, and by
-// the decisions after that.
+// class assigns a neighbour's code to one of 2^resolution classes, as the context
+// of a decision at node. Half of the classes are the code's first decisions. The
+// other half is for codes that share these with the node: they are classified by
+// the place where they leave the way to the node, and the decisions after it.
 func (t *codeTree) class(code uint32, node *treeNode, resolution int) uint32 {
 	path := t.path[code]
 	if resolution < 2 {

@@ -57,7 +57,7 @@ const (
 	MaxPictureSide = 1 << 24
 )
 
-// Picture is a picture as codes.
+// Picture holds the codes of a picture and its size.
 type Picture struct {
 	Width, Height int      // in pixels
 	Factor        int      // pixels that a cell is wide and high
@@ -86,10 +86,10 @@ type LevelBits struct {
 	Bits   int // of the payload, rounded
 }
 
-// Encode writes a picture to w, each level in the way that takes the fewest
-// bits. The model may be nil; where it is not, it has to know the picture's
-// vocabularies, and Decode needs it too. A file is never larger than log2 of
-// the vocabularies say, but for the header and two bytes a level.
+// Encode writes a picture to w, each level with the method that takes the fewest
+// bits. The model may be nil; otherwise it must know the picture's vocabularies,
+// and Decode needs it too. A file is never larger than log2 of the vocabularies,
+// plus the header and two bytes a level.
 func Encode(w io.Writer, p Picture, m *Model) (Bits, error) {
 	if err := p.check(); err != nil {
 		return Bits{}, fmt.Errorf("the picture cannot be encoded: %w", err)
@@ -120,9 +120,9 @@ func Encode(w io.Writer, p Picture, m *Model) (Bits, error) {
 	return size, nil
 }
 
-// Decode reads the picture file that is all of r. Fingerprint is that of the
-// tokenizer at hand, and the model the one it codes pictures with, or nil. It
-// fails on damage, on other files, and on pictures of other tokenizers.
+// Decode reads a picture file from r to its end. Fingerprint identifies the
+// tokenizer, and m is its model of codes, or nil. It fails on damage, on other
+// files, and on pictures of other tokenizers.
 func Decode(r io.Reader, fingerprint [32]byte, m *Model) (Picture, error) {
 	content, err := readPicture(r)
 	if err != nil {
@@ -155,8 +155,7 @@ func Decode(r io.Reader, fingerprint [32]byte, m *Model) (Picture, error) {
 	return p, nil
 }
 
-// fits fails unless the model, which may be nil, is of these vocabularies or of
-// more levels.
+// fits fails unless the model, if there is one, begins with these vocabularies.
 func (m *Model) fits(vocab []uint32) error {
 	if m == nil {
 		return nil

@@ -261,7 +261,8 @@ func TestReadLeavesOutDamagedPictures(t *testing.T) {
 	}
 	drawn, err := set.Draw([]int{0, 1, 2}, 5, 6)
 	crops := make([]uint8, 3*set.Input())
-	if _, problem := set.Crops([]int{0, 1, 2}, 5, 6, crops); err != nil || problem != nil || drawn.N != 3 || !bytes.Equal(drawn.Pixels, crops) {
+	if _, problem := set.Crops([]int{0, 1, 2}, 5, 6, crops); err != nil || problem != nil || drawn.N != 3 ||
+		!bytes.Equal(drawn.Pixels, crops) {
 		t.Errorf("drew %d pictures, %v", drawn.N, err)
 	}
 }

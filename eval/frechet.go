@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -14,17 +15,15 @@ type Gaussian struct {
 	Covariance *mat.SymDense // [d, d]
 }
 
-// FrechetDistance returns the squared Frechet (2-Wasserstein) distance of two
-// Gaussians, the number that Heusel et al. (2017) report over Inception
-// features:
+// FrechetDistance returns the squared Frechet (2-Wasserstein) distance of two Gaussians,
+// which Heusel et al. (2017) report over Inception features:
 //
 //	|m1 - m2|^2 + tr(S1) + tr(S2) - 2 tr((S1 S2)^(1/2))
 //
-// With S1 = R^T R, the eigenvalues of S1 S2 that are not zero are those of the
-// symmetric R S2 R^T, none of them negative. No root of a general matrix is
-// taken, and the result is real for singular covariances too. Those of fewer
-// vectors than dimensions say little, though: see [KernelDistance]. It fails on
-// dimensions that differ.
+// With S1 = R^T R, the nonzero eigenvalues of S1 S2 are those of the symmetric R S2 R^T,
+// none of them negative, so singular covariances have a real result too. Those of fewer
+// vectors than dimensions say little: see [KernelDistance]. It fails on dimensions that
+// differ.
 func FrechetDistance(a, b Gaussian) (float64, error) {
 	d := len(a.Mean)
 	if d == 0 || len(b.Mean) != d || a.Covariance.SymmetricDim() != d || b.Covariance.SymmetricDim() != d {
@@ -41,8 +40,8 @@ func FrechetDistance(a, b Gaussian) (float64, error) {
 	return max(0, distance-2*overlap), nil // equal Gaussians leave a rounding error
 }
 
-// factor returns R [rank, d] with R^T R = s, by Cholesky's method with pivots,
-// which stops at the rank of a singular covariance.
+// factor returns R [rank, d] with R^T R = s by pivoted Cholesky, which stops at the rank
+// of a singular covariance.
 func factor(s *mat.SymDense) *mat.Dense {
 	d := s.SymmetricDim()
 	var cholesky mat.PivotedCholesky
@@ -60,8 +59,8 @@ func factor(s *mat.SymDense) *mat.Dense {
 	return r
 }
 
-// rootTrace returns the trace of (S1 S2)^(1/2) for S1 = R^T R: the sum of the
-// roots of the eigenvalues of R S2 R^T.
+// rootTrace returns the trace of (S1 S2)^(1/2) for S1 = R^T R: the sum of the roots of
+// the eigenvalues of R S2 R^T.
 func rootTrace(r *mat.Dense, s *mat.SymDense) (float64, error) {
 	rank, _ := r.Dims()
 	var half, product mat.Dense
@@ -77,36 +76,30 @@ func rootTrace(r *mat.Dense, s *mat.SymDense) (float64, error) {
 	if !eigen.Factorize(symmetric, false) {
 		return 0, fmt.Errorf("the overlap of two covariances of rank %d could not be computed: check the features for extreme values", rank)
 	}
-	values := eigen.Values(nil)
+	values := eigen.Values(nil) // ascending
+	// Rounding alone explains smaller ones; roots magnify it: 1e-16 would count 1e-8.
+	noise := max(0, values[rank-1]) * float64(rank) * 0x1p-52
 	trace := 0.0
 	for _, value := range values {
-		if value > vanishing(values) {
+		if value > noise {
 			trace += math.Sqrt(value)
 		}
 	}
 	return trace, nil
 }
 
-// vanishing is the size below which rounding alone explains an eigenvalue of a
-// matrix with these ascending ones. Roots magnify it: 1e-16 would count 1e-8.
-func vanishing(values []float64) float64 {
-	return max(0, values[len(values)-1]) * float64(len(values)) * 0x1p-52
-}
-
-// Features accumulates the mean and covariance of feature vectors, batch by
-// batch, so that a set of any size takes the memory of one [d, d] matrix. The
-// zero value is ready to use. Each batch is centred on its own mean before it
-// is merged, as [Reconstruction] does, so that no digits are lost to the mean.
+// Features accumulates the mean and covariance of feature vectors, batch by batch, in
+// the memory of one [d, d] matrix. The zero value is ready to use. Each batch is centred
+// on its own mean before it is merged, as in [Reconstruction], to keep digits.
 type Features struct {
 	count   int
 	mean    []float64     // [d]
 	scatter *mat.SymDense // [d, d]: sum of (x - mean)(x - mean)^T
 }
 
-// Add counts a batch of rows [n, d], row-major. It fails, and counts nothing,
-// on a part of a row, on rows of another dimension than earlier ones and on
-// values that are not finite. Batches of tens of rows are quicker than single
-// ones.
+// Add counts a batch of rows [n, d]; tens of rows are quicker than single ones. It fails,
+// and counts nothing, on a part of a row, on another dimension than before and on values
+// that are not finite.
 func (f *Features) Add(rows []float32, d int) error {
 	if d < 1 || len(rows)%d != 0 {
 		return fmt.Errorf("%d values are not whole feature vectors of dimension %d", len(rows), d)
@@ -122,43 +115,40 @@ func (f *Features) Add(rows []float32, d int) error {
 	if n == 0 {
 		return nil
 	}
-	batch := Features{count: n, mean: make([]float64, d)}
-	for i, value := range values {
-		batch.mean[i%d] += value / float64(n)
-	}
-	for i := range values {
-		values[i] -= batch.mean[i%d]
-	}
 	if f.mean == nil {
 		f.mean, f.scatter = make([]float64, d), mat.NewSymDense(d, nil)
 	}
-	f.mergeMean(&batch)
+	mine, theirs := float64(f.count), float64(n)
+	offset := mat.NewVecDense(d, nil) // of the means
+	for i, mean := range centre(values, n, d) {
+		offset.SetVec(i, mean-f.mean[i])
+		f.mean[i] += (mean - f.mean[i]) * theirs / (mine + theirs)
+	}
+	f.scatter.SymRankOne(f.scatter, mine*theirs/(mine+theirs), offset)
 	f.scatter.SymRankK(f.scatter, 1, mat.NewDense(n, d, values).T())
+	f.count += n
 	return nil
 }
 
-// mergeMean counts the rows of other and moves the mean; the distance of the
-// means joins the scatter, other's own scatter is left to the caller.
-func (f *Features) mergeMean(other *Features) {
-	mine, theirs := float64(f.count), float64(other.count)
-	total := mine + theirs
-	offset := mat.NewVecDense(len(f.mean), nil)
-	for i, mean := range other.mean {
-		offset.SetVec(i, mean-f.mean[i])
-		f.mean[i] += (mean - f.mean[i]) * theirs / total
+// centre subtracts the mean [d] of values [n, d], which it returns.
+func centre(values []float64, n, d int) []float64 {
+	means := make([]float64, d)
+	for i, value := range values {
+		means[i%d] += value / float64(n)
 	}
-	f.scatter.SymRankOne(f.scatter, mine*theirs/total, offset)
-	f.count += other.count
+	for i := range values {
+		values[i] -= means[i%d]
+	}
+	return means
 }
 
-// Gaussian returns the normal distribution with the features' mean and sample
-// covariance (divided by n - 1, as the published scores do). It fails with
-// fewer than two vectors.
+// Gaussian returns the normal distribution with the features' mean and sample covariance
+// (divided by n - 1, as published scores do). It fails with fewer than two vectors.
 func (f *Features) Gaussian() (Gaussian, error) {
 	if f.count < 2 {
 		return Gaussian{}, fmt.Errorf("a covariance needs at least 2 feature vectors, not %d", f.count)
 	}
 	covariance := mat.NewSymDense(len(f.mean), nil)
 	covariance.ScaleSym(1/float64(f.count-1), f.scatter)
-	return Gaussian{Mean: append([]float64{}, f.mean...), Covariance: covariance}, nil
+	return Gaussian{Mean: slices.Clone(f.mean), Covariance: covariance}, nil
 }

@@ -16,9 +16,9 @@ type ImageShape struct{ Height, Width, Channels int }
 // Len is the number of samples of one picture.
 func (s ImageShape) Len() int { return s.Height * s.Width * s.Channels }
 
-// PSNR returns the peak signal-to-noise ratio of two pictures of the same
-// length, 10 log10(255^2 / mean squared error), in decibels: +Inf where they
-// are identical. It fails without samples and on pictures of different length.
+// PSNR returns the peak signal-to-noise ratio of two pictures in decibels,
+// 10 log10(255^2 / mean squared error): +Inf where they are identical. It fails without
+// samples and on pictures of different length.
 func PSNR(a, b []uint8) (float64, error) {
 	if len(a) != len(b) || len(a) == 0 {
 		return 0, fmt.Errorf("a picture of %d samples cannot be compared with one of %d: give both the same size, at least one", len(a), len(b))
@@ -41,9 +41,8 @@ type ImageScores struct {
 }
 
 // Add scores a batch of pictures x and their reconstructions xhat, both
-// [n, height, width, channels]. It fails, and counts nothing, on a part of a
-// picture, on batches of different length and on pictures below 11 x 11, which
-// SSIM's window does not fit.
+// [n, height, width, channels]. It fails, and counts nothing, on a part of a picture, on
+// batches of different length and on pictures below SSIM's window of 11 x 11.
 func (s *ImageScores) Add(x, xhat []uint8, shape ImageShape) error {
 	if err := shape.check(); err != nil {
 		return err
@@ -53,8 +52,7 @@ func (s *ImageScores) Add(x, xhat []uint8, shape ImageShape) error {
 		return fmt.Errorf("%d samples and their reconstruction of %d are not whole pictures of %d x %d x %d",
 			len(x), len(xhat), shape.Height, shape.Width, shape.Channels)
 	}
-	// Pictures are scored side by side and summed in their order, so that the
-	// sums do not depend on the number of cores.
+	// Pictures are summed in their order: sums do not depend on the number of cores.
 	n := len(x) / size
 	decibels, similarity := make([]float64, n), make([]float64, n)
 	err := parallel.Each(n, 0, func(i int) (err error) {
@@ -79,14 +77,10 @@ func (s *ImageScores) Add(x, xhat []uint8, shape ImageShape) error {
 	return nil
 }
 
-// Identical returns how many pictures were reconstructed without any error.
-func (s *ImageScores) Identical() int { return s.identical }
-
-// PSNR returns the mean over pictures of each picture's own PSNR, as papers on
-// image tokenizers report it; the PSNR of the pooled error would be lower.
-// Identical pictures, whose PSNR is infinite, are left out of the mean and
-// counted by Identical; it is +Inf where all are identical, and NaN without
-// pictures.
+// PSNR returns the mean over pictures of each picture's own PSNR, as papers on image
+// tokenizers report it; the PSNR of the pooled error would be lower. Identical pictures,
+// whose PSNR is infinite, are left out; it is +Inf where all are identical, and NaN
+// without pictures.
 func (s *ImageScores) PSNR() float64 {
 	if s.images > 0 && s.images == s.identical {
 		return math.Inf(1)

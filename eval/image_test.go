@@ -103,8 +103,8 @@ func TestImageScoresAreMeansOverImages(t *testing.T) {
 	}
 	near(t, "PSNR", all.PSNR(), psnr, 1e-9)
 	near(t, "SSIM", all.SSIM(), ssim+0.25, 1e-9)
-	if all.images != 4 || all.Identical() != 1 {
-		t.Errorf("%d pictures, %d identical", all.images, all.Identical())
+	if all.images != 4 || all.identical != 1 {
+		t.Errorf("%d pictures, %d identical", all.images, all.identical)
 	}
 }
 
@@ -118,7 +118,7 @@ func TestImageScoresEdges(t *testing.T) {
 	if err := scores.Add(grey, grey, shape); err != nil {
 		t.Fatal(err)
 	}
-	if !math.IsInf(scores.PSNR(), 1) || scores.SSIM() != 1 || scores.Identical() != 2 {
+	if !math.IsInf(scores.PSNR(), 1) || scores.SSIM() != 1 || scores.identical != 2 {
 		t.Errorf("identical pictures: PSNR %v, SSIM %v", scores.PSNR(), scores.SSIM())
 	}
 	fails(t, scores.Add(grey[1:], grey[1:], shape), "not whole pictures")

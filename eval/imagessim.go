@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// The constants of Wang, Bovik, Sheikh and Simoncelli (2004): a Gaussian
-// window of 11 x 11 with sigma 1.5, and K1, K2 against division by zero.
+// The constants of Wang, Bovik, Sheikh and Simoncelli (2004): a Gaussian window, and K1,
+// K2 against division by zero.
 const (
 	SSIMWindow = 11 // also the side of the smallest pictures
 	ssimRadius = SSIMWindow / 2
@@ -15,8 +15,8 @@ const (
 	ssimK2     = 0.03
 )
 
-// ssimWeights are the window's weights by distance from its centre, along one
-// axis; their sum over the window is 1.
+// ssimWeights are the window's weights along one axis by distance from its centre; their
+// sum over the window is 1.
 var ssimWeights = func() (w [ssimRadius + 1]float64) {
 	sum := 0.0
 	for i := range w {
@@ -32,17 +32,15 @@ var ssimWeights = func() (w [ssimRadius + 1]float64) {
 	return w
 }()
 
-// ssimMaps is the number of pictures SSIM filters: a, b, a^2 + b^2 and a b.
-// The variances enter as a sum only, so their second moments share a map.
+// ssimMaps is the number of pictures SSIM filters: a, b, a^2 + b^2 (the variances enter as
+// a sum only) and a b.
 const ssimMaps = 4
 
-// SSIM returns the structural similarity of two pictures, as Wang et al. (2004)
-// define it: weighted means, population variances and covariance under a
-// Gaussian window, each channel on its own, averaged over the windows that lie
-// inside the picture and over channels. It equals scikit-image's
-// structural_similarity with gaussian_weights, sigma 1.5 and population
-// covariance. 1 is identical. It fails on pictures below 11 x 11 and on a
-// number of samples other than the shape's.
+// SSIM returns the structural similarity of two pictures (Wang et al., 2004): weighted
+// means, population variances and covariance under a Gaussian window, averaged over the
+// windows inside the picture and over channels; 1 is identical. It equals scikit-image's
+// structural_similarity with gaussian_weights, sigma 1.5 and population covariance. It
+// fails on pictures below 11 x 11 and on a number of samples other than the shape's.
 func SSIM(a, b []uint8, shape ImageShape) (float64, error) {
 	if err := shape.check(); err != nil {
 		return 0, err
@@ -83,7 +81,7 @@ func SSIM(a, b []uint8, shape ImageShape) (float64, error) {
 	return sum / float64(valid*(shape.Height-2*ssimRadius)), nil
 }
 
-// check reports a shape SSIM's window does not fit.
+// check reports a shape that SSIM's window does not fit.
 func (s ImageShape) check() error {
 	if s.Height < SSIMWindow || s.Width < SSIMWindow || s.Channels < 1 {
 		return fmt.Errorf("SSIM needs pictures of at least %d x %d with a channel, not %d x %d x %d",

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,16 +25,14 @@ type KernelScore struct {
 	Std  float64 // over subsets; 0 where every subset is the whole of both sets
 }
 
-// KernelDistance returns the kernel distance of Binkowski et al. (2018) between
-// feature vectors a [n, d] and b [m, d]: the unbiased estimate of the squared
-// maximum mean discrepancy under the kernel (x·y/d + 1)^3, averaged over random
-// subsets drawn without replacement. Unlike the Frechet distance its expectation
-// does not depend on the number of vectors, so it suits small sets; for sets of
-// one distribution it is 0 on average, and as often below as above. The same
-// arguments give the same score.
+// KernelDistance returns the kernel distance of Binkowski et al. (2018) between feature
+// vectors a [n, d] and b [m, d]: the unbiased estimate of the squared maximum mean
+// discrepancy under the kernel (x·y/d + 1)^3, averaged over random subsets drawn without
+// replacement. Its expectation does not depend on the number of vectors, so it suits
+// small sets; for sets of one distribution it is 0. Equal arguments give equal scores.
 //
-// It fails on parts of a vector, on fewer than two vectors, on values that are
-// not finite and when ctx ends.
+// It fails on parts of a vector, on fewer than two vectors, on values that are not finite
+// and when ctx ends.
 func KernelDistance(ctx context.Context, a, b []float32, d int, o KernelOptions) (KernelScore, error) {
 	if d < 1 || len(a)%d != 0 || len(b)%d != 0 {
 		return KernelScore{}, fmt.Errorf("%d and %d values are not whole feature vectors of dimension %d", len(a), len(b), d)
@@ -43,7 +42,7 @@ func KernelDistance(ctx context.Context, a, b []float32, d int, o KernelOptions)
 			"the defaults", o.Subsets, o.SubsetSize)
 	}
 	n, m := len(a)/d, len(b)/d
-	size := min(n, m, defaulted(o.SubsetSize, 1000))
+	size := min(n, m, cmp.Or(o.SubsetSize, 1000))
 	if size < 2 {
 		return KernelScore{}, fmt.Errorf("a kernel distance needs at least 2 feature vectors a set, not %d and %d", n, m)
 	}
@@ -52,11 +51,15 @@ func KernelDistance(ctx context.Context, a, b []float32, d int, o KernelOptions)
 	if !xFinite || !yFinite {
 		return KernelScore{}, errors.New("a feature is not a finite number: check the pictures and the network")
 	}
-	subsets := defaulted(o.Subsets, 100)
+	subsets := cmp.Or(o.Subsets, 100)
 	if size == n && size == m {
 		subsets = 1 // all would be the same
 	}
-	estimate := func(i, j []int) float64 { return discrepancy(take(x, d, i), take(y, d, j)) }
+	all := make([]int, size)
+	for i := range all {
+		all[i] = i
+	}
+	estimate := func(i, j []int) float64 { return newKernels(take(x, d, i), take(y, d, j)).discrepancy(all, all) }
 	if n*n+m*m+n*m <= maxKernels && subsets > 1 {
 		estimate = newKernels(mat.NewDense(n, d, x), mat.NewDense(m, d, y)).discrepancy
 	}
@@ -71,13 +74,6 @@ func KernelDistance(ctx context.Context, a, b []float32, d int, o KernelOptions)
 	return meanAndStd(distances), nil
 }
 
-func defaulted(value, otherwise int) int {
-	if value == 0 {
-		return otherwise
-	}
-	return value
-}
-
 // take returns the chosen rows of values [n, d].
 func take(values []float64, d int, rows []int) *mat.Dense {
 	chosen := make([]float64, 0, len(rows)*d)
@@ -87,24 +83,12 @@ func take(values []float64, d int, rows []int) *mat.Dense {
 	return mat.NewDense(len(rows), d, chosen)
 }
 
-// discrepancy is the unbiased estimate from all rows of x and y, both
-// [size, d]: the mean kernel within each, pairs of a vector with itself left
-// out, less twice the mean kernel between them.
-func discrepancy(x, y *mat.Dense) float64 {
-	size, _ := x.Dims()
-	all := make([]int, size)
-	for i := range all {
-		all[i] = i
-	}
-	return newKernels(x, y).discrepancy(all, all)
-}
-
-// maxKernels bounds the kernels kept at once, to 256 MB: two sets of 4729
-// vectors. Where all pairs fit, subsets that overlap need no work of their own.
+// maxKernels bounds the kernels kept at once, to 256 MB: two sets of 4729 vectors. Where
+// all pairs fit, overlapping subsets need no work of their own.
 const maxKernels = 1 << 26
 
-// kernels holds the kernel of all pairs of rows of x [n, d] and y [m, d]. They
-// are computed in float64; rounding them afterwards vanishes in their mean.
+// kernels holds the kernel of all pairs of rows of x [n, d] and y [m, d], computed in
+// float64; the rounding vanishes in their mean.
 type kernels struct {
 	n, m    int
 	withinX []float32 // [n, n], above the diagonal
@@ -126,8 +110,7 @@ func newKernels(x, y *mat.Dense) *kernels {
 	return k
 }
 
-// pairKernels returns the kernel of each pair of rows of x [n, d], at [i, j]
-// for i < j.
+// pairKernels returns the kernel of each pair of rows of x [n, d], at [i, j] for i < j.
 func pairKernels(x *mat.Dense) []float32 {
 	n, d := x.Dims()
 	products := mat.NewSymDense(n, nil)
@@ -141,7 +124,8 @@ func pairKernels(x *mat.Dense) []float32 {
 	return values
 }
 
-// discrepancy is the unbiased estimate from these rows of x and y, equally many.
+// discrepancy is the unbiased estimate from equally many rows of x and y: the mean kernel
+// within each, pairs of a row with itself left out, less twice the mean between them.
 func (k *kernels) discrepancy(x, y []int) float64 {
 	between := 0.0
 	for _, i := range x {

@@ -17,10 +17,10 @@ type PCA struct {
 	axes [3][]float64
 }
 
-// FitPCA finds the three directions along which rows [n, d], row-major, vary
-// most. The largest component of a direction is positive, so that equal data
-// gives equal plots; directions beyond d are zero. It fails without rows, on a
-// length other than n*d and on values that are not finite.
+// FitPCA finds the three directions along which rows [n, d] vary most. The largest
+// component of a direction is positive, so that equal data gives equal plots; directions
+// beyond d are zero. It fails without rows, on a length other than n*d and on values
+// that are not finite.
 func FitPCA(rows []float32, n, d int) (*PCA, error) {
 	if n < 1 || d < 1 || len(rows) != n*d {
 		return nil, fmt.Errorf("principal directions need n >= 1 rows of d >= 1 values, not %d values for n = %d and d = %d", len(rows), n, d)
@@ -29,13 +29,7 @@ func FitPCA(rows []float32, n, d int) (*PCA, error) {
 	if !finite {
 		return nil, errors.New("principal directions need finite values")
 	}
-	p := &PCA{mean: make([]float64, d)}
-	for i, value := range values {
-		p.mean[i%d] += value / float64(n)
-	}
-	for i := range values {
-		values[i] -= p.mean[i%d]
-	}
+	p := &PCA{mean: centre(values, n, d)}
 	covariance := mat.NewSymDense(d, nil)
 	covariance.SymOuterK(1/float64(n), mat.NewDense(n, d, values).T())
 	var eigen mat.EigenSym
@@ -78,8 +72,8 @@ func orient(axis []float64) {
 	}
 }
 
-// Project returns the coordinates [n] of rows [n, d], row-major, with the mean
-// of the fitted rows at the origin. It fails on a part of a row.
+// Project returns the coordinates [n] of rows [n, d], with the mean of the fitted rows at
+// the origin. It fails on a part of a row.
 func (p *PCA) Project(rows []float32) ([][3]float64, error) {
 	d := len(p.mean)
 	if len(rows)%d != 0 {

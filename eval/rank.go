@@ -7,31 +7,15 @@ import (
 	"slices"
 )
 
-// RankCutoffs returns the list lengths that recommendation papers report: 5,
-// 10, 20, 50 and 100.
+// RankCutoffs returns the list lengths that recommendation papers report.
 func RankCutoffs() []int { return []int{5, 10, 20, 50, 100} }
 
-// RankOf returns the rank, from 1 for the best, of one item among all scores
-// [items], higher being better. Items that tie with it share their mean rank,
-// and a half is rounded against it: a model that gives every item the same
-// score ranks each in the middle of the catalogue instead of first. A NaN
-// beats the target, and a target of NaN comes last, so that a diverged model
-// cannot look good. It panics on a target outside the catalogue.
-func RankOf[S float32 | float64](scores []S, target int) int {
-	own := scores[target]
-	if own != own {
-		return len(scores)
-	}
-	better, tied := standing(scores, own)
-	return better + (tied+2)/2
-}
-
-// RanksOf returns the ranks of several items, in the order of targets, which
-// must be distinct. Where m of them are among t tied items, they take the mean
-// positions of m items drawn from t, rounded up: the j-th of them has rank
-// ceil(j (t + 1) / (m + 1)), which is RankOf for m = 1, and 1 to t for m = t.
-// Ranks are therefore distinct. Targets of NaN take the last ranks. It panics
-// on a target outside the catalogue.
+// RanksOf returns the ranks, from 1 for the best, of distinct targets among all scores
+// [items], higher being better. Where m targets are among t tied items, they take the
+// mean positions of m items drawn from t, rounded up: the j-th has rank
+// ceil(j (t + 1) / (m + 1)), so a model that scores all items alike ranks each in the
+// middle of the catalogue. A NaN beats the targets and targets of NaN take the last
+// ranks: a diverged model cannot look good. It panics on a target outside the catalogue.
 func RanksOf[S float32 | float64](scores []S, targets []int) []int {
 	order := make([]int, len(targets)) // positions in targets, best first, NaN last
 	lost := 0                          // targets of NaN
@@ -60,8 +44,7 @@ func RanksOf[S float32 | float64](scores []S, targets []int) []int {
 	return ranks
 }
 
-// standing counts the scores that beat own, NaN among them, and those that
-// equal it.
+// standing counts the scores that beat own, NaN among them, and those that equal it.
 func standing[S float32 | float64](scores []S, own S) (better, tied int) {
 	for _, s := range scores {
 		if s == own {
@@ -76,15 +59,14 @@ func standing[S float32 | float64](scores []S, own S) (better, tied int) {
 // RankMetric names a score of one ranked list.
 type RankMetric string
 
-// The scores of a list cut off at k. With one relevant item Recall and HitRate
-// are the same number.
+// The scores of a list cut off at k. With one relevant item Recall equals HitRate.
 const (
 	// Recall is the part of the relevant items among the first k.
 	Recall RankMetric = "recall"
 	// HitRate is 1 where any relevant item is among the first k.
 	HitRate RankMetric = "hit"
-	// NDCG is the sum of 1/log2(1+rank) over the relevant items among the
-	// first k, divided by that of the best possible list.
+	// NDCG is the sum of 1/log2(1+rank) over the relevant items among the first k, divided
+	// by that of the best possible list.
 	NDCG RankMetric = "ndcg"
 	// MRR is 1/rank of the first relevant item, where that is among the first k.
 	MRR RankMetric = "mrr"
@@ -93,7 +75,6 @@ const (
 // RankMetrics returns all metrics, in the order tables print them.
 func RankMetrics() []RankMetric { return []RankMetric{Recall, HitRate, NDCG, MRR} }
 
-// check tells a metric from a mistyped name.
 func (m RankMetric) check() error {
 	if !slices.Contains(RankMetrics(), m) {
 		return fmt.Errorf("there is no ranking metric %q; known are recall, hit, ndcg and mrr", string(m))
@@ -101,9 +82,9 @@ func (m RankMetric) check() error {
 	return nil
 }
 
-// Score returns the metric of one list cut off at k, from the ranks of its
-// relevant items: 1 for the first of the list, 0 for items that were not
-// retrieved. It is NaN without relevant items; it panics on an unknown metric.
+// Score returns the metric of one list cut off at k, from the ranks of its relevant
+// items: 1 for the first, 0 for items that were not retrieved. It is NaN without relevant
+// items and panics on an unknown metric.
 func (m RankMetric) Score(ranks []int32, k int) float64 {
 	hits, best, gain := 0, int32(0), 0.0
 	for _, rank := range ranks {

@@ -13,7 +13,7 @@ func ExampleRanking() {
 	next := []int{4, 2, 3}
 	ranking := eval.NewRanking()
 	for user, target := range next {
-		if err := ranking.Add(fmt.Sprint("user", user), eval.RankOf(scores[user], target)); err != nil {
+		if err := ranking.Add(fmt.Sprint("user", user), eval.RanksOf(scores[user], []int{target})...); err != nil {
 			log.Fatal(err)
 		}
 	}

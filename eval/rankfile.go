@@ -15,17 +15,14 @@ import (
 	"github.com/gritvq/gritvq/internal/atomicfile"
 )
 
-// A file of rankings has a row a user: "user", "ranks" (a list; in CSV
-// separated by spaces) and a column such as "ndcg@10" for every metric and
-// cutoff. The scores follow from the ranks: they are there for other programs,
-// and as a check when the file is read.
+// A file of rankings has a row a user: "user", "ranks" (a list; in CSV separated by
+// spaces) and a column such as "ndcg@10" for every metric and cutoff. These scores are
+// for other programs, and a check when the file is read.
 const (
 	userColumn  = "user"
 	ranksColumn = "ranks"
+	maxCutoff   = 1 << 30
 )
-
-// maxCutoff bounds the cutoffs that a file may state.
-const maxCutoff = 1 << 30
 
 // rankColumn is one score column.
 type rankColumn struct {
@@ -43,7 +40,6 @@ func parseRankColumn(name string) (rankColumn, bool) {
 	return c, found && err == nil && k >= 1 && k <= maxCutoff && c.metric.check() == nil && c.name() == name
 }
 
-// rankColumns lists the score columns of cutoffs.
 func rankColumns(cutoffs []int) []rankColumn {
 	var columns []rankColumn
 	for _, k := range cutoffs {
@@ -63,10 +59,9 @@ func CheckRankingName(path string) error {
 	return fmt.Errorf("rankings are written to .parquet or .csv, not to %s; choose another name", path)
 }
 
-// WriteRanking stores the users, their ranks and their scores at cutoffs
-// (those of Cutoffs if there is none) in a .parquet or .csv file, by its extension.
-// The file is written whole or not at all. It fails on another extension and
-// on cutoffs that are below 1 or repeated.
+// WriteRanking stores the users, their ranks and their scores at cutoffs (by default
+// r.Cutoffs) in a .parquet or .csv file, whole or not at all. It fails on another
+// extension and on cutoffs that are below 1 or repeated.
 func WriteRanking(path string, r *Ranking, cutoffs ...int) error {
 	if len(cutoffs) == 0 {
 		cutoffs = r.Cutoffs()
@@ -94,10 +89,9 @@ func WriteRanking(path string, r *Ranking, cutoffs ...int) error {
 	return file.Commit()
 }
 
-// ReadRanking reads a file that WriteRanking wrote, and checks its scores
-// against its ranks. The largest cutoff of its scores is the depth of its lists.
-// Columns of other names are passed over. Errors are one sentence that names the
-// file, the row and a remedy.
+// ReadRanking reads a file of WriteRanking and checks its scores against its ranks. The
+// largest cutoff is the depth of the lists; other columns are ignored. Errors are one
+// sentence that names the file, the row and a remedy.
 func ReadRanking(path string) (*Ranking, error) {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".csv":
@@ -117,8 +111,8 @@ func deepest(columns []rankColumn) int {
 	return k
 }
 
-// addChecked adds a user as a file describes it: scores [columns] must be those
-// of the ranks. A score that is not in the file is NaN.
+// addChecked adds a user of a file, whose scores [columns] must be those of the ranks. A
+// score that is not in the file is NaN.
 func (r *Ranking) addChecked(user string, ranks []int, columns []rankColumn, scores []float64) error {
 	if err := r.Add(user, ranks...); err != nil {
 		return err
@@ -158,7 +152,6 @@ func encodeRankingCSV(w io.Writer, r *Ranking, columns []rankColumn) error {
 	return table.Error()
 }
 
-// readRankingFile opens path for one of the decoders.
 func readRankingFile(path string, decode func(*os.File) (*Ranking, error)) (*Ranking, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {

@@ -6,13 +6,10 @@ import (
 	"slices"
 )
 
-// Ranking holds where the relevant items of every user or query stand in the
-// lists that a recommender made. It keeps the ranks alone, so every metric at
-// every cutoff, of all users or of some, can be taken from it later.
+// Ranking holds the ranks of every user's or query's relevant items in the lists of a
+// recommender. Every metric at every cutoff follows from them.
 type Ranking struct {
-	// Depth is the length of the lists; ranks beyond it are unknown. 0 is for
-	// lists of the whole catalogue.
-	Depth int
+	Depth int // length of the lists, beyond which ranks are unknown; 0 is the whole catalogue
 
 	users   []string
 	ranks   []int32
@@ -35,10 +32,9 @@ func NewRanking() *Ranking {
 	return &Ranking{offsets: []int{0}, index: map[string]int{}}
 }
 
-// Add records one list: the user or query it was made for, and the ranks of
-// its relevant items, 1 for the first of the list and 0 for each that was not
-// retrieved. It fails, and records nothing, on a user that is there already,
-// without ranks, on a negative rank and on two items of one rank.
+// Add records the ranks of a user's or query's relevant items: 1 for the first of the
+// list, 0 for each that was not retrieved. It fails, and records nothing, on a known
+// user, without ranks, on a negative rank and on two items of one rank.
 func (r *Ranking) Add(user string, ranks ...int) error {
 	if _, known := r.index[user]; known {
 		return fmt.Errorf("user %q is ranked twice", user)
@@ -75,16 +71,6 @@ func (r *Ranking) Ranks(i int) []int32 {
 	return r.ranks[r.offsets[i]:r.offsets[i+1]:r.offsets[i+1]]
 }
 
-// Values returns a metric at cutoff k of every user, in the order of Add, for
-// Paired, Wilcoxon and Bootstrap. It panics on an unknown metric.
-func (r *Ranking) Values(metric RankMetric, k int) []float64 {
-	values := make([]float64, r.Len())
-	for i := range values {
-		values[i] = metric.Score(r.Ranks(i), k)
-	}
-	return values
-}
-
 // Mean returns the scores at cutoff k averaged over users; NaN without any.
 func (r *Ranking) Mean(k int) RankingScores {
 	scores := RankingScores{K: k, Users: r.Len()}
@@ -103,8 +89,7 @@ func (r *Ranking) Mean(k int) RankingScores {
 	return scores
 }
 
-// Cutoffs are those of RankCutoffs that the lists are long enough for; of lists
-// that are shorter than the first, their length.
+// Cutoffs are the RankCutoffs that the lists are long enough for, or else their length.
 func (r *Ranking) Cutoffs() []int {
 	if r.Depth == 0 {
 		return RankCutoffs()
@@ -116,7 +101,7 @@ func (r *Ranking) Cutoffs() []int {
 	return list
 }
 
-// Means returns the scores at each of cutoffs, those of Cutoffs if there is none.
+// Means returns the scores at each of cutoffs, by default Cutoffs.
 func (r *Ranking) Means(cutoffs ...int) []RankingScores {
 	if len(cutoffs) == 0 {
 		cutoffs = r.Cutoffs()
@@ -128,8 +113,7 @@ func (r *Ranking) Means(cutoffs ...int) []RankingScores {
 	return list
 }
 
-// Subset returns the users for which keep [Len] is true, such as those whose
-// target is a cold item. It fails when keep has another length.
+// Subset returns the users for which keep [Len] is true. It fails on another length.
 func (r *Ranking) Subset(keep []bool) (*Ranking, error) {
 	if len(keep) != r.Len() {
 		return nil, fmt.Errorf("a choice among %d users has %d entries", r.Len(), len(keep))
@@ -147,8 +131,7 @@ func (r *Ranking) Subset(keep []bool) (*Ranking, error) {
 	return part, nil
 }
 
-// comparisonResamples is the number of bootstrap resamples of a comparison.
-const comparisonResamples = 1000
+const comparisonResamples = 1000 // of the bootstrap
 
 // RankingComparison says whether two recommenders differ on the same users.
 type RankingComparison struct {
@@ -156,25 +139,23 @@ type RankingComparison struct {
 	K      int        `json:"k"`
 	A      float64    `json:"a"` // means over users
 	B      float64    `json:"b"`
-	// Paired is the t test that papers report, Wilcoxon the test that does not
-	// assume normal differences. Low and High bound the mean of a - b by the
-	// bootstrap, which assumes neither.
+	// Paired is the t test that papers report, Wilcoxon does not assume normal
+	// differences, Low and High bound the mean of a - b by the bootstrap.
 	Paired   PairedTest   `json:"paired"`
 	Wilcoxon WilcoxonTest `json:"wilcoxon"`
 	Low      float64      `json:"low"`
 	High     float64      `json:"high"`
 }
 
-// CompareRankings tests a metric at cutoff k between two recommenders, user by
-// user; the order of users may differ. The bootstrap is drawn with seed. It
-// fails on an unknown metric, fewer than two users, rankings of different users
-// and lists that are shorter than k.
+// CompareRankings tests a metric at cutoff k between two recommenders, user by user, in
+// any order of users. It fails on an unknown metric, fewer than two users, rankings of
+// different users and lists that are shorter than k.
 func CompareRankings(a, b *Ranking, metric RankMetric, k int, seed uint64) (RankingComparison, error) {
 	return CompareSeeds([]*Ranking{a}, []*Ranking{b}, metric, k, seed)
 }
 
-// CompareSeeds is [CompareRankings] of recommenders that were trained with several
-// seeds: a user's score is the mean over the rankings of each.
+// CompareSeeds is [CompareRankings] of recommenders trained with several seeds: a user's
+// score is the mean over the rankings of each.
 func CompareSeeds(a, b []*Ranking, metric RankMetric, k int, seed uint64) (RankingComparison, error) {
 	result := RankingComparison{Metric: metric, K: k}
 	if err := metric.check(); err != nil {

@@ -11,8 +11,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// encodeRankingParquet writes the columns as required ones; ranks is a list of
-// int32.
+// encodeRankingParquet writes required columns; ranks is a list of int32.
 func encodeRankingParquet(w io.Writer, r *Ranking, columns []rankColumn) error {
 	group := parquet.Group{
 		userColumn:  parquet.String(),

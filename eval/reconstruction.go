@@ -1,6 +1,6 @@
-// Package eval computes scores from plain slices: how well vectors are
-// reconstructed, how codes are used, whether a difference between two methods
-// is more than chance, and how a codebook is spread.
+// Package eval computes scores from plain slices: how well vectors and pictures are
+// reconstructed, how codes are used and spread, how well items are ranked, and whether two
+// methods differ by more than chance.
 package eval
 
 import (
@@ -8,12 +8,12 @@ import (
 	"math"
 )
 
-// Reconstruction accumulates how close reconstructions are to their vectors,
-// batch by batch. The zero value is ready to use.
+// Reconstruction accumulates how close reconstructions are to their vectors, batch by
+// batch. The zero value is ready to use.
 //
-// The spread of the vectors around their mean is accumulated as Chan, Golub
-// and LeVeque do (each batch around its own mean, then merged), because the
-// textbook difference of squares loses all digits when the mean is large.
+// The spread around the mean is accumulated as Chan, Golub and LeVeque do (each batch
+// around its own mean, then merged): the textbook difference of squares loses all digits
+// when the mean is large.
 type Reconstruction struct {
 	rows         int
 	squaredError float64   // sum of |x - x^|^2
@@ -22,9 +22,9 @@ type Reconstruction struct {
 	scatter      float64   // sum of |x - mean|^2
 }
 
-// Add counts a batch: vectors x and their reconstructions xhat, both [n, dim]
-// row-major. It fails, and counts nothing, when the lengths do not agree with
-// each other, with dim, or with earlier batches.
+// Add counts a batch of vectors x and their reconstructions xhat, both [n, dim]. It fails,
+// and counts nothing, when the lengths do not agree with each other, with dim, or with
+// earlier batches.
 func (r *Reconstruction) Add(x, xhat []float32, dim int) error {
 	if dim <= 0 || len(x)%dim != 0 {
 		return fmt.Errorf("%d values are not whole vectors of dimension %d", len(x), dim)
@@ -92,16 +92,14 @@ func (r *Reconstruction) merge(other *Reconstruction) {
 	r.rows += other.rows
 }
 
-// MSE returns the squared error averaged over all elements; NaN without
-// vectors.
+// MSE returns the squared error averaged over all elements; NaN without vectors.
 func (r *Reconstruction) MSE() float64 {
 	return r.squaredError / (float64(r.rows) * float64(len(r.mean)))
 }
 
-// RelativeError returns sum |x - x^|^2 / sum |x - mean(x)|^2, the mean being
-// that of the counted vectors: 0 is perfect, 1 is as good as answering with
-// the mean. Where all vectors are equal it is 0 for a perfect reconstruction
-// and +Inf otherwise; NaN without vectors.
+// RelativeError returns sum |x - x^|^2 / sum |x - mean(x)|^2 over the counted vectors: 0
+// is perfect, 1 is as good as the mean. Where all vectors are equal it is 0 for a perfect
+// reconstruction and +Inf otherwise; NaN without vectors.
 func (r *Reconstruction) RelativeError() float64 {
 	if r.rows > 0 && r.squaredError == 0 {
 		return 0
@@ -109,9 +107,6 @@ func (r *Reconstruction) RelativeError() float64 {
 	return r.squaredError / r.scatter
 }
 
-// Cosine returns the cosine of x and x^ averaged over vectors. A vector of
-// norm zero counts 1 when its reconstruction is zero too, and 0 otherwise;
-// NaN without vectors.
-func (r *Reconstruction) Cosine() float64 {
-	return r.cosines / float64(r.rows)
-}
+// Cosine returns the cosine of x and x^ averaged over vectors. A zero vector counts 1 when
+// its reconstruction is zero too, else 0; NaN without vectors.
+func (r *Reconstruction) Cosine() float64 { return r.cosines / float64(r.rows) }

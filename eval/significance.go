@@ -21,9 +21,8 @@ type PairedTest struct {
 	P              float64 `json:"p"` // two-sided
 }
 
-// MeanStd returns the mean of values and their sample standard deviation
-// (divisor n - 1). The deviation of fewer than two values, and the mean of
-// none, are NaN.
+// MeanStd returns the mean of values and their sample standard deviation (divisor n - 1).
+// The deviation of fewer than two values and the mean of none are NaN.
 func MeanStd(values []float64) (mean, std float64) {
 	if len(values) < 2 {
 		return stat.Mean(values, nil), math.NaN()
@@ -31,7 +30,6 @@ func MeanStd(values []float64) (mean, std float64) {
 	return stat.MeanStdDev(values, nil)
 }
 
-// differences returns a - b after checking that the values pair up.
 func differences(a, b []float64) ([]float64, error) {
 	if len(a) != len(b) {
 		return nil, fmt.Errorf("paired values need two lists of one length, not %d and %d", len(a), len(b))
@@ -46,10 +44,10 @@ func differences(a, b []float64) ([]float64, error) {
 	return d, nil
 }
 
-// Paired tests whether a and b, measured on the same n >= 2 things, differ in
-// the mean. Where all differences are equal the interval has no width: p is
-// then 1 for differences of zero and 0 otherwise. It fails on lists of
-// different or insufficient length and on values that are not finite.
+// Paired tests whether a and b, measured on the same n >= 2 things, differ in the mean.
+// Where all differences are equal the interval has no width, and p is 1 for differences
+// of zero, else 0. It fails on lists of different or insufficient length and on values
+// that are not finite.
 func Paired(a, b []float64) (PairedTest, error) {
 	d, err := differences(a, b)
 	if err != nil {
@@ -86,19 +84,16 @@ type WilcoxonTest struct {
 	Exact  bool    `json:"exact"` // from the exact distribution, not the normal one
 }
 
-// sameValue is the share of the largest value by which equal differences may
-// differ after rounding.
-const sameValue = 1e-13
+const (
+	sameValue          = 1e-13 // share of the largest value that rounding may add to equal differences
+	exactWilcoxonPairs = 25    // largest number of pairs tested exactly
+)
 
-// exactWilcoxonPairs is the largest number of pairs tested exactly.
-const exactWilcoxonPairs = 25
-
-// Wilcoxon tests whether the differences of paired a and b are symmetric
-// around zero, by the signed-rank test. Pairs that are equal are left out and
-// equal differences share their ranks; numbers that differ by rounding alone, as
-// 1 - 2/3 and 1/3 do, are equal. P is exact for at most 25 pairs
-// without either; otherwise it is the normal approximation with corrections
-// for ties and continuity. Without any differing pair P is 1. It fails on
+// Wilcoxon tests whether the differences of paired a and b are symmetric around zero, by
+// the signed-rank test. Equal pairs are left out and equal differences share their ranks;
+// numbers that differ by rounding alone, as 1 - 2/3 and 1/3 do, are equal. P is exact for
+// at most 25 pairs without either; otherwise it is the normal approximation with
+// corrections for ties and continuity. Without any differing pair P is 1. It fails on
 // lists of different length and on values that are not finite.
 func Wilcoxon(a, b []float64) (WilcoxonTest, error) {
 	d, err := differences(a, b)
@@ -145,8 +140,8 @@ func Wilcoxon(a, b []float64) (WilcoxonTest, error) {
 	return result, nil
 }
 
-// exactSignedRank returns the two-sided probability of a rank sum of at most
-// smaller, out of ranks 1 to n with signs by fair coins.
+// exactSignedRank returns the two-sided probability of a rank sum of at most smaller, out
+// of ranks 1 to n with random signs.
 func exactSignedRank(n, smaller int) float64 {
 	subsets := make([]float64, n*(n+1)/2+1) // by their sum
 	subsets[0] = 1
@@ -162,11 +157,10 @@ func exactSignedRank(n, smaller int) float64 {
 	return min(1, 2*math.Ldexp(tail, -n))
 }
 
-// Bootstrap returns the 95 % percentile interval of the mean of a - b, from
-// this many resamples (1000 or more is usual) of the pairs with replacement.
-// The same arguments give the same interval. It fails on lists of different
-// length, on none, on values that are not finite and on less than one
-// resample.
+// Bootstrap returns the 95 % percentile interval of the mean of a - b, from this many
+// resamples (usually 1000 or more) of the pairs with replacement. Equal arguments give
+// equal intervals. It fails on lists of different length, on none, on values that are not
+// finite and on less than one resample.
 func Bootstrap(a, b []float64, resamples int, seed uint64) (low, high float64, err error) {
 	d, err := differences(a, b)
 	if err != nil {
@@ -188,8 +182,7 @@ func Bootstrap(a, b []float64, resamples int, seed uint64) (low, high float64, e
 	return quantile(means, 0.025), quantile(means, 0.975), nil
 }
 
-// quantile interpolates linearly between the order statistics of sorted
-// values (type 7 of Hyndman and Fan).
+// quantile interpolates linearly between order statistics (type 7 of Hyndman and Fan).
 func quantile(sorted []float64, p float64) float64 {
 	position := p * float64(len(sorted)-1)
 	below := int(math.Floor(position))

@@ -8,13 +8,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// EffectiveRank returns the effective rank of rows [k, d] (Roy and Vetterli,
-// 2007): exp of the entropy of the singular values divided by their sum. It
-// lies between 1, all rows on one line through the origin, and min(k, d), all
-// directions alike; it is 0 where all rows are zero and NaN where a value is
-// not finite. Singular values below about 1e-7 of the largest, which the
-// d x d Gram matrix cannot tell from zero, count as zero. It panics when rows
-// does not have k*d values.
+// EffectiveRank returns the effective rank of rows [k, d] (Roy and Vetterli, 2007): exp
+// of the entropy of the singular values divided by their sum. It lies between 1, all rows
+// on one line through the origin, and min(k, d), all directions alike; it is 0 where all
+// rows are zero and NaN where a value is not finite. Singular values below about 1e-7 of
+// the largest, lost in the d x d Gram matrix, count as zero. It panics unless rows has
+// k*d values.
 func EffectiveRank(rows []float32, k, d int) float64 {
 	values, finite := widen("EffectiveRank", rows, k, d)
 	if !finite {
@@ -23,10 +22,13 @@ func EffectiveRank(rows []float32, k, d int) float64 {
 	if len(values) == 0 {
 		return 0
 	}
-	squares, ok := gramEigenvalues(values, k, d)
-	if !ok {
+	gram := mat.NewSymDense(d, nil)
+	gram.SymOuterK(1, mat.NewDense(k, d, values).T())
+	var eigen mat.EigenSym
+	if !eigen.Factorize(gram, false) {
 		return math.NaN()
 	}
+	squares := eigen.Values(nil)
 	largest := squares[len(squares)-1] // ascending
 	noise := largest * float64(max(k, d)) * 0x1p-52
 	sum := 0.0
@@ -49,28 +51,15 @@ func EffectiveRank(rows []float32, k, d int) float64 {
 	return math.Exp(nats)
 }
 
-// gramEigenvalues returns the squared singular values of values [k, d],
-// ascending, or false where they cannot be found.
-func gramEigenvalues(values []float64, k, d int) ([]float64, bool) {
-	gram := mat.NewSymDense(d, nil)
-	gram.SymOuterK(1, mat.NewDense(k, d, values).T())
-	var eigen mat.EigenSym
-	if !eigen.Factorize(gram, false) {
-		return nil, false
-	}
-	return eigen.Values(nil), true
-}
-
-// SpectralNorm returns the largest singular value of the matrix m [d, d],
-// row-major; NaN where a value is not finite and 0 where d is 0. It panics
-// when m does not have d*d values.
+// SpectralNorm returns the largest singular value of the matrix m [d, d]; NaN where a
+// value is not finite and 0 where d is 0. It panics unless m has d*d values.
 func SpectralNorm(m []float32, d int) float64 {
 	return singularValues("SpectralNorm", m, d)[0] // descending
 }
 
-// SingularRange returns the largest and the smallest singular value of the
-// matrix m [d, d] from one decomposition, under the conditions of SpectralNorm.
-// The smallest is 0 for a matrix without an inverse, up to rounding.
+// SingularRange returns the largest and the smallest singular value of the matrix m
+// [d, d], under the conditions of SpectralNorm. The smallest is 0, up to rounding, for a
+// matrix without an inverse.
 func SingularRange(m []float32, d int) (largest, smallest float64) {
 	values := singularValues("SingularRange", m, d)
 	return values[0], values[len(values)-1]
@@ -88,8 +77,8 @@ func singularValues(caller string, m []float32, d int) []float64 {
 	return svd.Values(nil)
 }
 
-// widen returns values [k, d] as float64 and whether all of them are finite.
-// It panics, naming the caller, when the length is wrong.
+// widen returns values [k, d] as float64 and whether all are finite. It panics, naming
+// the caller, when the length is wrong.
 func widen(caller string, values []float32, k, d int) (wide []float64, finite bool) {
 	if k < 0 || d < 0 || len(values) != k*d {
 		panic(fmt.Sprintf("eval.%s: %d values are not %d rows of %d", caller, len(values), k, d))
@@ -108,11 +97,10 @@ const (
 	sampledDistanceRows = 1024
 )
 
-// MinPairwiseDistance returns the smallest Euclidean distance between two of
-// the rows [k, d]. Up to k = 4096 it is exact. Above, 1024 rows drawn with a
-// fixed seed are compared with all others, so the result is an upper bound
-// that is the same in every run. It is +Inf for fewer than two rows and NaN
-// where a value is not finite; it panics when rows does not have k*d values.
+// MinPairwiseDistance returns the smallest Euclidean distance between two of the rows
+// [k, d]. Above k = 4096, 1024 rows drawn with a fixed seed are compared with all others:
+// an upper bound, the same in every run. It is +Inf for fewer than two rows and NaN where
+// a value is not finite; it panics unless rows has k*d values.
 func MinPairwiseDistance(rows []float32, k, d int) float64 {
 	values, finite := widen("MinPairwiseDistance", rows, k, d)
 	if !finite {
@@ -138,8 +126,7 @@ func MinPairwiseDistance(rows []float32, k, d int) float64 {
 	return math.Sqrt(nearest)
 }
 
-// closer returns the smaller of the squared distance of a and b and limit,
-// looking at no more of the vectors than that takes.
+// closer returns the smaller of |a - b|^2 and limit, reading no more than that takes.
 func closer(a, b []float64, limit float64) float64 {
 	const stride = 16
 	sum := 0.0

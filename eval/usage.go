@@ -10,29 +10,23 @@ import (
 // Usage counts how often each code of each level was assigned.
 type Usage struct {
 	counts [][]uint64 // [level][code]
-	rows   uint64
 }
 
-// UsageStats describes the use of one level's codes, or its average over
-// levels.
+// UsageStats describes the use of one level's codes, or the average over levels.
 type UsageStats struct {
-	// Utilization is the fraction of codes assigned at least once, DeadRate
-	// the fraction never assigned.
-	Utilization float64 `json:"utilization"`
-	DeadRate    float64 `json:"dead_rate"`
-	// EntropyBits is the entropy of the empirical distribution of codes, in
-	// bits; Perplexity is the number of equally used codes of that entropy.
-	// Without tokens both are 0.
+	Utilization float64 `json:"utilization"` // fraction of codes assigned at least once
+	DeadRate    float64 `json:"dead_rate"`   // fraction never assigned
+	// EntropyBits is the entropy of the empirical distribution of codes; Perplexity is the
+	// number of equally used codes of that entropy. Without tokens both are 0.
 	EntropyBits float64 `json:"entropy_bits"`
 	Perplexity  float64 `json:"perplexity"`
-	// TokensPerCode is the number of tokens divided by the vocabulary. Where
-	// it is small, utilization says more about the sample than the codebook:
-	// at 1, even uniform use leaves 37 % of the codes unseen.
+	// TokensPerCode is the number of tokens divided by the vocabulary. Where it is small,
+	// utilization says little: at 1, even uniform use leaves 37 % of the codes unseen.
 	TokensPerCode float64 `json:"tokens_per_code"`
 }
 
-// NewUsage counts codes of levels with these vocabularies. It fails without
-// levels and on a vocabulary below 1.
+// NewUsage counts codes of levels with these vocabularies. It fails without levels and on
+// a vocabulary below 1.
 func NewUsage(vocab []int) (*Usage, error) {
 	if len(vocab) == 0 {
 		return nil, errors.New("usage needs the vocabulary of at least one level")
@@ -47,9 +41,8 @@ func NewUsage(vocab []int) (*Usage, error) {
 	return u, nil
 }
 
-// Add counts codes [n, levels], row-major. It fails, and counts nothing, when
-// levels is not the number NewUsage was given, on a part of a row, and on a
-// code outside its level's vocabulary.
+// Add counts codes [n, levels]. It fails, and counts nothing, on another number of levels,
+// on a part of a row, and on a code outside its level's vocabulary.
 func (u *Usage) Add(codes []uint32, levels int) error {
 	if levels != len(u.counts) {
 		return fmt.Errorf("codes have %d levels, usage counts %d", levels, len(u.counts))
@@ -65,7 +58,6 @@ func (u *Usage) Add(codes []uint32, levels int) error {
 	for i, code := range codes {
 		u.counts[i%levels][code]++
 	}
-	u.rows += uint64(len(codes) / levels)
 	return nil
 }
 
@@ -79,7 +71,6 @@ func (u *Usage) Merge(other *Usage) error {
 			u.counts[level][code] += count
 		}
 	}
-	u.rows += other.rows
 	return nil
 }
 
@@ -92,15 +83,10 @@ func (u *Usage) Vocab() []int {
 	return vocab
 }
 
-// Count returns the number of rows counted: the tokens of each level.
-func (u *Usage) Count() uint64 { return u.rows }
-
-// Histogram returns how often each code of a level was assigned, as a copy.
-// It panics on a level that does not exist.
+// Histogram returns a copy of the counts of a level's codes.
 func (u *Usage) Histogram(level int) []uint64 { return slices.Clone(u.counts[level]) }
 
-// Level returns the statistics of one level. It panics on a level that does
-// not exist.
+// Level returns the statistics of one level.
 func (u *Usage) Level(level int) UsageStats { return StatsOf(u.counts[level]) }
 
 // StatsOf returns the statistics of codes that were assigned so many times.

@@ -11,11 +11,10 @@ import (
 	"github.com/gomlx/gomlx/ml/model"
 )
 
-// Bank is a store of variables in which many may travel as one. A network has
-// hundreds of variables with their moments and averages, and a compiled engine
-// takes longer to be handed them one by one, each step, than to use them; packed
-// end to end they are a handful, and one update moves them all. On the host they
-// keep their own paths: Install packs and Read unpacks.
+// Bank is a store of variables that can travel packed into blocks. A compiled engine
+// takes longer to receive hundreds of variables, moments and averages one by one than
+// to use them; packed end to end they are a handful, and one update moves them all. On
+// the host they keep their own paths: Install packs and Read unpacks.
 type Bank struct {
 	store *model.Store
 	packs []pack
@@ -26,7 +25,6 @@ type Bank struct {
 type pack struct {
 	block    string // path they travel under
 	members  []string
-	shapes   map[string][]int
 	families []string // prefixes of copies that are packed likewise
 }
 
@@ -40,37 +38,28 @@ type slot struct {
 // NewBank returns an empty bank that packs nothing.
 func NewBank() *Bank { return &Bank{store: model.NewStore(), slots: map[string]slot{}} }
 
-// packedTogether bounds the variables of a block: an engine that melts the steps
-// of a block's parts into one program takes long to compile very many.
+// packedTogether bounds the variables of a block: an engine that fuses the steps of a
+// block's parts takes long to compile very many.
 const packedTogether = 16
 
-// Pack makes variables with the members' paths and shapes travel in blocks, whose
-// paths are name and a number, and copies of them below each family's prefix,
-// such as their moments, in blocks below that prefix. A set installed later has
-// all or none of a family.
+// Pack makes variables with the members' paths and shapes travel in blocks, whose paths
+// are name and a number; copies below each family's prefix, such as their moments,
+// travel in blocks below that prefix. A set installed later has all or none of a family.
 func (b *Bank) Pack(name string, members Set, families ...string) {
-	paths := members.Paths()
-	for i := 0; i < len(paths); i += packedTogether {
-		own := Set{}
-		for _, p := range paths[i:min(i+packedTogether, len(paths))] {
-			own[p] = members[p]
+	number := 0
+	for own := range slices.Chunk(members.Paths(), packedTogether) {
+		p := pack{block: path.Join(name, strconv.Itoa(number)), members: own, families: append([]string{""}, families...)}
+		for _, family := range p.families {
+			at := 0
+			for _, member := range own {
+				array := members[member]
+				b.slots[path.Join(family, member)] = slot{path.Join(family, p.block), at, at + len(array.Data), array.Shape}
+				at += len(array.Data)
+			}
 		}
-		b.pack(path.Join(name, strconv.Itoa(i/packedTogether)), own, families)
+		b.packs = append(b.packs, p)
+		number++
 	}
-}
-
-func (b *Bank) pack(block string, members Set, families []string) {
-	p := pack{block: block, members: members.Paths(), shapes: map[string][]int{}, families: append([]string{""}, families...)}
-	for _, family := range p.families {
-		at := 0
-		for _, member := range p.members {
-			array := members[member]
-			p.shapes[member] = array.Shape
-			b.slots[path.Join(family, member)] = slot{path.Join(family, block), at, at + len(array.Data), array.Shape}
-			at += len(array.Data)
-		}
-	}
-	b.packs = append(b.packs, p)
 }
 
 // Store is the engine's view of the variables, for compiling programs.
@@ -79,7 +68,7 @@ func (b *Bank) Store() *model.Store { return b.store }
 // Finalize releases the engine's memory.
 func (b *Bank) Finalize() { b.store.Finalize() }
 
-// Carrier is the path a variable travels under: its own, or its block's.
+// Carrier is the path that a variable travels under: its own or its block's.
 func (b *Bank) Carrier(variable string) string {
 	if s, ok := b.slots[variable]; ok {
 		return s.block
@@ -87,8 +76,7 @@ func (b *Bank) Carrier(variable string) string {
 	return variable
 }
 
-// Install writes every variable of the set, creating those the bank does not
-// have.
+// Install writes every variable of the set, creating new ones.
 func (b *Bank) Install(set Set) error {
 	plain := Set{}
 	for p, a := range set {
@@ -101,12 +89,13 @@ func (b *Bank) Install(set Set) error {
 			joined := New(0)
 			present := 0
 			for _, member := range p.members {
-				a, ok := set[path.Join(family, member)]
+				variable := path.Join(family, member)
+				a, ok := set[variable]
 				if !ok {
 					continue
 				}
-				if !slices.Equal(a.Shape, p.shapes[member]) {
-					return fmt.Errorf("variable %q has shape %v, the model needs %v", path.Join(family, member), a.Shape, p.shapes[member])
+				if shape := b.slots[variable].shape; !slices.Equal(a.Shape, shape) {
+					return fmt.Errorf("variable %q has shape %v, the model needs %v", variable, a.Shape, shape)
 				}
 				present++
 				joined.Data = append(joined.Data, a.Data...)
@@ -125,8 +114,7 @@ func (b *Bank) Install(set Set) error {
 	return Install(b.store, plain)
 }
 
-// Read copies the variables below prefix ("" for all) to the host, with the
-// prefix removed.
+// Read copies the variables below prefix ("" for all) to the host, without the prefix.
 func (b *Bank) Read(prefix string) (Set, error) {
 	direct := prefix
 	if b.unpacksBelow(prefix) {
@@ -152,7 +140,7 @@ func (b *Bank) Read(prefix string) (Set, error) {
 	return all.Sub(prefix), nil
 }
 
-// unpacksBelow says whether a packed variable lies below prefix.
+// unpacksBelow reports a packed variable below prefix.
 func (b *Bank) unpacksBelow(prefix string) bool {
 	for variable := range b.slots {
 		if prefix == "" || strings.HasPrefix(variable, prefix+"/") {
@@ -162,8 +150,7 @@ func (b *Bank) unpacksBelow(prefix string) bool {
 	return false
 }
 
-// Vars resolves paths to the bank's variables in graph g: to the parts of
-// blocks, for packed ones.
+// Vars resolves paths to the bank's variables in graph g: packed ones to parts of blocks.
 func (b *Bank) Vars(g *graph.Graph) Vars {
 	stored := FromStore(b.store, g)
 	parts := map[string]*graph.Node{}
@@ -184,44 +171,40 @@ func (b *Bank) Vars(g *graph.Graph) Vars {
 	})
 }
 
-// Assign sets new values at the end of a step, of blocks for packed variables.
+// Assign sets new values at the end of a step, by carrier.
 func (b *Bank) Assign(values map[string]*graph.Node) { Assign(b.store, values) }
 
-// Gradients returns the gradient of a loss with respect to each of the variables
-// or blocks that travel under the given paths, then to each of the other nodes.
-// v must be the Vars that resolved the loss's variables.
+// Gradients returns the gradients of a loss by the carriers, then by the other nodes. v
+// must be the Vars that resolved the loss's variables.
 func (b *Bank) Gradients(loss *graph.Node, v Vars, carriers []string, others ...*graph.Node) []*graph.Node {
 	var nodes []*graph.Node
-	counts := make([]int, len(carriers))
-	for i, carrier := range carriers {
+	for _, carrier := range carriers {
 		parts := b.parts(carrier)
 		if parts == nil {
 			parts = []string{carrier}
 		}
-		counts[i] = len(parts)
 		for _, part := range parts {
 			nodes = append(nodes, v.Get(part))
 		}
 	}
 	all := graph.Gradient(loss, append(nodes, others...)...)
 	var result []*graph.Node
-	for i, count := range counts {
-		own := all[:count]
-		all = all[count:]
-		if b.parts(carriers[i]) == nil {
-			result = append(result, own[0])
+	for _, carrier := range carriers {
+		count := len(b.parts(carrier))
+		if count == 0 {
+			result, all = append(result, all[0]), all[1:]
 			continue
 		}
 		flat := make([]*graph.Node, count)
-		for j, g := range own {
+		for j, g := range all[:count] {
 			flat[j] = graph.Reshape(g, g.Shape().Size())
 		}
-		result = append(result, graph.Concatenate(flat, 0))
+		result, all = append(result, graph.Concatenate(flat, 0)), all[count:]
 	}
 	return append(result, all...)
 }
 
-// parts lists the variables that travel as block, in their order there, or nil.
+// parts lists the variables of a block in their order, or nil.
 func (b *Bank) parts(block string) []string {
 	for _, p := range b.packs {
 		if p.block == block {

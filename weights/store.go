@@ -11,8 +11,7 @@ import (
 	"github.com/gomlx/gomlx/ml/model"
 )
 
-// Install writes every variable of the set into the store, creating those it
-// does not have.
+// Install writes every variable of the set into the store, creating new ones.
 func Install(store *model.Store, set Set) error {
 	for _, p := range set.Paths() {
 		a := set[p]
@@ -30,8 +29,8 @@ func Install(store *model.Store, set Set) error {
 	return nil
 }
 
-// Read copies the store's variables below prefix ("" for all) to the host, with
-// the prefix removed.
+// Read copies the store's variables below prefix ("" for all) to the host, without the
+// prefix.
 func Read(store *model.Store, prefix string) (Set, error) {
 	set := Set{}
 	for v := range store.IterVariables() {
@@ -75,10 +74,9 @@ func fromTensor(value *tensors.Tensor) (*Array, error) {
 	return &Array{Shape: append([]int{}, value.Shape().Dimensions...), Data: data}, err
 }
 
-// FromStore resolves paths to the store's variables in graph g. Every path
-// yields one node a graph, so that gradients with respect to it are complete.
-// The graph is marked as training: otherwise the embedded engine compiles the
-// variables' current values in as constants and later changes go unseen.
+// FromStore resolves paths to the store's variables in graph g, each to one node, so
+// that its gradient is complete. The graph is marked as training: otherwise the embedded
+// engine would compile the current values in as constants.
 func FromStore(store *model.Store, g *graph.Graph) Vars {
 	store.SetTraining(g, true)
 	nodes := map[string]*graph.Node{}
@@ -106,17 +104,15 @@ func Assign(store *model.Store, values map[string]*graph.Node) {
 	}
 }
 
-// Vars resolves variable paths to nodes of the graph under construction.
-// The zero value resolves nothing.
+// Vars resolves variable paths to nodes of the graph under construction. The zero value
+// resolves nothing.
 type Vars struct {
 	prefix string
 	find   func(path string) *graph.Node
 }
 
 // NewVars returns a resolver over find, which returns nil for unknown paths.
-func NewVars(find func(path string) *graph.Node) Vars {
-	return Vars{find: find}
-}
+func NewVars(find func(path string) *graph.Node) Vars { return Vars{find: find} }
 
 // FromNodes resolves from a fixed map: how gradient tests feed parameters.
 func FromNodes(nodes map[string]*graph.Node) Vars {
@@ -131,8 +127,7 @@ func (v Vars) In(format string, args ...any) Vars {
 // Path is the full path of name.
 func (v Vars) Path(name string) string { return path.Join(v.prefix, name) }
 
-// Get returns the node of name. It panics when the model does not declare it,
-// as graph-building code does on programming errors.
+// Get returns the node of name. It panics when the model does not declare it.
 func (v Vars) Get(name string) *graph.Node {
 	if n := v.Find(name); n != nil {
 		return n
@@ -148,7 +143,6 @@ func (v Vars) Find(name string) *graph.Node {
 	return v.find(v.Path(name))
 }
 
-// Compiles says whether an engine translates programs before it runs them, as
-// XLA does for seconds or a minute: then few shapes, few programs and few
-// variables are worth having. The embedded one starts at once.
+// Compiles reports an engine that compiles programs before it runs them, as XLA does for
+// seconds or a minute: it wants few shapes, programs and variables.
 func Compiles(backend compute.Backend) bool { return backend.Name() != "Go Backend" }

@@ -1,19 +1,17 @@
-// Package weights names the variables of a model and moves them between the
-// host and a computation graph.
+// Package weights names the variables of a model and moves them between the host and a
+// computation graph.
 //
-// A model's parameters are a [Set]: plain float32 arrays under slash-separated
-// paths. Graph code never asks an engine for variables; it asks [Vars], which
-// resolves the same paths to graph nodes. One graph function therefore serves
-// training (nodes are the store's variables), evaluation with averaged weights
-// (nodes are the shadow copies) and gradient tests (nodes are plain inputs).
+// A model's parameters are a [Set]: plain float32 arrays under slash-separated paths.
+// Graph code asks [Vars], which resolves the same paths to graph nodes: to the store's
+// variables (training), to averaged copies (evaluation) or to inputs (gradient tests).
 package weights
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"path"
 	"slices"
-	"sort"
 	"strings"
 )
 
@@ -50,8 +48,7 @@ func Eye(d int) *Array {
 	return a
 }
 
-// Normal returns an array of independent Gaussians with mean 0 and the given
-// standard deviation.
+// Normal returns an array of independent Gaussians of mean 0.
 func Normal(rng *rand.Rand, std float64, shape ...int) *Array {
 	a := New(shape...)
 	for i := range a.Data {
@@ -69,8 +66,7 @@ func Uniform(rng *rand.Rand, limit float64, shape ...int) *Array {
 	return a
 }
 
-// Rand returns the generator of initial values: a pure function of the seed and
-// the purpose.
+// Rand returns the generator of initial values for a seed and a purpose.
 func Rand(seed uint64, purpose string) *rand.Rand {
 	h := uint64(14695981039346656037) // FNV-1a
 	for _, b := range []byte(purpose) {
@@ -93,15 +89,8 @@ func (a *Array) Row(i int) []float32 {
 // Set is a model's variables by path, such as "quantizer/level0/codes".
 type Set map[string]*Array
 
-// Paths lists the variables in a fixed (sorted) order.
-func (s Set) Paths() []string {
-	paths := make([]string, 0, len(s))
-	for p := range s {
-		paths = append(paths, p)
-	}
-	sort.Strings(paths)
-	return paths
-}
+// Paths lists the variables in sorted order.
+func (s Set) Paths() []string { return slices.Sorted(maps.Keys(s)) }
 
 // Merge adds every variable of other below prefix.
 func (s Set) Merge(prefix string, other Set) Set {
@@ -111,8 +100,7 @@ func (s Set) Merge(prefix string, other Set) Set {
 	return s
 }
 
-// Sub returns the variables below prefix, with the prefix removed; the arrays
-// are shared.
+// Sub returns the variables below prefix, without the prefix, sharing the arrays.
 func (s Set) Sub(prefix string) Set {
 	sub := Set{}
 	for p, a := range s {
@@ -132,8 +120,7 @@ func (s Set) Clone() Set {
 	return c
 }
 
-// Count is the number of scalars in all variables that are trained or exported
-// (state such as running averages excluded).
+// Count is the number of scalars in all variables, state excluded.
 func (s Set) Count() int {
 	n := 0
 	for p, a := range s {
@@ -147,10 +134,9 @@ func (s Set) Count() int {
 // Group says which learning rate a variable follows.
 type Group string
 
-// The parameter groups of the paper's training protocols. The paths decide:
-// "…/codes" is the raw codebook E, "…/mixer/…" is M, "…/feature/…" is W,
-// "…/radius/…" holds learned radius scalars, "…/state/…" is never trained
-// (frozen copies, running averages, caches); everything else is the network.
+// The parameter groups of the paper's training protocols, by path: "…/codes" is the raw
+// codebook E, "…/mixer/…" is M, "…/feature/…" is W, "…/radius/…" holds radius scalars,
+// "…/state/…" is never trained (frozen copies, averages, caches), the rest is the network.
 const (
 	Network Group = "network"
 	Codes   Group = "codes"
@@ -168,26 +154,21 @@ func GroupOf(p string) Group {
 	parts := strings.Split(p, "/")
 	group := Network
 	for i, part := range parts {
-		switch part {
-		case "state":
+		switch g := Group(part); g {
+		case State:
 			return State
-		case "codes":
+		case Mixer, Feature, Radius:
+			group = g
+		case Codes:
 			if i == len(parts)-1 {
 				group = Codes
 			}
-		case "mixer":
-			group = Mixer
-		case "feature":
-			group = Feature
-		case "radius":
-			group = Radius
 		}
 	}
 	return group
 }
 
-// Check reports the first difference between the variables a model declares
-// and those that were loaded.
+// Check reports the first difference between declared and loaded variables.
 func (s Set) Check(loaded Set) error {
 	for _, p := range s.Paths() {
 		a, ok := loaded[p]

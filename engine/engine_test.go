@@ -1,14 +1,17 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/gritvq/gritvq/internal/usage"
 )
 
 // matrices are as large as those of a training step.
@@ -105,5 +108,17 @@ func BenchmarkOpen(b *testing.B) {
 				program.MustCall(x, w)[0].MustFinalizeAll()
 			}
 		})
+	}
+}
+
+func TestBackendNames(t *testing.T) {
+	for value, want := range map[string]string{"tpu": `unknown backend "tpu"`, "go:fast": "takes no options", "": `unknown backend ""`} {
+		_, err := Choose(value)
+		if _, usage := errors.AsType[usage.Error](err); !usage || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q gave %v", value, err)
+		}
+	}
+	if _, err := Choose("xla"); !XLA && (err == nil || !strings.Contains(err.Error(), "-tags xla")) {
+		t.Errorf("xla gave %v", err)
 	}
 }

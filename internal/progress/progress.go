@@ -4,6 +4,7 @@ package progress
 
 import (
 	"io"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -144,4 +145,16 @@ func (l *Line) erase() {
 		io.WriteString(l.w, "\r"+strings.Repeat(" ", l.width)+"\r")
 		l.width = 0
 	}
+}
+
+// assumedColumns is the width taken where the terminal does not tell its own.
+const assumedColumns = 80
+
+func columnsOf(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if n := terminalColumns(f); n > 0 {
+			return n
+		}
+	}
+	return assumedColumns
 }

@@ -45,3 +45,62 @@ func (s *speedometer) rate() float64 {
 	}
 	return s.steps / s.weight
 }
+
+const (
+	// fewestSteps are measured before a time left is told: the first of a run
+	// compile programs and fill caches.
+	fewestSteps = 4
+	// mostPoints bounds the memory of a pace.
+	mostPoints = 512
+)
+
+// pace measures how fast the later half of the steps went. The slow start of a
+// run is forgotten as it goes on, while evaluations, which come again, count;
+// the speedometer's last seconds would jump at every one of them.
+type pace struct {
+	points []point // in the order of steps
+}
+
+type point struct {
+	at   time.Time
+	done int64
+}
+
+func (p *pace) observe(now time.Time, done int64) {
+	if n := len(p.points); n > 0 && done <= p.points[n-1].done {
+		if done < p.points[n-1].done {
+			p.points = append(p.points[:0], point{now, done})
+		}
+		return
+	}
+	p.points = append(p.points, point{now, done})
+	if len(p.points) > mostPoints {
+		kept := p.points[:0]
+		for i := 0; i < len(p.points); i += 2 {
+			kept = append(kept, p.points[i])
+		}
+		p.points = kept
+	}
+}
+
+// rate returns steps a second, or 0 while it is not known.
+func (p *pace) rate() float64 {
+	if len(p.points) < 2 {
+		return 0
+	}
+	first, last := p.points[0].done, p.points[len(p.points)-1]
+	if last.done-first < fewestSteps {
+		return 0
+	}
+	from := p.points[0]
+	for _, p := range p.points {
+		if p.done <= first+(last.done-first)/2 {
+			from = p
+		}
+	}
+	seconds := last.at.Sub(from.at).Seconds()
+	if seconds <= 0 {
+		return 0
+	}
+	return float64(last.done-from.done) / seconds
+}

@@ -3,10 +3,13 @@ package tokenize
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/dataset/images"
 	"github.com/gritvq/gritvq/dataset/vectors"
+	"github.com/gritvq/gritvq/feature"
 	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/task"
 	"github.com/gritvq/gritvq/tokenizer"
@@ -154,4 +157,50 @@ func CheckDimension(set dataset.Set, want int) error {
 			set.Path(), set.Input(), want)
 	}
 	return nil
+}
+
+// MetricsDir is the directory of metric networks: the given one, or the
+// environment's.
+func MetricsDir(given string) string {
+	if given != "" {
+		return given
+	}
+	if dir := os.Getenv("GRITVQ_METRICS"); dir != "" {
+		return dir
+	}
+	if dir := os.Getenv("GRITVQ_DATA"); dir != "" {
+		return filepath.Join(dir, "metrics")
+	}
+	return ""
+}
+
+// defaultPerceptual is the weight of the perceptual loss if there is a network
+// and no weight was chosen.
+const defaultPerceptual = 0.1
+
+// perceptual finds the network of the perceptual loss and sets its weight.
+func (in Input) perceptual(c *vqtrain.Config, watch task.Watcher) (*feature.LPIPS, error) {
+	chosen := in.FixedPerceptual || c.Train.Perceptual > 0
+	if chosen && c.Train.Perceptual == 0 {
+		return nil, nil
+	}
+	dir := MetricsDir(in.Metrics)
+	files, err := filepath.Glob(filepath.Join(dir, "lpips*.safetensors"))
+	if err != nil || dir == "" || len(files) == 0 {
+		if chosen {
+			return nil, fmt.Errorf("the perceptual loss needs a file lpips*.safetensors: " +
+				"name its directory with --metrics, or pass --perceptual 0")
+		}
+		watch.Remark("training without a perceptual loss: no network was given (--metrics DIR)")
+		return nil, nil
+	}
+	network, err := feature.LoadLPIPS(files[0])
+	if err != nil {
+		return nil, err
+	}
+	if !chosen {
+		c.Train.Perceptual = defaultPerceptual
+	}
+	watch.Remark("perceptual loss: %s at weight %g", network.Name(), c.Train.Perceptual)
+	return network, nil
 }

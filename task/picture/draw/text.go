@@ -1,11 +1,18 @@
+// Package draw draws the work of a tokenizer of pictures: grids of originals,
+// reconstructions and errors, maps of codes, and sheets of patches that share a
+// code. WritePNG saves a drawing.
 package draw
 
 import (
+	"fmt"
 	"image"
 	"image/color"
 	"image/draw"
+	"image/png"
+	"io"
 	"unicode/utf8"
 
+	"github.com/gritvq/gritvq/internal/atomicfile"
 	"golang.org/x/image/font"
 	"golang.org/x/image/font/inconsolata"
 	"golang.org/x/image/math/fixed"
@@ -80,4 +87,14 @@ func enlarged(m image.Image, side int) *image.RGBA {
 		}
 	}
 	return large
+}
+
+// WritePNG saves a picture; the file is whole or absent.
+func WritePNG(path string, m image.Image) error {
+	return atomicfile.Write(path, func(w io.Writer) error {
+		if err := png.Encode(w, m); err != nil {
+			return fmt.Errorf("writing %s: %w", path, err)
+		}
+		return nil
+	})
 }

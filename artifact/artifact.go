@@ -1,10 +1,8 @@
-// Package artifact stores trained models, tables of IDs and other results: a
-// directory of files and a manifest.json that names their kind, their schema,
-// the command that made them and the checksum of every file.
+// Package artifact stores trained models, tables of IDs and other results: a directory of files and a manifest.json with
+// their kind, schema, command and checksums.
 //
-// The manifest is removed first and written last, so a directory without one is
-// unfinished, and a directory with one is whole or refused. A kind is declared
-// once, with [Register]; its manifest is a struct that embeds [Head].
+// The manifest is removed first and written last, so a directory without one is unfinished, and a directory with one is
+// whole or refused. A kind is declared once, with [Register]; its manifest is a struct that embeds [Head].
 package artifact
 
 import (
@@ -16,8 +14,7 @@ import (
 // ManifestFile is the name of every manifest.
 const ManifestFile = "manifest.json"
 
-// Head holds the fields that the manifests of all kinds share. Write fills in
-// Schema and Files, and Kind where the kind has one name.
+// Head is common to all manifests. Write fills in Schema and Files, and Kind where the kind has one name.
 type Head struct {
 	Schema    int       `json:"schema"`
 	Kind      string    `json:"kind"`
@@ -27,9 +24,7 @@ type Head struct {
 	Files     []File    `json:"files"`
 }
 
-// Manifest is a pointer to a struct that embeds [Head]. Its optional method
-// Upgrade() is called after reading and moves the fields of older manifests to
-// their present place.
+// Manifest is a pointer to a struct that embeds [Head]. Its optional method Upgrade() moves fields of older manifests.
 type Manifest interface{ head() *Head }
 
 func (h *Head) head() *Head { return h }
@@ -59,8 +54,7 @@ type Kind struct {
 	Files   []string // that a manifest may list
 	Extra   []string // other files of the directory, such as logs and reports
 	Begun   []string // files that show, without a manifest, that the making was begun
-	// OldKey is a key by which manifests that do not state their kind are
-	// recognised; empty where all state it.
+	// OldKey is a key of manifests that do not state their kind; empty where all do.
 	OldKey string
 }
 
@@ -77,7 +71,6 @@ func Register(k Kind) *Kind {
 	return &k
 }
 
-// named returns the kind of a name, or nil.
 func named(name string) *Kind {
 	for _, k := range kinds {
 		if slices.Contains(k.Names, name) {

@@ -29,8 +29,7 @@ func because(cause error, format string, args ...any) error {
 	return &causedError{fmt.Sprintf(format, args...), cause}
 }
 
-// Read reads the manifest in dir into m and verifies the files that it lists.
-// Errors are one sentence that says what is wrong and what to do.
+// Read reads the manifest in dir into m and verifies the files that it lists. Errors say what is wrong and what to do.
 func (k *Kind) Read(dir string, m Manifest) error {
 	if err := k.ReadManifest(dir, m); err != nil {
 		return err
@@ -81,7 +80,6 @@ func (k *Kind) ReadManifest(dir string, m Manifest) error {
 	return nil
 }
 
-// parse reads a manifest of this kind.
 func (k *Kind) parse(content []byte, m Manifest) error {
 	if err := json.Unmarshal(content, m); err != nil {
 		return err
@@ -95,8 +93,7 @@ func (k *Kind) parse(content []byte, m Manifest) error {
 	return k.checkEntries(m.head().Files)
 }
 
-// parseHead reads the common part of a manifest. Manifests that do not state
-// their kind are recognised by their keys.
+// parseHead reads the common part. Manifests that do not state their kind are recognised by their keys.
 func parseHead(content []byte) (h Head, err error) {
 	var common struct { // other fields may have other types in other kinds
 		Schema    int    `json:"schema"`
@@ -119,9 +116,8 @@ func parseHead(content []byte) (h Head, err error) {
 	return h, nil
 }
 
-// Identify says what dir holds: its kind and the head of its manifest without
-// files. The kind is nil if it is not registered, the error as of [os.ReadFile]
-// if there is no manifest.
+// Identify returns the kind of dir, nil if it is not registered, and the head of its manifest without files. Without a
+// manifest the error is that of [os.ReadFile].
 func Identify(dir string) (*Kind, Head, error) {
 	content, err := os.ReadFile(filepath.Join(dir, ManifestFile))
 	if err != nil {
@@ -161,8 +157,7 @@ const (
 	Finished                // a manifest, of whatever kind
 )
 
-// State looks at dir without reading files. A path that is there but no
-// directory is an error.
+// State looks at dir without reading files. A path that is no directory is an error.
 func (k *Kind) State(dir string) (State, error) {
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -32,8 +32,7 @@ func Bytes(name string, content []byte) Part {
 	}}
 }
 
-// Write stores parts and their manifest in dir, which must exist. After an error
-// dir holds no manifest.
+// Write stores parts and their manifest in dir, which must exist. After an error dir holds no manifest.
 func (k *Kind) Write(dir string, m Manifest, parts ...Part) error {
 	if err := k.remove(dir, ManifestFile); err != nil {
 		return err
@@ -53,8 +52,7 @@ func (k *Kind) Write(dir string, m Manifest, parts ...Part) error {
 	return k.WriteManifest(dir, m)
 }
 
-// WriteManifest stores the manifest alone, for a caller that keeps the other
-// files itself.
+// WriteManifest stores the manifest alone, for a caller that keeps the other files itself.
 func (k *Kind) WriteManifest(dir string, m Manifest) error {
 	h := m.head()
 	if h.Schema = k.Schema; len(k.Names) == 1 {
@@ -74,9 +72,7 @@ func (k *Kind) WriteManifest(dir string, m Manifest) error {
 	return Bytes(ManifestFile, append(content, '\n')).Write(filepath.Join(dir, ManifestFile))
 }
 
-// Clear removes a finished or unfinished artifact from dir: the manifest first,
-// then the kind's other files and what a killed process left of them. Other
-// files stay.
+// Clear removes the kind's files from dir, the manifest first, and what a killed process left of them.
 func (k *Kind) Clear(dir string) error {
 	for _, name := range k.names() {
 		if err := k.remove(dir, name); err != nil {
@@ -109,7 +105,6 @@ func (k *Kind) names() []string {
 	return append(append([]string{ManifestFile}, k.Files...), k.Extra...)
 }
 
-// remove deletes a file that may not exist.
 func (k *Kind) remove(dir, name string) error {
 	if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("cannot replace the %s: %w", k.Title, err)

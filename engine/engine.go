@@ -19,15 +19,11 @@ import (
 // Embedded is the configuration of the engine that every build has.
 const Embedded = "go"
 
-// Open starts the engine of a GoMLX configuration; Embedded alone is tuned to
-// the threads that the program may use now ([runtime.GOMAXPROCS]).
+// Open starts the engine of a GoMLX configuration; Embedded alone is tuned to [runtime.GOMAXPROCS].
 //
-// The embedded engine gives every graph up to eight goroutines that take the
-// operations whose inputs are ready, and counts them among the threads that one
-// operation may spread over, idle or not: twice as many as there are processors.
-// On two or four cores that leaves next to none for a matrix product. With as
-// many as there are processors half of them are left, and training on two
-// cores takes 0.53 to 0.67 of the time (results/engine.md).
+// The embedded engine counts up to eight goroutines a graph, idle or not, among the threads that one operation may
+// spread over: twice the number of processors. On few cores that leaves next to none for a matrix product. With as many
+// as there are processors half are left, and training on two cores takes 0.53 to 0.67 of the time (results/engine.md).
 func Open(config string) (compute.Backend, error) {
 	heapguard.Ensure()
 	if config == Embedded {
@@ -46,8 +42,7 @@ const (
 		"or name a directory of pjrt_c_api_*_plugin.so files in PJRT_PLUGIN_LIBRARY_PATH"
 )
 
-// Choose starts the engine that a --backend value names: "go", or
-// "xla[:PLUGIN[,OPTIONS]]" where PLUGIN is a name or a path.
+// Choose starts the engine of a --backend value: "go", or "xla[:PLUGIN[,OPTIONS]]", PLUGIN a name or a path.
 func Choose(value string) (compute.Backend, error) {
 	kind, rest, _ := strings.Cut(value, ":")
 	switch kind {
@@ -71,8 +66,7 @@ func Choose(value string) (compute.Backend, error) {
 	return backend, nil
 }
 
-// xlaConfig turns "PLUGIN,OPTIONS" into GoMLX's configuration. PLUGIN is a name,
-// a path or empty.
+// xlaConfig turns "PLUGIN,OPTIONS" into GoMLX's configuration. PLUGIN is a name, a path or empty.
 func xlaConfig(rest string) (string, error) {
 	if !XLA {
 		return "", usage.Errorf("this gritvq was built without XLA; build it with: %s", BuildXLA)
@@ -107,13 +101,10 @@ func UseWorkers(n int) error {
 	return nil
 }
 
-// cacheFlag names the directory where XLA stores its kernel timings. With them,
-// compiling takes seconds instead of a minute.
+// cacheFlag names the directory of kernel timings; with them XLA compiles in seconds instead of a minute.
 const cacheFlag = "--xla_gpu_per_fusion_autotune_cache_dir"
 
-// cacheAutotuning makes a CUDA plugin store its kernel timings in the user's
-// cache, unless XLA_FLAGS sets autotuning itself. Without a cache directory XLA
-// measures in every run.
+// cacheAutotuning makes a CUDA plugin store its kernel timings in the user's cache, unless XLA_FLAGS sets autotuning.
 func cacheAutotuning(plugin string) {
 	flags := os.Getenv("XLA_FLAGS")
 	if !strings.Contains(strings.ToLower(plugin), "cuda") || strings.Contains(flags, "autotune") {

@@ -35,8 +35,7 @@ func (r *Runtime) Latents(ctx context.Context, x dataset.Batch) ([]float32, erro
 	return run[float32, float32](ctx, r.encode, x.Values, x.N, block, t.shape, out)
 }
 
-// Encode maps items to codes [N*Tokens*Positions], the tokens of an item in the
-// order of its latents.
+// Encode maps items to codes [N*Tokens*Positions], tokens in the order of the latents.
 func (r *Runtime) Encode(ctx context.Context, x dataset.Batch, o Options) ([]uint32, error) {
 	if levels := r.tokenizer.Quantizer.Layout().Levels; o.Levels < 0 || o.Levels > levels {
 		return nil, fmt.Errorf("%d levels were asked for, the tokenizer has %d; use 1 to %d, or 0 for all", o.Levels, levels, levels)
@@ -48,8 +47,7 @@ func (r *Runtime) Encode(ctx context.Context, x dataset.Batch, o Options) ([]uin
 	return r.Assign(ctx, z, x.N*r.tokenizer.Tokens(), o)
 }
 
-// Assign finds the codes of n latents [n,d]. A beam needs a quantizer whose
-// codes are the nearest ones; others choose their codes one way only.
+// Assign finds the codes of n latents [n,d]. A beam needs a quantizer that takes the nearest codes.
 func (r *Runtime) Assign(ctx context.Context, z []float32, n int, o Options) ([]uint32, error) {
 	layout := r.tokenizer.Quantizer.Layout()
 	levels := o.Levels
@@ -82,8 +80,7 @@ func (r *Runtime) Assign(ctx context.Context, z []float32, n int, o Options) ([]
 	return codes, nil
 }
 
-// Decode maps codes [n*Tokens*positions] to n items; fewer positions than the
-// tokenizer has are its leading levels.
+// Decode maps codes [n*Tokens*positions] to n items; fewer positions are the leading levels.
 func (r *Runtime) Decode(ctx context.Context, codes []uint32, n, positions int) (x dataset.Batch, err error) {
 	t := r.tokenizer
 	z, err := r.lookUp(codes, n*t.Tokens(), positions)
@@ -120,8 +117,7 @@ func (r *Runtime) lookUp(codes []uint32, n, positions int) ([]float32, error) {
 	return z, r.search.Decode(codes, n, levels, z)
 }
 
-// run passes n items of the given shape through an executable, block by block,
-// and returns out values for each.
+// run passes n items of a shape through an executable, block by block, and returns out values for each.
 func run[In, Out uint8 | float32](ctx context.Context, exec *model.Exec, items []In, n, block int, shape []int, out int) ([]Out, error) {
 	in := 1
 	for _, d := range shape {

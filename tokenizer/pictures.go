@@ -39,8 +39,7 @@ func (c Image) Grid() int { return c.Size / c.Down() }
 // Input is the number of values of a picture.
 func (c Image) Input() int { return 3 * c.Size * c.Size }
 
-// pictureModality is of items [size,size,3] with a latent for every cell of
-// their grid, row by row.
+// pictureModality is of items [size,size,3] with a latent for every cell of their grid, row by row.
 type pictureModality struct{ Config }
 
 func (pictureModality) Kind() dataset.Kind { return dataset.Pictures }
@@ -49,7 +48,7 @@ func (pictureModality) Tokens() string     { return "patches" }
 func (pictureModality) pixels() bool       { return true }
 func (c pictureModality) batch() int       { return c.block() }
 
-// blockPixels bounds the pictures that the engine sees at a time, by their pixels.
+// blockPixels bounds the pixels that the engine sees at a time.
 const blockPixels = 1 << 20
 
 func (c pictureModality) block() int { return min(64, max(1, blockPixels/(c.Image.Size*c.Image.Size))) }
@@ -97,8 +96,7 @@ func (p pictureModality) describe(int) string {
 	return fmt.Sprintf(", %d px pictures to %d x %d codes, network %s to %d", c.Size, c.Grid(), c.Grid(), joinWidths(c.Widths), p.Dim)
 }
 
-// pictureNetwork is the residual convolutional autoencoder around pictures
-// [B,size,size,3] of 0 to 255; the network and the loss see -1 to 1.
+// pictureNetwork is a residual convolutional autoencoder of pictures [B,size,size,3] from 0 to 255; it sees -1 to 1.
 type pictureNetwork struct {
 	encoder   nn.ImageEncoder
 	decoder   nn.ImageDecoder
@@ -146,7 +144,6 @@ func (n pictureNetwork) output(y *graph.Node) *graph.Node {
 	return graph.ConvertDType(graph.AddScalar(y, 0.5), dtypes.Uint8)
 }
 
-// pictureScorer takes [PictureScores].
 type pictureScorer struct {
 	image     Image
 	closeness eval.ImageScores

@@ -13,13 +13,12 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// BlockRows is the number of vectors or latents the engine sees at a time. Every
-// block has this size (the last is padded), so that a vector's codes depend
-// neither on its neighbours nor on how a file was cut.
+// BlockRows is the number of vectors or latents of a block. The last block is padded, so that the codes of a vector
+// depend neither on its neighbours nor on how a file was cut.
 const BlockRows = 1024
 
-// Runtime encodes and decodes with fixed weights: the engine runs the networks,
-// the host finds the nearest codes. It is safe for concurrent use.
+// Runtime encodes and decodes with fixed weights: the engine runs the networks, the host finds the nearest codes. It is
+// safe for concurrent use.
 type Runtime struct {
 	tokenizer *Tokenizer
 	codebooks []*weights.Array // usable codes of every position
@@ -30,8 +29,7 @@ type Runtime struct {
 	store     *model.Store
 }
 
-// Usable computes the codebooks C' of every code position from the variables of
-// a trained tokenizer.
+// Usable computes the codebooks C' of every code position from the variables of a trained tokenizer.
 func Usable(backend compute.Backend, t *Tokenizer, set weights.Set) ([]*weights.Array, error) {
 	heapguard.Ensure()
 	store := model.NewStore()
@@ -56,8 +54,7 @@ func Usable(backend compute.Backend, t *Tokenizer, set weights.Set) ([]*weights.
 	return books, nil
 }
 
-// NewRuntime prepares a tokenizer with the given variables and usable codebooks
-// (see [Usable]); without codebooks only its networks can be used.
+// NewRuntime prepares a tokenizer with its variables and codebooks (see [Usable]); without codebooks only networks work.
 func NewRuntime(backend compute.Backend, t *Tokenizer, set weights.Set, codebooks []*weights.Array) (*Runtime, error) {
 	heapguard.Ensure()
 	r := &Runtime{tokenizer: t, store: model.NewStore()}
@@ -78,8 +75,7 @@ func NewRuntime(backend compute.Backend, t *Tokenizer, set weights.Set, codebook
 	return r, err
 }
 
-// Update replaces variables and usable codebooks without compiling the networks
-// again. Nothing else may use the runtime meanwhile.
+// Update replaces variables and codebooks without compiling again. Nothing else may use the runtime meanwhile.
 func (r *Runtime) Update(set weights.Set, codebooks []*weights.Array) (err error) {
 	r.codebooks, r.search = codebooks, nil
 	if codebooks != nil {
@@ -90,7 +86,6 @@ func (r *Runtime) Update(set weights.Set, codebooks []*weights.Array) (err error
 	return weights.Install(r.store, set)
 }
 
-// newSearch prepares codebooks for the search of nearest codes.
 func newSearch(layout vq.Layout, codebooks []*weights.Array) (*index.Product, error) {
 	if len(codebooks) != layout.Positions() {
 		return nil, fmt.Errorf("%d codebooks for %d code positions", len(codebooks), layout.Positions())
@@ -114,8 +109,7 @@ func newSearch(layout vq.Layout, codebooks []*weights.Array) (*index.Product, er
 	return index.NewProduct(parts...)
 }
 
-// Close releases the engine's copy of the weights and the compiled networks. The
-// runtime must not be used afterwards.
+// Close releases weights and compiled networks; the runtime must not be used afterwards.
 func (r *Runtime) Close() {
 	r.encode.Finalize()
 	r.decode.Finalize()

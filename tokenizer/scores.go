@@ -9,8 +9,7 @@ import (
 	"github.com/gritvq/gritvq/internal/finitejson"
 )
 
-// Result is what a tokenizer achieves on a set of items, with hard codes:
-// [*Scores] of vectors or [*PictureScores] of pictures.
+// Result is the score of a tokenizer with hard codes: [*Scores] of vectors or [*PictureScores] of pictures.
 type Result interface {
 	Summary() Summary
 	Use() CodeUse
@@ -57,8 +56,7 @@ func newCodeUse(usage *eval.Usage) CodeUse {
 	return u
 }
 
-// plainBits is the size of a token's codes without entropy coding, divided by
-// its share of the data.
+// plainBits is the size of a token's codes without entropy coding, divided by its share of the data.
 func plainBits(usage *eval.Usage, share float64) (bits float64) {
 	for _, k := range usage.Vocab() {
 		bits += math.Log2(float64(k)) / share
@@ -66,8 +64,7 @@ func plainBits(usage *eval.Usage, share float64) (bits float64) {
 	return bits
 }
 
-// Scores are the result on vectors. Rates are fractions. Errors that are not
-// finite (of data that does not vary, or of none) are null in JSON.
+// Scores are the result on vectors. Rates are fractions. Errors that are not finite are null in JSON.
 type Scores struct {
 	MSE           float64 `json:"mse"`
 	RelativeError float64 `json:"relative_error"`
@@ -95,8 +92,7 @@ func (s *Scores) UnmarshalJSON(content []byte) error {
 	return finitejson.Unmarshal(content, (*plain)(s))
 }
 
-// PictureScores are the result on pictures. The PSNR of identical pictures is
-// infinite, and null in JSON.
+// PictureScores are the result on pictures. The PSNR of identical pictures is infinite, and null in JSON.
 type PictureScores struct {
 	PSNR float64 `json:"psnr"` // mean over pictures, in dB
 	SSIM float64 `json:"ssim"`
@@ -141,8 +137,8 @@ type Coded struct {
 	Done    int           // rows of the selection up to here, damaged ones included
 }
 
-// EncodeRows encodes rows of a dataset, batch by batch. visit must not keep the
-// slices of a batch; the last batches may be empty where rows are damaged.
+// EncodeRows encodes rows of a dataset, batch by batch. visit must not keep the slices of a batch. Batches of damaged rows
+// are empty.
 func (r *Runtime) EncodeRows(ctx context.Context, set dataset.Set, rows dataset.Selection, o Options, visit func(Coded) error) error {
 	size := r.tokenizer.modality.batch()
 	for start := 0; start < rows.Len(); start += size {
@@ -165,9 +161,8 @@ func (r *Runtime) EncodeRows(ctx context.Context, set dataset.Set, rows dataset.
 	return nil
 }
 
-// Evaluate encodes and decodes rows of a dataset and scores them. visit, if not
-// nil, sees every batch, whose slices it must not keep. The usage by code is
-// returned for histograms.
+// Evaluate encodes, decodes and scores rows of a dataset. visit, if not nil, must not keep the slices of a batch. The usage
+// by code is for histograms.
 func (r *Runtime) Evaluate(
 	ctx context.Context, set dataset.Set, rows dataset.Selection, o Options, visit func(Coded) error,
 ) (Result, *eval.Usage, error) {

@@ -12,15 +12,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Spec describes a tokenizer: all that encoding and decoding need to know beside
-// the weights.
+// Spec describes a tokenizer: all that encoding and decoding need beside the weights.
 type Spec struct {
 	Model     Config    `yaml:"model" doc:"The network around the quantizer."`
 	Quantizer vq.Config `yaml:"quantizer" doc:"The quantizer."`
 }
 
-// DefaultSpec returns the defaults of a method. Classical methods quantize the
-// vectors themselves.
+// DefaultSpec returns the defaults of a method. Classical methods quantize the vectors themselves.
 func DefaultSpec(method string) (Spec, error) {
 	q, err := vq.Defaults(method)
 	s := Spec{Model: Default(), Quantizer: q}
@@ -43,9 +41,8 @@ func (s Spec) Describe(input int) string {
 	return text + s.Model.Modality().describe(input)
 }
 
-// ReadSpec reads the model and the quantizer from a stored configuration, as YAML
-// or as JSON (which is YAML too); other sections are skipped. Keys that were
-// added since keep the defaults of the method.
+// ReadSpec reads model and quantizer from a stored configuration, YAML or JSON. Other sections are skipped; absent keys
+// keep the defaults of the method.
 func ReadSpec(document []byte) (Spec, error) {
 	var stored struct {
 		Quantizer struct {
@@ -97,8 +94,8 @@ func (c Config) Validate() error {
 	return c.Modality().validate()
 }
 
-// Modality is a kind of item that tokenizers are made for, with settings. A new
-// one is a file like vectors.go, a case in [Config.Modality] and a [dataset.Set].
+// Modality is a kind of item with settings. A new one is a file like vectors.go, a case in [Config.Modality] and a
+// [dataset.Set].
 type Modality interface {
 	Kind() dataset.Kind // of the data and of a stored tokenizer
 	Item() string       // an item in messages, such as "row"
@@ -126,8 +123,7 @@ func (c Config) Modality() Modality {
 // Pictures says whether the settings are for pictures.
 func (c Config) Pictures() bool { return c.Image.Size > 0 }
 
-// network carries items to latents and back. Items have units of their own
-// (numbers, pixel values); network and loss work in standardized ones.
+// network carries items to latents and back. Network and loss work in standardized units.
 type network interface {
 	init(seed uint64, mean, variance []float64) weights.Set
 	standardize(v weights.Vars, x *graph.Node) *graph.Node

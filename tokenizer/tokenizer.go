@@ -1,5 +1,4 @@
-// Package tokenizer joins an encoder, a quantizer and a decoder into one model
-// of vectors or of pictures, and runs trained ones.
+// Package tokenizer joins encoder, quantizer and decoder into one model of vectors or pictures, and runs trained ones.
 package tokenizer
 
 import (
@@ -29,8 +28,7 @@ type Tokenizer struct {
 	beam     int // kept when encoding, unless asked otherwise
 }
 
-// New composes a tokenizer for items of input numbers: the dimension of vectors,
-// or 3 size² of pictures.
+// New composes a tokenizer for items of input numbers: the dimension of vectors, or 3 size² of pictures.
 func New(s Spec, input int) (*Tokenizer, error) {
 	if err := s.Model.Validate(); err != nil {
 		return nil, err
@@ -79,8 +77,7 @@ func (t *Tokenizer) Dim() int { return t.Quantizer.Layout().Dim }
 // Identity says whether vectors are quantized as they are, without a network.
 func (t *Tokenizer) Identity() bool { return t.network.identity() }
 
-// InitNetwork returns the variables around the quantizer. mean and variance are
-// the training data's, by dimension; pictures have none.
+// InitNetwork returns the variables around the quantizer. mean and variance are by dimension; pictures have none.
 func (t *Tokenizer) InitNetwork(seed uint64, mean, variance []float64) weights.Set {
 	set := t.network.init(seed, mean, variance)
 	if t.rotated {
@@ -137,8 +134,7 @@ func (t *Tokenizer) Pass(ctx *vq.Context, x *graph.Node) Pass {
 	return p
 }
 
-// Unquantized runs items through the network alone, which warms it up before
-// codes are placed.
+// Unquantized runs items through the network alone, which warms it up before codes are placed.
 func (t *Tokenizer) Unquantized(v weights.Vars, x *graph.Node) Pass {
 	p := Pass{Target: t.network.standardize(v, x)}
 	p.Output = t.reconstruct(v, t.latents(v, p.Target))

@@ -74,8 +74,7 @@ func joinWidths(widths []int) string {
 	return strings.ReplaceAll(strings.Trim(fmt.Sprint(widths), "[]"), " ", "-")
 }
 
-// vectorNetwork is a pair of MLPs around vectors [N,input]; without layers the
-// vectors are their own latents.
+// vectorNetwork is a pair of MLPs around vectors [N,input]; without layers, vectors are their own latents.
 type vectorNetwork struct {
 	standardization  string
 	encoder, decoder nn.MLP
@@ -101,9 +100,8 @@ func (n vectorNetwork) init(seed uint64, mean, variance []float64) weights.Set {
 	return set
 }
 
-// standardization returns the vector that is subtracted and the one that is
-// divided by. One scale for all dimensions keeps the error in proportion to the
-// vectors' own; dimensions that do not vary are left alone.
+// standardization returns the vectors to subtract and to divide by. One scale for all dimensions keeps the error in
+// proportion to the vectors' own; dimensions that do not vary are left alone.
 func standardization(kind string, mean, variance []float64) (shift, scale *weights.Array) {
 	d := len(mean)
 	shift, scale = weights.New(d), weights.Full(1, d)
@@ -147,7 +145,6 @@ func (n vectorNetwork) decode(v weights.Vars, z *graph.Node) *graph.Node {
 
 func (n vectorNetwork) output(y *graph.Node) *graph.Node { return y }
 
-// vectorScorer takes [Scores].
 type vectorScorer struct {
 	input     int
 	closeness eval.Reconstruction

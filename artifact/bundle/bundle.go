@@ -20,8 +20,7 @@ import (
 // Bundle is a trained tokenizer.
 type Bundle struct {
 	Manifest Manifest
-	// Config is the content of config.yaml: the whole configuration, of which
-	// Tokenizer.Spec is a part.
+	// Config is config.yaml: the whole configuration, of which Tokenizer.Spec is a part.
 	Config    []byte
 	Tokenizer *tokenizer.Tokenizer
 	Weights   weights.Set
@@ -31,8 +30,7 @@ type Bundle struct {
 	Entropy *codes.Model
 }
 
-// SetConfig takes the configuration that the tokenizer was trained with, a
-// struct of settings.
+// SetConfig takes the configuration of the training, a struct of settings.
 func (b *Bundle) SetConfig(c any) (err error) {
 	if b.Config, err = config.Render(c); err == nil {
 		b.Manifest.ConfigHash, err = config.Hash(c)
@@ -43,9 +41,8 @@ func (b *Bundle) SetConfig(c any) (err error) {
 	return nil
 }
 
-// Write stores b in dir, which must exist. It fills in the manifest's kind,
-// layout, config and files. The model file depends on weights, codebooks and
-// usage alone, byte for byte. After an error dir holds no bundle.
+// Write stores b in dir, which must exist, and fills in the manifest's kind, layout, config and files. The model file
+// depends on weights, codebooks and usage alone, byte for byte. After an error dir holds no bundle.
 func Write(dir string, b *Bundle) error {
 	m := &b.Manifest
 	m.Kind, m.Input = string(b.Tokenizer.Modality().Kind()), b.Tokenizer.Input
@@ -63,8 +60,7 @@ func Write(dir string, b *Bundle) error {
 	return Kind.Write(dir, m, artifact.Part{Name: ModelFile, Write: b.writeModel}, artifact.Bytes(ConfigFile, b.Config))
 }
 
-// Load reads and verifies the bundle in dir: schema, checksums, shapes, finite
-// numbers. Errors are one sentence, with causes as in package artifact.
+// Load reads and verifies the bundle in dir: schema, checksums, shapes, finite numbers.
 func Load(dir string) (*Bundle, error) {
 	b := &Bundle{}
 	if err := Kind.Read(dir, &b.Manifest); err != nil {
@@ -104,8 +100,7 @@ func (m *Manifest) spec() (tokenizer.Spec, error) {
 	return spec, spec.Model.Validate()
 }
 
-// compareConfig checks the manifest's configuration against config.yaml, whose
-// checksum holds.
+// compareConfig checks the manifest's configuration against config.yaml, whose checksum holds.
 func compareConfig(object, document []byte) error {
 	var want any
 	if err := json.Unmarshal(object, &want); err != nil {
@@ -134,8 +129,7 @@ func configTree(document []byte) (tree any, err error) {
 	return tree, json.Unmarshal(object, &tree)
 }
 
-// Clear removes a finished or unfinished bundle and its checkpoints from dir.
-// Other files stay.
+// Clear removes a finished or unfinished bundle and its checkpoints from dir. Other files stay.
 func Clear(dir string) error {
 	if err := Kind.Clear(dir); err != nil {
 		return err

@@ -14,13 +14,13 @@
 package bundle
 
 import (
+	"encoding/json"
+
 	"github.com/gritvq/gritvq/artifact"
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/internal/checkpoint"
 	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/vq"
-
-	"encoding/json"
 )
 
 // The files of a bundle beside its manifest.

@@ -13,7 +13,6 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// The prefixes of the tensors in the model file.
 const (
 	weightsPrefix  = "weights/"
 	codebookPrefix = "codebook/"
@@ -21,12 +20,10 @@ const (
 	entropyPrefix  = "entropy/"
 )
 
-// writeModel writes the model file.
 func (b *Bundle) writeModel(path string) error {
 	return safetensors.Write(path, b.tensors(), map[string]string{"format": "pt"})
 }
 
-// tensors lists the content of the model file.
 func (b *Bundle) tensors() []safetensors.Tensor {
 	var list []safetensors.Tensor
 	for _, p := range b.Weights.Paths() {
@@ -141,9 +138,8 @@ func (b *Bundle) check() error {
 	return nil
 }
 
-// checkWeights compares the network's variables by name and shape. The
-// quantizer's variables need only be finite: encoding and decoding use the
-// codebooks instead.
+// checkWeights compares the network's variables by name and shape. The quantizer's need only be finite: encoding and
+// decoding use the codebooks.
 func (b *Bundle) checkWeights() error {
 	zeros := make([]float64, b.Tokenizer.Input)
 	want := b.Tokenizer.InitNetwork(0, zeros, zeros)

@@ -13,7 +13,6 @@ const (
 	shortestBar = 8
 )
 
-// state is the content of one drawing of the line.
 type state struct {
 	done, total int64
 	units       string  // empty: the count is not shown, as for bytes
@@ -24,8 +23,7 @@ type state struct {
 	finished    bool
 }
 
-// format returns the line in at most columns columns. The bar gives way
-// first, then the end of the line.
+// format returns the line in at most columns columns. The bar gives way first, then the end of the line.
 func (s state) format(columns int) string {
 	var parts []string
 	switch {
@@ -55,8 +53,7 @@ func (s state) format(columns int) string {
 	return textwidth.Cut(percent+bar(fraction, min(room, longestBar+2))+text, columns)
 }
 
-// bar returns "[===>  ] " with its brackets in width columns, or nothing when
-// that is too narrow to read.
+// bar returns "[===>  ] " in width columns, or nothing when that is too narrow to read.
 func bar(fraction float64, width int) string {
 	cells := width - 2
 	if cells < shortestBar {

@@ -1,5 +1,4 @@
-// Package progress draws one line on a terminal that says how far a long run
-// is, how fast it goes and when it should end.
+// Package progress draws one line on a terminal: how far a long run is, its speed and its expected end.
 package progress
 
 import (
@@ -15,9 +14,7 @@ import (
 // redrawEvery bounds the drawing to ten lines a second.
 const redrawEvery = 100 * time.Millisecond
 
-// Line is a progress line. Its methods may be called from several goroutines.
-// The line is redrawn in place with carriage returns and spaces only, so it
-// needs no terminal escape sequences.
+// Line is a progress line, safe for concurrent use. It is redrawn with carriage returns and spaces, without escape sequences.
 type Line struct {
 	mu      sync.Mutex
 	w       io.Writer
@@ -38,9 +35,8 @@ type Line struct {
 	finished bool
 }
 
-// New returns a line on w for a run of total steps; total <= 0 means that the
-// number of steps is not known. When enabled is false nothing is ever written,
-// and Left answers all the same: pass whether w is a terminal (see IsTerminal).
+// New returns a line on w for a run of total steps, or of an unknown number if total <= 0. Unless enabled, which says that
+// w is a terminal, nothing is written, but Left answers.
 func New(w io.Writer, total int64, enabled bool) *Line {
 	return newLine(w, total, enabled, time.Now, func() int { return columnsOf(w) })
 }
@@ -52,18 +48,15 @@ func newLine(w io.Writer, total int64, enabled bool, now func() time.Time, colum
 // steps are the units of a line unless Of names others.
 const steps = "steps"
 
-// Of says that a run counts up to total units, such as "pictures", instead of
-// steps. Without units the line shows the share alone, as suits bytes.
+// Of counts up to total units, such as "pictures", instead of steps. Without units, as of bytes, only the share is shown.
 func (l *Line) Of(total int64, units string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.total, l.units = total, units
 }
 
-// Update tells that done steps of the total are behind, and shows fields
-// (such as "loss 0.0123") at the end of the line. The first call sets the
-// point from which the speed is measured, so a resumed run and a slow first
-// step do not distort it.
+// Update shows done steps and, at the end of the line, fields such as "loss 0.0123". The speed is measured from the first
+// call, so a resumed run and a slow first step do not distort it.
 func (l *Line) Update(done int64, fields string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -83,16 +76,14 @@ func (l *Line) Update(done int64, fields string) {
 	}
 }
 
-// Left estimates the time that the remaining steps take; ok is false while too
-// few are behind to tell.
+// Left estimates the time of the remaining steps; ok is false while too few are done.
 func (l *Line) Left() (left time.Duration, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return state{done: l.done, total: l.total, pace: l.pace.rate(), finished: l.finished}.remaining()
 }
 
-// Println prints msg and a line break above the line. Nothing is printed when
-// the line is not enabled: the caller has a log for that.
+// Println prints msg above the line. It prints nothing if the line is not enabled.
 func (l *Line) Println(msg string) {
 	if !l.enabled {
 		return
@@ -126,8 +117,7 @@ func (l *Line) Done() {
 	l.width = 0
 }
 
-// draw replaces the line on the screen. One column stays free, because a
-// character in the last one makes some terminals wrap.
+// draw leaves one column free: a character in the last one makes some terminals wrap.
 func (l *Line) draw(now time.Time) {
 	state := state{
 		done: l.done, total: l.total, units: l.units, fields: l.fields,
@@ -147,7 +137,6 @@ func (l *Line) erase() {
 	}
 }
 
-// assumedColumns is the width taken where the terminal does not tell its own.
 const assumedColumns = 80
 
 func columnsOf(w io.Writer) int {

@@ -5,16 +5,13 @@ import (
 	"time"
 )
 
-// memory is the time constant of the smoothing: a speed this long ago counts 1/e
-// of the present one.
+// memory is the time constant of the smoothing.
 const memory = 15 * time.Second
 
-// sampleEvery is the shortest interval a speed is measured over; shorter ones
-// are joined, as the clock's jitter would dominate them.
+// sampleEvery joins shorter intervals, which the clock's jitter would dominate.
 const sampleEvery = 50 * time.Millisecond
 
-// speedometer estimates steps a second as an exponentially weighted mean over
-// time. Dividing by the total weight removes the bias towards the start value.
+// speedometer is an exponentially weighted mean over time. Dividing by the weight removes the bias to the start.
 type speedometer struct {
 	at     time.Time
 	done   int64
@@ -47,16 +44,14 @@ func (s *speedometer) rate() float64 {
 }
 
 const (
-	// fewestSteps are measured before a time left is told: the first of a run
-	// compile programs and fill caches.
+	// fewestSteps are measured first: the first of a run compile programs and fill caches.
 	fewestSteps = 4
 	// mostPoints bounds the memory of a pace.
 	mostPoints = 512
 )
 
-// pace measures how fast the later half of the steps went. The slow start of a
-// run is forgotten as it goes on, while evaluations, which come again, count;
-// the speedometer's last seconds would jump at every one of them.
+// pace is the speed of the later half of the steps: it forgets the slow start and counts evaluations, at which the
+// speedometer jumps.
 type pace struct {
 	points []point // in the order of steps
 }

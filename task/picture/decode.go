@@ -7,8 +7,7 @@ import (
 	"github.com/gritvq/gritvq/dataset/images"
 )
 
-// Decode returns the picture of a grid of codes. A grid below one window is
-// padded by repeating its border.
+// Decode returns the picture of a grid of codes. A grid below one window repeats its border.
 func (e Encoder) Decode(ctx context.Context, g Grid) (*images.RGB, error) {
 	c, err := e.cover(g.Width, g.Height)
 	if err != nil {
@@ -42,8 +41,7 @@ func (e Encoder) Decode(ctx context.Context, g Grid) (*images.RGB, error) {
 	return blend.picture, nil
 }
 
-// windowCodes returns the codes [n, window, window, positions] of the windows of
-// the rows first to last.
+// windowCodes returns the codes [n, window, window, positions] of the rows of windows first to last.
 func (c cover) windowCodes(g Grid, first, last int) []uint32 {
 	window, positions := c.x.window, g.Positions()
 	codes := make([]uint32, 0, (last-first)*len(c.x.starts)*window*window*positions)
@@ -60,8 +58,7 @@ func (c cover) windowCodes(g Grid, first, last int) []uint32 {
 	return codes
 }
 
-// blender joins decoded windows, one row of windows at a time. It keeps the sums
-// of as many lines as a window has: lines above the next row are finished.
+// blender joins rows of decoded windows. It keeps the sums of one row: lines above the next row are finished.
 type blender struct {
 	cover
 	picture *images.RGB

@@ -9,13 +9,10 @@ import (
 	"github.com/gritvq/gritvq/tokenizer"
 )
 
-// Encoder turns pictures of any size into codes and back. The network sees
-// windows of the size it was trained on, which overlap by about a quarter.
-// Across an overlap the latents of one window fade into those of the next before
-// they are quantized, and so do decoded pixels: normalisation depends on the
-// whole window, so a sudden change would be visible. A picture of the trained
-// size gives exactly the codes and pixels of the runtime. An Encoder is safe for
-// concurrent use.
+// Encoder turns pictures of any size into codes and back. The network sees windows of its trained size, which overlap by
+// about a quarter. Across an overlap the latents of one window fade into those of the next before they are quantized, and
+// so do decoded pixels: normalisation depends on the whole window, so a sudden change would be visible. A picture of the
+// trained size gives exactly the codes and pixels of the runtime. An Encoder is safe for concurrent use.
 type Encoder struct {
 	Runtime *tokenizer.Runtime
 	Options tokenizer.Options
@@ -34,7 +31,6 @@ func (g Grid) Positions() int { return len(g.Codes) / max(1, g.GridWidth*g.GridH
 // windowPixels bounds the pixels that the engine gets at once.
 const windowPixels = 1 << 24
 
-// cover says how windows cover a picture.
 type cover struct {
 	image tokenizer.Image
 	x, y  axis
@@ -67,8 +63,7 @@ func (c cover) bands(visit func(first, last int) error) error {
 	return nil
 }
 
-// Encode returns the codes of a picture. Its sides are padded by repeating the
-// border, to whole cells and at least one window.
+// Encode returns the codes of a picture. The border is repeated to whole cells and at least one window.
 func (e Encoder) Encode(ctx context.Context, p *images.RGB) (Grid, error) {
 	c, err := e.cover(p.Width, p.Height)
 	if err != nil {
@@ -121,8 +116,7 @@ func (c cover) cut(p *images.RGB, first, last int) []uint8 {
 	return windows
 }
 
-// mix adds the latents z [window, window, dim] of one window, weighted, to those
-// of the picture.
+// mix adds the weighted latents z [window, window, dim] of one window to those of the picture.
 func (c cover) mix(latents, z []float32, row, column int, down, across []float32) {
 	window, top, left := c.x.window, c.y.starts[row], c.x.starts[column]
 	dim := len(z) / (window * window)
@@ -137,8 +131,7 @@ func (c cover) mix(latents, z []float32, row, column int, down, across []float32
 	}
 }
 
-// axis lays windows of the trained size over one side of a picture, in cells of
-// codes.
+// axis lays windows of the trained size over one side of a picture, in cells of codes.
 type axis struct {
 	cells  int   // of the picture
 	padded int   // cells covered: at least one window
@@ -146,8 +139,7 @@ type axis struct {
 	starts []int // first cell of every window, ascending
 }
 
-// newAxis spreads the fewest windows that overlap by a quarter evenly over the
-// cells: the first begins at the first cell, the last ends at the last one.
+// newAxis spreads the fewest windows that overlap by a quarter evenly from the first cell to the last.
 func newAxis(cells, window int) axis {
 	a := axis{cells: cells, padded: max(cells, window), window: window}
 	stride := window - window/4
@@ -162,9 +154,8 @@ func newAxis(cells, window int) axis {
 	return a
 }
 
-// feather returns the weights [window*scale] of every window: of cells at scale
-// 1, or of their pixels. Across an overlap one window fades out linearly as the
-// next fades in; the weights in a place add up to 1.
+// feather returns the weights [window*scale] of every window: of cells at scale 1, or of their pixels. Across an overlap
+// one window fades out linearly as the next fades in; the weights in a place add up to 1.
 func (a axis) feather(scale int) [][]float32 {
 	side := a.window * scale
 	sums := make([]float32, a.padded*scale)

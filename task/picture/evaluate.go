@@ -29,9 +29,8 @@ type Options struct {
 	Progress func(done, total int) // may be nil
 }
 
-// Evaluate encodes and decodes the centres of pictures and takes all scores in
-// one pass; networks that are nil are skipped. The usage by code is returned for
-// histograms. Damaged pictures are left out and counted.
+// Evaluate encodes and decodes the centres of pictures and takes all scores in one pass; networks that are nil are
+// skipped, damaged pictures counted. The usage by code is for histograms.
 func Evaluate(
 	ctx context.Context, r *tokenizer.Runtime, set dataset.Set, rows dataset.Selection, networks Networks, o Options,
 ) (Scores, *eval.Usage, error) {
@@ -82,8 +81,7 @@ func Evaluate(
 	return s, usage, nil
 }
 
-// Scores are all scores of a tokenizer of pictures. Skipped ones are NaN, and
-// null in JSON.
+// Scores are all scores of a tokenizer of pictures. Skipped ones are NaN, and null in JSON.
 type Scores struct {
 	tokenizer.PictureScores
 	LPIPS          float64 // mean over pictures
@@ -92,8 +90,7 @@ type Scores struct {
 	KID            float64 // kernel distance of the same features
 	KIDStd         float64 // over subsets of the pictures
 	FrechetNetwork string  // of the Frechet distance and KID; "" where skipped
-	// CodedBitsPerPixel is the size of entropy-coded codes without the header of a
-	// file, to compare with BitsPerPixel.
+	// CodedBitsPerPixel is the size of entropy-coded codes without the header of a file.
 	CodedBitsPerPixel float64
 	Notes             []string // how to read the scores, and why some are missing
 }

@@ -20,8 +20,7 @@ type Files struct {
 	Entropy     *codes.Model // from TrainEntropy; files are larger without it
 }
 
-// Write stores a picture, whole or not at all, and returns its size. A file that
-// was written with a model of codes can only be read with the same model.
+// Write stores a picture, whole or not at all. Reading it needs the same model of codes.
 func (f Files) Write(path string, g Grid) (codes.Bits, error) {
 	var bits codes.Bits
 	err := atomicfile.Write(path, func(w io.Writer) (err error) {
@@ -33,7 +32,6 @@ func (f Files) Write(path string, g Grid) (codes.Bits, error) {
 	return bits, err
 }
 
-// encode writes a picture to w.
 func (f Files) encode(w io.Writer, g Grid) (codes.Bits, error) {
 	vocab, err := f.vocab(g.Positions())
 	if err != nil {
@@ -50,8 +48,7 @@ func (f Files) encode(w io.Writer, g Grid) (codes.Bits, error) {
 	return codes.Encode(w, p, model)
 }
 
-// Read returns the picture of a file. It fails on damage and on files of other
-// tokenizers.
+// Read returns the picture of a file. It fails on damage and on files of other tokenizers.
 func (f Files) Read(path string) (Grid, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -70,8 +67,7 @@ func (f Files) Read(path string) (Grid, error) {
 	return Grid{Width: p.Width, Height: p.Height, GridWidth: p.GridWidth(), GridHeight: p.GridHeight(), Codes: p.Codes}, nil
 }
 
-// vocab returns the number of codes of every position of a grid; later levels may
-// be missing.
+// vocab returns the number of codes of every position of a grid; later levels may be missing.
 func (f Files) vocab(positions int) ([]uint32, error) {
 	layout := f.Tokenizer.Quantizer.Layout()
 	if positions < 1 || positions%layout.Parts != 0 || positions > layout.Positions() {
@@ -84,8 +80,7 @@ func (f Files) vocab(positions int) ([]uint32, error) {
 	return vocab, nil
 }
 
-// TrainEntropy learns which codes are neighbours from pictures, usually those
-// that the tokenizer was trained on. Damaged pictures are left out.
+// TrainEntropy learns which codes are neighbours, usually from the training pictures. Damaged ones are left out.
 func TrainEntropy(ctx context.Context, r *tokenizer.Runtime, set dataset.Set, rows dataset.Selection) (*codes.Model, error) {
 	t := r.Tokenizer()
 	if err := t.Expect(dataset.Pictures); err != nil {
@@ -116,8 +111,7 @@ func TrainEntropy(ctx context.Context, r *tokenizer.Runtime, set dataset.Set, ro
 	return codes.Train(ctx, grids, vocab, vectors)
 }
 
-// codedBits is the size in files, without headers, of the codes [n, Tokens,
-// positions] of pictures of the trained size.
+// codedBits is the size without headers of the codes [n, Tokens, positions] of pictures of the trained size.
 func (f Files) codedBits(codes []uint32, n int) (int, error) {
 	c := f.Tokenizer.Spec.Model.Image
 	g := Grid{Width: c.Size, Height: c.Size, GridWidth: c.Grid(), GridHeight: c.Grid()}

@@ -16,8 +16,7 @@ import (
 	"github.com/gritvq/gritvq/tokenizer"
 )
 
-// Networks are the pretrained networks behind perceptual scores. The user
-// provides their files; a score without its network is skipped.
+// Networks are the pretrained networks behind perceptual scores; a score without its network is skipped.
 type Networks struct {
 	LPIPS    *feature.LPIPS  // of the perceptual distance
 	Features feature.Network // of the Frechet and kernel distances
@@ -25,10 +24,8 @@ type Networks struct {
 	dir string // where they were looked for
 }
 
-// FindNetworks loads the networks in a directory: the first lpips*.safetensors,
-// and for features mobilenetv2.safetensors or else the first other .safetensors
-// or .onnx file. One that is absent is skipped; one that cannot be read is an
-// error. No directory ("") skips all.
+// FindNetworks loads the networks in a directory: the first lpips*.safetensors, and for features mobilenetv2.safetensors
+// or else the first other .safetensors or .onnx file. No directory ("") skips all.
 func FindNetworks(dir string) (Networks, error) {
 	n := Networks{dir: dir}
 	if dir == "" {
@@ -58,8 +55,7 @@ func FindNetworks(dir string) (Networks, error) {
 	return n, nil
 }
 
-// chooseNetworks picks the files of LPIPS and of features from sorted names; ""
-// is none.
+// chooseNetworks picks the files of LPIPS and of features from sorted names, or "".
 func chooseNetworks(names []string) (perceptual, features string) {
 	const preferred = "mobilenetv2.safetensors"
 	var tensors, onnx string
@@ -80,8 +76,7 @@ func chooseNetworks(names []string) (perceptual, features string) {
 	return perceptual, tensors
 }
 
-// Skipped lists the scores without a network, with a sentence about how to get
-// it.
+// Skipped says for every score without a network how to get it.
 func (n Networks) Skipped() []string {
 	if n.dir == "" && n.LPIPS == nil && n.Features == nil {
 		return []string{"LPIPS, the Frechet distance and KID are skipped: they need pretrained networks; " +
@@ -106,11 +101,9 @@ func (n Networks) Skipped() []string {
 // smallestLPIPS is the side of the smallest pictures that LPIPS compares.
 const smallestLPIPS = 32
 
-// keptFeatures bounds the pictures whose features are kept for the kernel
-// distance, which draws its subsets from them. The Frechet distance sees all.
+// keptFeatures bounds the pictures from which the kernel distance draws. The Frechet distance sees all.
 const keptFeatures = 10000
 
-// perception compares pictures through networks, batch by batch.
 type perception struct {
 	networks Networks
 	size     int // side of the pictures
@@ -131,7 +124,6 @@ type side struct {
 	kept []float32
 }
 
-// newPerception prepares the networks for up to total pictures.
 func newPerception(backend compute.Backend, networks Networks, size, total int) (p *perception, err error) {
 	p = &perception{networks: networks, size: size, every: 1 + (total-1)/keptFeatures}
 	if backend == nil && (networks.LPIPS != nil || networks.Features != nil) {
@@ -160,7 +152,6 @@ func (p *perception) close() {
 	}
 }
 
-// add compares a batch.
 func (p *perception) add(ctx context.Context, c tokenizer.Coded) error {
 	n := c.Items.N
 	if n == 0 {
@@ -196,7 +187,6 @@ func (p *perception) add(ctx context.Context, c tokenizer.Coded) error {
 	return nil
 }
 
-// score fills in the scores of the networks.
 func (p *perception) score(ctx context.Context, s *Scores) error {
 	switch {
 	case p.lpips != nil:

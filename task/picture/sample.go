@@ -17,16 +17,14 @@ import (
 	"github.com/gritvq/gritvq/tokenizer"
 )
 
-// Sample holds pictures of the trained size, their reconstructions and codes, to
-// be drawn.
+// Sample holds pictures of the trained size, their reconstructions and codes.
 type Sample struct {
 	Originals, Reconstructions []*images.RGB
 	Grids                      []Grid
 	Colours                    []color.RGBA // of the codes, from Colours
 }
 
-// Take encodes and decodes the centres of pictures, a few for Grid or hundreds
-// for PatchSheet. Damaged pictures are left out.
+// Take encodes and decodes the centres of pictures. Damaged pictures are left out.
 func Take(ctx context.Context, r *tokenizer.Runtime, set dataset.Set, rows dataset.Selection, o tokenizer.Options) (*Sample, error) {
 	colours, err := Colours(r)
 	if err != nil {
@@ -47,7 +45,6 @@ func Take(ctx context.Context, r *tokenizer.Runtime, set dataset.Set, rows datas
 	return s, nil
 }
 
-// add keeps a copy of a batch.
 func (s *Sample) add(b tokenizer.Coded, c tokenizer.Image) {
 	n := b.Items.N
 	for i := range n {
@@ -72,11 +69,9 @@ func (s *Sample) Grid(most int) (*image.RGBA, error) {
 	return GridImage(s.Originals[:n], s.Reconstructions[:n], s.Grids[:n], s.Colours)
 }
 
-// patchExamples is the number of patches of a code on a sheet.
 const patchExamples = 10
 
-// PatchSheet draws patches of some codes, from the most frequent one to rare
-// ones, in even steps of rank.
+// PatchSheet draws patches of codes, from the most frequent to rare ones, in even steps of rank.
 func (s *Sample) PatchSheet(most int) (*image.RGBA, error) {
 	var codes []uint32
 	for _, g := range s.Grids {
@@ -91,9 +86,8 @@ func (s *Sample) PatchSheet(most int) (*image.RGBA, error) {
 	return draw.PatchSheet(patches, s.Colours), nil
 }
 
-// spreadCodes chooses up to n codes in even steps of rank by frequency, the most
-// frequent first. Codes with too few patches to fill a line are skipped if there
-// are others.
+// spreadCodes chooses up to n codes in even steps of rank by frequency, the most frequent first. Codes with too few
+// patches to fill a line are skipped if there are others.
 func spreadCodes(codes []uint32, n int) []uint32 {
 	counts := map[uint32]int{}
 	for _, code := range codes {
@@ -147,12 +141,10 @@ func (s *Sample) Figures() ([]report.Part, error) {
 	return parts, nil
 }
 
-// mostColoured is the largest vocabulary with colours by similarity; larger ones
-// get colours by number.
+// mostColoured is the largest vocabulary with colours by similarity.
 const mostColoured = 1 << 16
 
-// Colours returns a colour for every code of a tokenizer's first position;
-// similar codes have similar colours.
+// Colours returns a colour for every code of the first position; similar codes have similar ones.
 func Colours(r *tokenizer.Runtime) ([]color.RGBA, error) {
 	book := r.Codebooks()[0]
 	if book.Shape[0] > mostColoured {
@@ -223,7 +215,6 @@ func asImages(pictures []*images.RGB) []image.Image {
 	return list
 }
 
-// decibels words the PSNR of a reconstruction.
 func decibels(a, b *images.RGB) (string, error) {
 	psnr, err := eval.PSNR(a.Pix, b.Pix)
 	if math.IsInf(psnr, 1) {

@@ -16,7 +16,6 @@ import (
 // histogramLevels bounds the code positions with a histogram of their own.
 const histogramLevels = 8
 
-// course is the log of a run.
 type course []vqtrain.Record
 
 // series collects the values of a score from the records that have it.
@@ -30,7 +29,6 @@ func (c course) series(name string, value func(r vqtrain.Record) (y float64, ok 
 	return s
 }
 
-// held collects a score on held-out items.
 func (c course) held(name string, value func(h *vqtrain.HeldRecord) float64) report.Series {
 	return c.series(name, func(r vqtrain.Record) (float64, bool) {
 		if r.Held == nil {
@@ -45,7 +43,6 @@ func (c course) window(name string, value func(r vqtrain.Record) float64) report
 	return c.series(name, func(r vqtrain.Record) (float64, bool) { return value(r), r.Levels != nil })
 }
 
-// loss collects the reconstruction error.
 func (c course) loss(name string) report.Series {
 	return c.series(name, func(r vqtrain.Record) (float64, bool) { return r.Reconstruction, true })
 }
@@ -68,8 +65,7 @@ func (c course) errors(title, caption, label string, series ...report.Series) re
 	return chart
 }
 
-// use is a chart of shares of codes; held-out use is added if it was taken more
-// than once.
+// use charts shares of codes, with held-out use if it was taken more than once.
 func (c course) use(title, caption, label, held string, series ...report.Series) report.LineChart {
 	if s := c.held(held, func(h *vqtrain.HeldRecord) float64 { return 100 * h.Utilization }); len(s.X) > 1 {
 		series = append(series, s)
@@ -112,14 +108,12 @@ func LevelCharts(records []vqtrain.Record) []report.Part {
 
 func utilization(r vqtrain.Record) float64 { return 100 * r.Utilization }
 
-// vectorCharts draw the course of a run on vectors.
 func (c course) vectorCharts(standardize string) []report.Part {
 	loss := c.loss("training")
 	held := c.held("held out", func(h *vqtrain.HeldRecord) float64 { return h.RelativeError })
 	var charts []report.Part
 	if len(held.X) == 0 || standardize == "scale" {
-		// With one scale for all dimensions the training error is a relative error
-		// too, and both belong on one chart.
+		// With one scale for all dimensions the training error is a relative error too.
 		both := []report.Series{loss}
 		if len(held.X) > 0 {
 			both = append(both, held)
@@ -148,7 +142,6 @@ func (c course) vectorCharts(standardize string) []report.Part {
 	return charts
 }
 
-// pictureCharts draw the course of a run on pictures.
 func (c course) pictureCharts() []report.Part {
 	errors := c.errors("Training error", "Mean squared error of pixels from -1 to 1.", "error", c.loss("pixels"))
 	perceptual := c.series("perceptual", func(r vqtrain.Record) (float64, bool) { return r.Perceptual, r.Perceptual > 0 })
@@ -164,7 +157,6 @@ func (c course) pictureCharts() []report.Part {
 		c.window("dead, recent batches", func(r vqtrain.Record) float64 { return 100 * r.DeadRate })), c.perplexity())
 }
 
-// usageCharts draw how often codes are chosen.
 func usageCharts(b *bundle.Bundle) []report.Part {
 	rank := report.LineChart{Title: "Share of assignments by rank", LogX: true, LogY: true,
 		Caption: "The flatter the line and the further right it reaches, the better the codes share the work.",
@@ -183,14 +175,12 @@ func usageCharts(b *bundle.Bundle) []report.Part {
 	return append([]report.Part{rank}, bars...)
 }
 
-// Bounds of the projection.
 const (
 	projectedRows  = 3000
 	projectedCodes = 2000
 )
 
-// projection draws latents and first-level codes in the plane of the latents'
-// first two principal components.
+// projection draws latents and first-level codes in the plane of the latents' first two principal components.
 func (t *training) projection(ctx context.Context, b *bundle.Bundle, runtime *tokenizer.Runtime) (report.Scatter, error) {
 	rows := t.data.Train.Head(projectedRows)
 	chosen := make([]int, rows.Len())

@@ -13,8 +13,7 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// importCodebook reads the codes to start from, level after level. Without a
-// network they are standardised as the vectors are.
+// importCodebook reads the codes to start from. Without a network they are standardised as the vectors are.
 func (t *training) importCodebook(ctx context.Context, path string) error {
 	v, _, err := openSet(ctx, path, tokenizer.Config{}, false, 0, t.watch)
 	if err != nil {
@@ -61,8 +60,7 @@ func (t *training) importCodebook(ctx context.Context, path string) error {
 	return nil
 }
 
-// standardize maps codes to the tokenizer's units. Later levels code residuals,
-// which have no mean to subtract.
+// standardize maps codes to the tokenizer's units. Later levels code residuals, whose mean is 0.
 func standardize(book *weights.Array, mean, scale []float32, first bool) {
 	for i := range book.Data {
 		j := i % len(mean)

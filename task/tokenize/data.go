@@ -24,8 +24,7 @@ type Input struct {
 	Drop    bool             // leave out vectors with NaN or Inf
 	Workers int              // threads that read pictures; 0 is all cores
 	Metrics string           // directory of metric networks; empty: the environment's
-	// FixedPerceptual says that the weight of the perceptual loss is decided, even
-	// if it is 0.
+	// FixedPerceptual keeps the weight of the perceptual loss even if it is 0.
 	FixedPerceptual bool
 }
 
@@ -36,8 +35,7 @@ type Data struct {
 	Dropped     int    // rows left out
 }
 
-// Open opens and summarises the data of a run with a configuration. Pictures may
-// bring a perceptual network, which sets the weight of its loss in c.
+// Open opens and summarises the data of a run. A perceptual network for pictures sets the weight of its loss in c.
 func (in Input) Open(ctx context.Context, c *vqtrain.Config, watch task.Watcher) (*Data, error) {
 	switch pictures := in.Vectors == nil && dataset.KindOf(in.Path).IsPictures(); {
 	case pictures && !c.Model.Pictures():
@@ -53,7 +51,7 @@ func (in Input) Open(ctx context.Context, c *vqtrain.Config, watch task.Watcher)
 	return d, nil
 }
 
-// Close closes the files that are open.
+// Close closes all files.
 func (d *Data) Close() {
 	if d.Set != nil {
 		d.Source.Close()
@@ -95,8 +93,7 @@ func (d *Data) open(ctx context.Context, in Input, c *vqtrain.Config, watch task
 	return err
 }
 
-// summarize returns the fingerprint of a set, and mean and variance of vectors,
-// which it checks for NaN and Inf.
+// summarize returns the fingerprint, and of vectors mean and variance; it fails on NaN and Inf.
 func summarize(ctx context.Context, set dataset.Set, watch task.Watcher) (stats vectors.Stats, err error) {
 	v, ok := set.(*vectors.Vectors)
 	if !ok {
@@ -108,9 +105,7 @@ func summarize(ctx context.Context, set dataset.Set, watch task.Watcher) (stats 
 	return v.Scan(ctx, func(done, _ int) { line.Update(int64(done), "read") })
 }
 
-// openSet opens vectors or pictures, whichever the model is for. With drop,
-// vectors with NaN or Inf are left out and counted; damaged pictures are reported
-// when they are read.
+// openSet opens what the model is for. With drop, vectors with NaN or Inf are left out and counted.
 func openSet(ctx context.Context, path string, c tokenizer.Config, drop bool, workers int, watch task.Watcher) (dataset.Set, int, error) {
 	line := watch.Line(0, "files")
 	defer line.Done()
@@ -159,8 +154,7 @@ func CheckDimension(set dataset.Set, want int) error {
 	return nil
 }
 
-// MetricsDir is the directory of metric networks: the given one, or the
-// environment's.
+// MetricsDir is the given directory of metric networks, or the environment's.
 func MetricsDir(given string) string {
 	if given != "" {
 		return given
@@ -174,8 +168,7 @@ func MetricsDir(given string) string {
 	return ""
 }
 
-// defaultPerceptual is the weight of the perceptual loss if there is a network
-// and no weight was chosen.
+// defaultPerceptual is the weight of a perceptual loss that has a network and no chosen weight.
 const defaultPerceptual = 0.1
 
 // perceptual finds the network of the perceptual loss and sets its weight.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/gritvq/gritvq/codes"
@@ -51,19 +52,13 @@ func Decode(ctx context.Context, o DecodeOptions, watch task.Watcher) (Result, e
 	return o.decodeRows(ctx, t, watch)
 }
 
-// decodeRows decodes a file of codes, block by block.
 func (o DecodeOptions) decodeRows(ctx context.Context, t *Opened, watch task.Watcher) (Result, error) {
 	m := t.Bundle.Tokenizer
 	create, size, units := o.createVectors, 4096, "rows"
 	if t.pictures() {
 		create, size, units = o.createPictures, 64, "pictures"
-	}
-	if !t.pictures() {
-		switch dataset.Extension(o.Output) {
-		case ".npy", ".fvecs", ".parquet":
-		default:
-			return nil, usage.Errorf("%s has no extension for vectors: use .npy, .fvecs or .parquet", o.Output)
-		}
+	} else if !slices.Contains([]string{".npy", ".fvecs", ".parquet"}, dataset.Extension(o.Output)) {
+		return nil, usage.Errorf("%s has no extension for vectors: use .npy, .fvecs or .parquet", o.Output)
 	}
 	in, err := o.openCodes(t)
 	if err != nil {
@@ -105,7 +100,6 @@ func (o DecodeOptions) decodeRows(ctx context.Context, t *Opened, watch task.Wat
 }
 
 // openCodes opens the codes and checks that the tokenizer can have made them.
-// Packed files name their tokenizer.
 func (o DecodeOptions) openCodes(t *Opened) (*codes.File, error) {
 	in, err := codes.Open(o.Input)
 	if err != nil {
@@ -128,8 +122,7 @@ func (o DecodeOptions) openCodes(t *Opened) (*codes.File, error) {
 	return in, nil
 }
 
-// checkCodes reports the first row of a block [n, len(vocab)] with a code that the
-// tokenizer does not have; start is the block's first row.
+// checkCodes checks a block [n, len(vocab)] whose first row is start.
 func (o DecodeOptions) checkCodes(block []uint32, vocab []int, start int) error {
 	for i, code := range block {
 		if column := i % len(vocab); int64(code) >= int64(vocab[column]) {
@@ -140,7 +133,6 @@ func (o DecodeOptions) checkCodes(block []uint32, vocab []int, start int) error 
 	return nil
 }
 
-// isCodedPicture says whether a file holds one entropy-coded picture.
 func isCodedPicture(path string) bool {
 	file, err := os.Open(path)
 	if err != nil {
@@ -152,7 +144,6 @@ func isCodedPicture(path string) bool {
 	return err == nil && string(head) == codes.PictureMagic
 }
 
-// decodePicture restores one picture.
 func (o DecodeOptions) decodePicture(ctx context.Context, t *Opened) (Result, error) {
 	if dataset.Extension(o.Output) != ".png" {
 		return nil, usage.Errorf("%s: a picture is decoded to a .png", o.Output)
@@ -168,7 +159,6 @@ func (o DecodeOptions) decodePicture(ctx context.Context, t *Opened) (Result, er
 	return Drawn{o.Output, p.Width, p.Height}, draw.WritePNG(o.Output, p)
 }
 
-// decodedItems takes decoded items in order.
 type decodedItems interface {
 	add(start int, items dataset.Batch) error
 	Commit() error
@@ -176,7 +166,6 @@ type decodedItems interface {
 	written(rows int) Written
 }
 
-// vectorOutput writes decoded vectors.
 type vectorOutput struct {
 	vectors.Writer
 	path string
@@ -195,8 +184,7 @@ func (v vectorOutput) add(_ int, items dataset.Batch) error { return v.WriteRows
 
 func (v vectorOutput) written(rows int) Written { return written(v.path, rows, v.dim, 0, "numbers") }
 
-// pictureOutput writes decoded pictures. Their names are the keys that encode
-// wrote beside the codes.
+// pictureOutput names pictures by the keys that encode wrote beside the codes.
 type pictureOutput struct {
 	*picture.Output
 	path  string

@@ -23,9 +23,8 @@ type EncodeOptions struct {
 	Output string // .npy, .parquet, .jsonl or .gvq
 }
 
-// Encode writes the codes of vectors or pictures. A killed run on pictures
-// resumes when it is repeated. A single picture of any size becomes an
-// entropy-coded .gvq file.
+// Encode writes the codes of vectors or pictures. A killed run on pictures resumes when it is repeated. A single picture
+// of any size becomes an entropy-coded .gvq file.
 func Encode(ctx context.Context, o EncodeOptions, watch task.Watcher) (Result, error) {
 	if err := output.Check(o.Input, o.Output); err != nil {
 		return nil, err
@@ -43,8 +42,7 @@ func Encode(ctx context.Context, o EncodeOptions, watch task.Watcher) (Result, e
 	return o.encodePictures(ctx, t, watch)
 }
 
-// content describes the file of codes of a number of rows; cells is 0 for
-// vectors.
+// content describes the file of codes; cells is 0 for vectors.
 func (o EncodeOptions) content(t *Opened, rows, cells int) codes.Content {
 	vocab := t.Bundle.Tokenizer.Quantizer.Layout().VocabOf(o.Levels)
 	return codes.Content{Vocab: vocab, Rows: rows, Cells: cells, Fingerprint: t.Bundle.Manifest.Fingerprint()}
@@ -95,8 +93,7 @@ func (s finite) Read(rows []int) (items dataset.Batch, kept []int, err error) {
 	return items, kept, nil
 }
 
-// encodePictures encodes the middle of every picture of a set, a row each, and
-// writes their keys beside the codes.
+// encodePictures encodes the middle of every picture of a set, a row each.
 func (o EncodeOptions) encodePictures(ctx context.Context, t *Opened, watch task.Watcher) (Result, error) {
 	if err := codes.CheckExtension(o.Output); err != nil {
 		return nil, err
@@ -112,7 +109,8 @@ func (o EncodeOptions) encodePictures(ctx context.Context, t *Opened, watch task
 	}
 	cells, positions := t.Bundle.Tokenizer.Tokens(), t.Runtime.Positions(o.runtime())
 	identity := fmt.Sprintf("%x %s levels %d beam %d", t.Bundle.Manifest.Fingerprint(), fingerprint, o.Levels, o.Beam)
-	part, err := codes.OpenPartial(partialPath(o.Output), identity, cells*positions)
+	unfinished := filepath.Join(filepath.Dir(o.Output), "."+filepath.Base(o.Output)+".partial")
+	part, err := codes.OpenPartial(unfinished, identity, cells*positions)
 	if err != nil {
 		return nil, err
 	}
@@ -143,8 +141,7 @@ func (o EncodeOptions) encodePictures(ctx context.Context, t *Opened, watch task
 	return written(o.Output, part.Len(), cells*positions, set.Len()-part.Len(), "codes"), nil
 }
 
-// writeGrids turns the partial file into the file of codes, and writes the key
-// of every row beside it.
+// writeGrids turns the partial file into the file of codes, and writes the key of every row beside it.
 func (o EncodeOptions) writeGrids(t *Opened, set *images.Set, part *codes.Partial, cells int) error {
 	w, err := codes.Create(o.Output, o.content(t, part.Len(), cells))
 	if err != nil {
@@ -193,9 +190,4 @@ func (o EncodeOptions) encodePicture(ctx context.Context, t *Opened) (Result, er
 // keysPath is codes.keys beside codes.npy.
 func keysPath(output string) string {
 	return strings.TrimSuffix(output, filepath.Ext(output)) + ".keys"
-}
-
-// partialPath is the file of an unfinished run.
-func partialPath(output string) string {
-	return filepath.Join(filepath.Dir(output), "."+filepath.Base(output)+".partial")
 }

@@ -33,8 +33,7 @@ type Evaluation struct {
 // MarshalJSON writes the result.
 func (e *Evaluation) MarshalJSON() ([]byte, error) { return json.Marshal(e.Result) }
 
-// Evaluate encodes and decodes every item and scores the reconstructions and the
-// use of the codes.
+// Evaluate encodes and decodes every item; it scores the reconstructions and the use of the codes.
 func Evaluate(ctx context.Context, o EvaluateOptions, watch task.Watcher) (*Evaluation, error) {
 	t, err := o.open()
 	if err != nil {
@@ -106,13 +105,11 @@ func addPerceptual(t *report.Table, scores picture.Scores) {
 	}
 }
 
-// column is a set of scores of a table, under a name.
 type column struct {
 	name   string
 	result tokenizer.Result
 }
 
-// scoreRows are the names and values of the scores of a result.
 func scoreRows(r tokenizer.Result) [][2]string {
 	use := r.Use()
 	codes := [][2]string{
@@ -148,8 +145,7 @@ func Tables(m bundle.Manifest) []report.Table {
 	return tablesOf(m.Layout, columns)
 }
 
-// tablesOf shows results side by side and, for vectors of several code positions,
-// every position.
+// tablesOf shows results side by side and, for vectors of several code positions, every position.
 func tablesOf(l vq.Layout, columns []column) []report.Table {
 	t := report.Table{Columns: []report.Column{{Name: "score"}}}
 	for i, c := range columns {
@@ -168,8 +164,7 @@ func tablesOf(l vq.Layout, columns []column) []report.Table {
 	return tables
 }
 
-// RelativeError is n/a for vectors that are all equal: they have no spread to
-// relate to.
+// RelativeError is n/a for vectors that are all equal: they have no spread.
 func RelativeError(s *tokenizer.Scores) string {
 	if math.IsInf(s.RelativeError, 0) {
 		return "n/a"
@@ -185,8 +180,7 @@ func PositionColumn(l vq.Layout) string {
 	return "level"
 }
 
-// PositionLabel names a code position in a table: by its level, its part, or
-// both.
+// PositionLabel names a code position by its level, its part, or both.
 func PositionLabel(l vq.Layout, position int) string {
 	switch {
 	case l.Parts == 1:
@@ -197,7 +191,6 @@ func PositionLabel(l vq.Layout, position int) string {
 	return positionName(l, position)
 }
 
-// positionName names a code position in a text.
 func positionName(l vq.Layout, position int) string {
 	name := fmt.Sprintf("level %d", position%l.Levels)
 	if l.Parts > 1 {
@@ -206,7 +199,6 @@ func positionName(l vq.Layout, position int) string {
 	return name
 }
 
-// positionTable shows utilization and perplexity of every code position.
 func positionTable(l vq.Layout, columns []column) report.Table {
 	t := report.Table{Columns: []report.Column{{Name: PositionColumn(l)}}}
 	for i, c := range columns {

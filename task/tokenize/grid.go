@@ -24,8 +24,7 @@ type GridOptions struct {
 // sheetPictures is the number of pictures that patches of codes are taken from.
 const sheetPictures = 512
 
-// Grid draws pictures with their reconstructions, errors and codes, or patches
-// of codes, as one PNG.
+// Grid draws pictures with reconstructions, errors and codes, or patches of codes, as one PNG.
 func Grid(ctx context.Context, o GridOptions, watch task.Watcher) (Result, error) {
 	switch {
 	case dataset.Extension(o.Output) != ".png":

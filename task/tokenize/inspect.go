@@ -56,11 +56,8 @@ func Inspect(dir string) (*Inspection, error) {
 	m := b.Manifest
 	i := &Inspection{Bundle: dir, Model: b.Tokenizer.Spec.Describe(m.Input), CreatedBy: m.CreatedBy, Data: m.Data, InputDim: m.Input,
 		Tokens: b.Tokenizer.Tokens(), Layout: m.Layout, Metrics: m.Metrics, Fingerprint: fmt.Sprintf("sha256:%x", m.Fingerprint())}
-	for _, f := range m.Files {
-		if f.Name == bundle.ModelFile {
-			i.Bytes = f.Size
-		}
-	}
+	model, _ := m.File(bundle.ModelFile)
+	i.Bytes = model.Size
 	for p, a := range b.Weights {
 		switch weights.GroupOf(p) {
 		case weights.State:
@@ -80,16 +77,12 @@ func Inspect(dir string) (*Inspection, error) {
 		use := eval.StatsOf(b.Usage[position])
 		level := LevelInspection{Codes: k, Usage: b.Usage[position], Utilization: use.Utilization, Perplexity: use.Perplexity,
 			EffectiveRank: eval.EffectiveRank(book.Data, k, d), MinDistance: eval.MinPairwiseDistance(book.Data, k, d)}
-		if w := featureMap(b, position); w != nil {
+		path := path.Join(vq.Prefix, b.Tokenizer.Quantizer.Layout().Path(position), vq.FeatureMapPath)
+		if w := b.Weights[path]; w != nil {
 			norm := eval.SpectralNorm(w.Data, w.Shape[0])
 			level.SpectralNorm = &norm
 		}
 		i.Levels = append(i.Levels, level)
 	}
 	return i, nil
-}
-
-// featureMap finds the W of a code position, if it has one.
-func featureMap(b *bundle.Bundle, position int) *weights.Array {
-	return b.Weights[path.Join(vq.Prefix, b.Tokenizer.Quantizer.Layout().Path(position), vq.FeatureMapPath)]
 }

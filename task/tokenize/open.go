@@ -45,7 +45,6 @@ func Open(dir, backend string) (*Opened, error) {
 
 func (t *Opened) pictures() bool { return t.Bundle.Tokenizer.Modality().Kind() == dataset.Pictures }
 
-// files stores single pictures as codes.
 func (t *Opened) files() picture.Files {
 	return picture.Files{Tokenizer: t.Bundle.Tokenizer, Fingerprint: t.Bundle.Manifest.Fingerprint(), Entropy: t.Bundle.Entropy}
 }
@@ -117,7 +116,6 @@ type Written struct {
 	size   int    // side of decoded pictures
 }
 
-// written describes the file at path.
 func written(path string, rows, columns, dropped int, values string) Written {
 	w := Written{Output: path, Rows: rows, Columns: columns, Dropped: dropped, values: values}
 	if info, err := os.Stat(path); err == nil {
@@ -147,7 +145,6 @@ type CodedPicture struct {
 	cell int // side of a code's cell
 }
 
-// codedPicture describes the file of a grid of codes.
 func codedPicture(o EncodeOptions, t *Opened, grid picture.Grid) (Result, error) {
 	info, err := os.Stat(o.Output)
 	if err != nil {

@@ -16,7 +16,6 @@ import (
 	"github.com/gritvq/gritvq/train/vqtrain"
 )
 
-// page makes the report of a finished run from its log and its result.
 func (t *training) page(ctx context.Context, b *bundle.Bundle, result *outcome) (*report.Page, error) {
 	records, err := vqtrain.ReadLog(filepath.Join(t.Output, bundle.LogFile))
 	if err != nil {
@@ -32,7 +31,9 @@ func (t *training) page(ctx context.Context, b *bundle.Bundle, result *outcome) 
 		return nil, err
 	}
 	page := report.New("Training report: "+m.Data.Name, "Tokenizer: "+t.Config.Spec.Describe(m.Input))
-	page.Facts(append(p.facts, p.time()))
+	speed := float64(m.Training.Steps-result.firstStep) / result.duration.Seconds()
+	page.Facts(append(p.facts, report.Fact{Name: "training time", Value: report.Duration(result.duration.Round(time.Millisecond)),
+		Note: fmt.Sprintf("%s steps/s", report.Number(speed, 3))}))
 	page.Section("Training", "The errors should fall and stay down; codes in use should stay near 100%.", p.charts...)
 	page.Section("Codes", "A healthy codebook uses every code, and none of them for most of the "+p.items+".",
 		append(p.codes, usageCharts(b)...)...)
@@ -68,14 +69,6 @@ type parts struct {
 	scored  string // how the scores were taken
 }
 
-// time is the fact about the speed of training.
-func (p *parts) time() report.Fact {
-	steps := p.bundle.Manifest.Training.Steps - p.outcome.firstStep
-	speed := float64(steps) / p.outcome.duration.Seconds()
-	return report.Fact{Name: "training time", Value: report.Duration(p.outcome.duration.Round(time.Millisecond)),
-		Note: fmt.Sprintf("%s steps/s", report.Number(speed, 3))}
-}
-
 func (t *training) describeVectors(ctx context.Context, p *parts) error {
 	m := p.bundle.Manifest
 	train, scores, on := m.Metrics.Train, m.Metrics.Held, "on %s held-out vectors"
@@ -106,7 +99,6 @@ func (t *training) describeVectors(ctx context.Context, p *parts) error {
 	return err
 }
 
-// reportPictures bounds the pictures that a page is drawn from.
 const reportPictures = 256
 
 func (t *training) describePictures(ctx context.Context, p *parts) error {

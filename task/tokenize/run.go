@@ -26,7 +26,6 @@ var scoredItems = map[dataset.Kind]int{dataset.Vectors: 200_000, dataset.Picture
 // entropyPictures bounds the training pictures that the entropy coder learns from.
 const entropyPictures = 5000
 
-// outcome is a trained and scored tokenizer.
 type outcome struct {
 	runtime   *tokenizer.Runtime
 	weights   weights.Set
@@ -36,7 +35,6 @@ type outcome struct {
 	firstStep int // above 0 if the run was resumed
 }
 
-// run trains to the end and scores the result.
 func (t *training) run(ctx context.Context) (*outcome, error) {
 	show := task.WatchTraining(t.watch, t.Config.Train.Steps)
 	defer show.Done()
@@ -72,7 +70,6 @@ func (t *training) run(ctx context.Context) (*outcome, error) {
 	return result, nil
 }
 
-// observe shows the records of a run.
 func observe(show *task.Training) vqtrain.Observer {
 	usage := "" // from the latest record that carries it
 	return vqtrain.Observer{Status: show.Status, Step: func(r vqtrain.Record) {
@@ -116,7 +113,7 @@ func (t *training) score(ctx context.Context, trainer *vqtrain.Trainer, result *
 	return nil
 }
 
-// store writes the report and the bundle, then removes the checkpoint.
+// store writes the report and the bundle; then the checkpoint can go.
 func (t *training) store(ctx context.Context, result *outcome) (*bundle.Bundle, error) {
 	m := result.runtime.Tokenizer()
 	b := &bundle.Bundle{Manifest: t.manifest(result), Tokenizer: m, Weights: result.weights, Codebooks: result.runtime.Codebooks()}

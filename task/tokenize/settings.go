@@ -10,17 +10,15 @@ import (
 	"github.com/gritvq/gritvq/train/vqtrain"
 )
 
-// Settings assemble a configuration in layers: the preset of the method, a file,
-// flags, and single assignments.
+// Settings assemble a configuration in layers: preset of the method, file, flags, single assignments.
 type Settings struct {
-	Preset   string                // "default" or "paper"
-	Pictures bool                  // start from the preset for pictures
-	Defaults func(*vqtrain.Config) // changes the preset; may be nil
-	File     string                // YAML; may be empty
-	// Flags applies the flags of a command line; may be nil.
-	Flags func(*vqtrain.Config) error
-	Sets  []string              // assignments such as "quantizer.codes=64"
-	Final func(*vqtrain.Config) // changes the result; may be nil
+	Preset   string                      // "default" or "paper"
+	Pictures bool                        // start from the preset for pictures
+	Defaults func(*vqtrain.Config)       // changes the preset; may be nil
+	File     string                      // YAML; may be empty
+	Flags    func(*vqtrain.Config) error // flags of a command line; may be nil
+	Sets     []string                    // assignments such as "quantizer.codes=64"
+	Final    func(*vqtrain.Config)       // changes the result; may be nil
 }
 
 // Config assembles the configuration. Every error is a usage error.
@@ -53,7 +51,6 @@ func (s Settings) ConfigOf(method string) (vqtrain.Config, error) {
 	return c, nil
 }
 
-// document reads the file, if there is one.
 func (s Settings) document() ([]byte, error) {
 	if s.File == "" {
 		return nil, nil
@@ -68,8 +65,7 @@ func (s Settings) document() ([]byte, error) {
 	return document, nil
 }
 
-// Layered applies file, flags and assignments to the preset of a method. The
-// result is neither fitted to its size nor validated.
+// Layered applies file, flags and assignments to the preset of a method, neither fitted to its size nor validated.
 func (s Settings) Layered(method string) (vqtrain.Config, error) {
 	document, err := s.document()
 	if err != nil {
@@ -118,8 +114,7 @@ func (e *UnsuitedError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *UnsuitedError) Unwrap() error { return e.Err }
 
-// Explain completes an [UnsuitedError] whose settings come from a file for
-// another method: it says how to get a file for this one.
+// Explain adds to an [UnsuitedError], if a file has settings of another method, how to get a file for this one.
 func (s Settings) Explain(err error) error {
 	unsuited, ok := errors.AsType[*UnsuitedError](err)
 	if !ok {
@@ -133,9 +128,8 @@ func (s Settings) Explain(err error) error {
 	return usage.Errorf("%s: %w, or settings from: gritvq config --method %s", s.File, unsuited.Err, unsuited.Method)
 }
 
-// FitToSize lowers settings that a small codebook or a short run leaves no room
-// for: the transform's ranks, the rate's warm-up, the periods of evaluation and
-// log. Settings that differ from the preset or that sets assign stay.
+// FitToSize lowers transform ranks, warm-up and periods of evaluation and log to what a small codebook or a short run
+// leaves room for. Settings that differ from the preset or that sets assign stay.
 func FitToSize(c *vqtrain.Config, preset vqtrain.Config, sets []string) {
 	lower := func(key string, value *int, preset, most int) {
 		if *value == preset && !config.Assigns(sets, key) {

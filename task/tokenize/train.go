@@ -1,6 +1,5 @@
-// Package tokenize holds the workflows of tokenizers: training one into a
-// directory with a report, encoding, decoding, scoring and inspecting. The
-// commands of gritvq call it, and programs can.
+// Package tokenize holds the workflows of tokenizers: training into a directory with a report, encoding, decoding,
+// scoring and inspecting.
 package tokenize
 
 import (
@@ -46,7 +45,6 @@ type Trained struct {
 	Report string // path of the page
 }
 
-// training is a run in progress.
 type training struct {
 	TrainOptions
 	watch       task.Watcher
@@ -57,8 +55,7 @@ type training struct {
 	resume      bool
 }
 
-// Train trains a tokenizer and writes its bundle and report. The output
-// directory is not touched before the input proved usable.
+// Train trains a tokenizer and writes its bundle and report. The output directory stays untouched until the input is checked.
 func Train(ctx context.Context, o TrainOptions, watch task.Watcher) (*Trained, error) {
 	state, err := o.checkOutput()
 	if err != nil {
@@ -124,8 +121,7 @@ func (o TrainOptions) checkOutput() (artifact.State, error) {
 	return state, nil
 }
 
-// claim prepares the output directory. The returned function undoes it after a
-// failure, unless there is a checkpoint to resume from.
+// claim prepares the output directory. discard undoes it after a failure, unless there is a checkpoint to resume from.
 func claim(dir string, force bool) (discard func(), err error) {
 	_, missing := os.Stat(dir)
 	if err := output.MakeDir(dir); err != nil {
@@ -147,8 +143,7 @@ func claim(dir string, force bool) (discard func(), err error) {
 	return discard, bundle.Kind.Sweep(dir)
 }
 
-// finished returns the run that is complete already, if it has the same
-// settings and data.
+// finished returns a run that is already complete, if it has the same settings and data.
 func (t *training) finished() (*Trained, error) {
 	b, err := bundle.Load(t.Output)
 	if err != nil {
@@ -172,7 +167,6 @@ func (t *training) finished() (*Trained, error) {
 	return trained(t.Output, b), nil
 }
 
-// started announces the run from a step, which is above 0 if it is resumed.
 func (t *training) started(step int) {
 	t.watch.Remark("training %s on %s of %s, %d held out", t.Config.Spec.Describe(t.data.Set.Input()),
 		report.Counted(t.data.Train.Len(), t.Config.Model.Modality().Item()), t.Input.Path, t.data.Held.Len())
@@ -181,7 +175,6 @@ func (t *training) started(step int) {
 	}
 }
 
-// manifest records how the tokenizer was made.
 func (t *training) manifest(result *outcome) bundle.Manifest {
 	m := result.runtime.Tokenizer()
 	manifest := bundle.Manifest{

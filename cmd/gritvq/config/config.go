@@ -8,16 +8,13 @@ import (
 
 	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/config"
+	"github.com/gritvq/gritvq/task/tokenize"
 )
-
-type options struct {
-	settings cli.Settings
-	pictures bool
-}
 
 // New returns the command.
 func New(s *cli.Streams) *cobra.Command {
-	var o options
+	var settings cli.Settings
+	var pictures bool
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Print the full configuration as commented YAML",
@@ -28,15 +25,15 @@ passed to train --config. The flags of train change the values shown.`,
   gritvq config --method ste --codes 1024
   gritvq config --pictures --size 128`,
 		Args: cli.Arguments(),
-		RunE: func(*cobra.Command, []string) error { return run(s, o) },
+		RunE: func(*cobra.Command, []string) error { return run(s, settings.Layers(pictures)) },
 	}
-	o.settings.AddFlags(cmd, true)
-	cmd.Flags().BoolVar(&o.pictures, "pictures", false, "settings for pictures (any of their flags asks for them too)")
+	settings.AddFlags(cmd, true)
+	cmd.Flags().BoolVar(&pictures, "pictures", false, "settings for pictures (any of their flags asks for them too)")
 	return cmd
 }
 
-func run(s *cli.Streams, o options) error {
-	c, err := o.settings.Layers(o.pictures).Config()
+func run(s *cli.Streams, settings tokenize.Settings) error {
+	c, err := settings.Config()
 	if err != nil {
 		return err
 	}

@@ -18,13 +18,9 @@ import (
 	"github.com/gritvq/gritvq/report"
 )
 
-type options struct {
-	json bool
-}
-
 // New returns the command.
 func New(s *cli.Streams) *cobra.Command {
-	var o options
+	var json bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check engines, CPU and memory, and say what is missing",
@@ -34,9 +30,9 @@ It fails only if the built-in engine does not work.`,
 		Example: `  gritvq doctor
   gritvq doctor --json`,
 		Args: cli.Arguments(),
-		RunE: func(*cobra.Command, []string) error { return run(s, o) },
+		RunE: func(*cobra.Command, []string) error { return run(s, json) },
 	}
-	cli.JSONFlag(cmd, &o.json, "")
+	cli.JSONFlag(cmd, &json, "")
 	return cmd
 }
 
@@ -56,20 +52,17 @@ type diagnosis struct {
 	Advice      []string `json:"advice"`
 }
 
-func run(s *cli.Streams, o options) error {
+func run(s *cli.Streams, json bool) error {
 	d := diagnose()
-	var err error
-	if d.EngineGo != "ok" {
-		err = fmt.Errorf("the built-in engine does not work: %s", d.EngineGo)
-	}
-	if o.json {
-		if failed := s.WriteJSON(d); failed != nil {
-			return failed
-		}
+	if !json {
+		d.print(s)
+	} else if err := s.WriteJSON(d); err != nil {
 		return err
 	}
-	d.print(s)
-	return err
+	if d.EngineGo != "ok" {
+		return fmt.Errorf("the built-in engine does not work: %s", d.EngineGo)
+	}
+	return nil
 }
 
 func diagnose() diagnosis {

@@ -10,14 +10,10 @@ import (
 	"github.com/gritvq/gritvq/task/tokenize"
 )
 
-type options struct {
-	tokenize.EvaluateOptions
-	json bool
-}
-
 // New returns the command.
 func New(s *cli.Streams) *cobra.Command {
-	var o options
+	var o tokenize.EvaluateOptions
+	var json bool
 	cmd := &cobra.Command{
 		Use:   "eval DIR DATA",
 		Short: "Score a tokenizer on vectors or pictures",
@@ -36,21 +32,21 @@ distances of features (another .safetensors, or .onnx).`,
 		Args: cli.Arguments("DIR", "DATA"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Dir, o.Input = args[0], args[1]
-			return run(cmd.Context(), s, o)
+			return run(cmd.Context(), s, o, json)
 		},
 	}
 	cli.CodingFlags(cmd, &o.CodingOptions)
-	cli.JSONFlag(cmd, &o.json, "the scores as")
+	cli.JSONFlag(cmd, &json, "the scores as")
 	cmd.Flags().StringVar(&o.Metrics, "metrics", "", "pictures: directory of metric networks (default $GRITVQ_METRICS)")
 	return cmd
 }
 
-func run(ctx context.Context, s *cli.Streams, o options) error {
-	scores, err := tokenize.Evaluate(ctx, o.EvaluateOptions, s)
+func run(ctx context.Context, s *cli.Streams, o tokenize.EvaluateOptions, json bool) error {
+	scores, err := tokenize.Evaluate(ctx, o, s)
 	if err != nil {
 		return err
 	}
-	if o.json {
+	if json {
 		return s.WriteJSON(scores)
 	}
 	if err := s.WriteTables(scores.Tables); err != nil {

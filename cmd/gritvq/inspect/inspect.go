@@ -14,13 +14,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-type options struct {
-	json bool
-}
-
 // New returns the command.
 func New(s *cli.Streams) *cobra.Command {
-	var o options
+	var json bool
 	cmd := &cobra.Command{
 		Use:   "inspect DIR",
 		Short: "Show what a trained tokenizer is made of",
@@ -31,24 +27,23 @@ rank), how close the nearest two are, and how far the feature map W stretches
 		Example: `  gritvq inspect tok
   gritvq inspect tok --json`,
 		Args: cli.Arguments("DIR"),
-		RunE: func(_ *cobra.Command, args []string) error { return run(s, args[0], o) },
+		RunE: func(_ *cobra.Command, args []string) error { return run(s, args[0], json) },
 	}
-	cli.JSONFlag(cmd, &o.json, "")
+	cli.JSONFlag(cmd, &json, "")
 	return cmd
 }
 
-func run(s *cli.Streams, dir string, o options) error {
+func run(s *cli.Streams, dir string, json bool) error {
 	i, err := tokenize.Inspect(dir)
 	if err != nil {
 		return err
 	}
-	if o.json {
+	if json {
 		return s.WriteJSON(i)
 	}
 	return show(s, i)
 }
 
-// show prints the facts, then a table of the code positions.
 func show(s *cli.Streams, i *tokenize.Inspection) error {
 	item := "vector"
 	if i.Metrics.Pictures != nil {
@@ -88,8 +83,7 @@ func show(s *cli.Streams, i *tokenize.Inspection) error {
 	return t.Text(s.Out)
 }
 
-// sparkline draws counts from the largest to the smallest in width cells, on a
-// logarithmic scale; cells without a use are dots.
+// sparkline draws sorted counts in width cells on a logarithmic scale; cells without a use are dots.
 func sparkline(counts []int64, width int) string {
 	sorted := slices.Clone(counts)
 	slices.SortFunc(sorted, func(a, b int64) int { return int(min(1, max(-1, b-a))) })

@@ -10,13 +10,9 @@ import (
 	"github.com/gritvq/gritvq/vq"
 )
 
-type options struct {
-	json bool
-}
-
 // New returns the command.
 func New(s *cli.Streams) *cobra.Command {
-	var o options
+	var json bool
 	cmd := &cobra.Command{
 		Use:   "methods",
 		Short: "List the quantization methods",
@@ -25,14 +21,14 @@ from k-means and revive dead codes unless a configuration says otherwise.`,
 		Example: `  gritvq methods
   gritvq train vectors.npy -o tok --method ema`,
 		Args: cli.Arguments(),
-		RunE: func(*cobra.Command, []string) error { return run(s, o) },
+		RunE: func(*cobra.Command, []string) error { return run(s, json) },
 	}
-	cli.JSONFlag(cmd, &o.json, "")
+	cli.JSONFlag(cmd, &json, "")
 	return cmd
 }
 
-func run(s *cli.Streams, o options) error {
-	if o.json {
+func run(s *cli.Streams, json bool) error {
+	if json {
 		return s.WriteJSON(vq.Summaries())
 	}
 	for _, name := range vq.MethodNames() {

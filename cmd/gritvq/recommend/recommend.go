@@ -171,7 +171,6 @@ func (o *logFlags) add(cmd *cobra.Command) {
 			"a TIME of - says that rows are in chronological order (default: found by the usual names)")
 }
 
-// source returns the log at path.
 func (o *logFlags) source(path string) (log recommend.Source, err error) {
 	options := interactions.Options{MinUser: o.core, MinItem: o.core}
 	if o.core < 0 {

@@ -34,14 +34,12 @@ or searches that are made up from the catalogue's titles and categories.`,
 	return cmd
 }
 
-// queriesHelp explains the argument QUERIES.
 const queriesHelp = `QUERIES is one or more parquet files in the layout of ESCI (query_id, query, product_id,
 product_locale, esci_label and, if there, split; product_title in a file of products),
 or the word derived: one or two words of a title and its narrowest category, answered
 by the items that have them. derived?count=1000&answers=20&seed=2 bounds the number of
 searches and of their answers, and draws others.`
 
-// queryFlags choose searches.
 func queryFlags(cmd *cobra.Command, into *interactions.ESCIOptions) {
 	f := cmd.Flags()
 	f.StringVar(&into.Locale, "locale", "us", "of ESCI files: us, es or jp")

@@ -24,9 +24,7 @@ type options struct {
 }
 
 // New returns the command.
-func New(s *cli.Streams) *cobra.Command { return newCommand(s, run) }
-
-func newCommand(s *cli.Streams, run func(context.Context, *cli.Streams, options) error) *cobra.Command {
+func New(s *cli.Streams) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use:   "train DATA -o DIR",
@@ -93,7 +91,6 @@ type result struct {
 	Train tokenizer.Result `json:"train"`
 }
 
-// show prints the scores of a finished run.
 func show(s *cli.Streams, asJSON bool, t *tokenize.Trained) error {
 	m := t.Bundle.Manifest
 	if asJSON {

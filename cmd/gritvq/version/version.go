@@ -11,13 +11,9 @@ import (
 	"github.com/gritvq/gritvq/internal/version"
 )
 
-type options struct {
-	json bool
-}
-
 // New returns the command.
 func New(s *cli.Streams) *cobra.Command {
-	var o options
+	var json bool
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
@@ -25,14 +21,14 @@ func New(s *cli.Streams) *cobra.Command {
 		Example: `  gritvq version
   gritvq version --json`,
 		Args: cli.Arguments(),
-		RunE: func(*cobra.Command, []string) error { return run(s, o) },
+		RunE: func(*cobra.Command, []string) error { return run(s, json) },
 	}
-	cli.JSONFlag(cmd, &o.json, "")
+	cli.JSONFlag(cmd, &json, "")
 	return cmd
 }
 
-func run(s *cli.Streams, o options) error {
-	if o.json {
+func run(s *cli.Streams, json bool) error {
+	if json {
 		return s.WriteJSON(struct {
 			Version  string `json:"version"`
 			Go       string `json:"go"`

@@ -9,7 +9,7 @@ import (
 	"github.com/gritvq/gritvq/eval"
 )
 
-// CodeMap draws the codes [height, width] of a picture, one pixel a code. colours [vocabulary] come from CodebookColours or HashedColours.
+// CodeMap draws the codes [height, width] of a picture, one pixel a code, in colours [vocabulary].
 func CodeMap(codes []uint32, height, width int, colours []color.RGBA) (*image.RGBA, error) {
 	if height < 1 || width < 1 || len(codes) != height*width {
 		return nil, fmt.Errorf("%d codes are no map of %d x %d", len(codes), height, width)
@@ -26,8 +26,7 @@ func CodeMap(codes []uint32, height, width int, colours []color.RGBA) (*image.RG
 	return m, nil
 }
 
-// HashedColours gives every code a colour without meaning: hues a golden ratio
-// apart, so that those of any few codes differ, in three shades.
+// HashedColours gives every code a colour without meaning: hues a golden ratio apart, in three shades.
 func HashedColours(vocabulary int) []color.RGBA {
 	colours := make([]color.RGBA, vocabulary)
 	for i := range colours {
@@ -37,12 +36,9 @@ func HashedColours(vocabulary int) []color.RGBA {
 	return colours
 }
 
-// CodebookColours gives codes that lie close to each other similar colours: the
-// first three principal components of the codebook [k, d], row-major, become
-// lightness, green to red and blue to yellow. A component is measured in its
-// standard deviation or, if that is larger, a quarter of the first one's, so that
-// noise does not look like structure. It fails on another number of values and
-// on values that are not finite.
+// CodebookColours gives similar codes similar colours: the first three principal components of the codebook [k, d] become
+// lightness, green to red and blue to yellow. A component is measured in its standard deviation or, if larger, a quarter
+// of the first one's, so that noise does not look like structure.
 func CodebookColours(codebook []float32, k, d int) ([]color.RGBA, error) {
 	pca, err := eval.FitPCA(codebook, k, d)
 	if err != nil {
@@ -66,12 +62,10 @@ func CodebookColours(codebook []float32, k, d int) ([]color.RGBA, error) {
 	return colours, nil
 }
 
-// oklab is a colour in Ottosson's OKLab space (2020), in which equal distances
-// look about equally different: lightness 0 to 1, green to red, blue to yellow.
+// oklab is a colour of Ottosson's OKLab (2020): lightness 0 to 1, green to red, blue to yellow.
 type oklab struct{ light, a, b float64 }
 
-// linear returns red, green and blue in proportion to light; values outside
-// 0..1 cannot be shown.
+// linear returns red, green and blue in proportion to light; outside 0..1 they cannot be shown.
 func (c oklab) linear() [3]float64 {
 	cube := func(v float64) float64 { return v * v * v }
 	l := cube(c.light + 0.3963377774*c.a + 0.2158037573*c.b)
@@ -84,8 +78,7 @@ func (c oklab) linear() [3]float64 {
 	}
 }
 
-// shown returns the colour as a screen shows it. Where that is impossible the
-// colour is made paler until it is possible: lightness and hue are kept.
+// shown returns the colour for a screen, made paler where necessary: lightness and hue are kept.
 func (c oklab) shown() color.RGBA {
 	possible := func(k float64) bool {
 		for _, v := range (oklab{c.light, c.a * k, c.b * k}).linear() {
@@ -122,7 +115,6 @@ func gamma(v float64) uint8 {
 	return uint8(math.Round(v * 255))
 }
 
-// hue returns a colour by its angle in turns.
 func hue(light, strength, turns float64) oklab {
 	sin, cos := math.Sincos(2 * math.Pi * turns)
 	return oklab{light, strength * cos, strength * sin}

@@ -10,8 +10,7 @@ import (
 	"sync"
 )
 
-// heat is the colour scale of errors: from black over violet, red and orange to
-// pale yellow, each step as much lighter than the last.
+// heat is the colour scale of errors: black, violet, red, orange, pale yellow, in even steps of lightness.
 var heat = sync.OnceValue(func() []color.RGBA {
 	colours := make([]color.RGBA, 256)
 	for i := range colours {
@@ -23,10 +22,8 @@ var heat = sync.OnceValue(func() []color.RGBA {
 	return colours
 })
 
-// ErrorMap shows where two pictures of the same size differ: the absolute
-// difference of a pixel, averaged over red, green and blue, in levels of 255,
-// black for none and pale yellow for full and above. FullError finds a full
-// that suits, ErrorLegend draws the scale.
+// ErrorMap shows where two pictures of one size differ: the absolute difference of a pixel, averaged over red, green and
+// blue, in levels of 255, black for none and pale yellow for full and above. See FullError and ErrorLegend.
 func ErrorMap(a, b image.Image, full float64) (*image.RGBA, error) {
 	if !(full > 0) {
 		return nil, fmt.Errorf("an error map cannot end at %v levels; use a number above 0", full)
@@ -59,9 +56,7 @@ func differences(a, b image.Image) ([]float64, error) {
 	return result, nil
 }
 
-// FullError returns an end of the scale that suits all the pairs as[i], bs[i],
-// so that their maps can be compared: a round number that 99 % of the pixels
-// stay below.
+// FullError returns an end of the scale for all pairs as[i], bs[i]: a round number that 99 % of the pixels stay below.
 func FullError(as, bs []image.Image) (float64, error) {
 	if len(as) != len(bs) {
 		return 0, fmt.Errorf("%d pictures and %d reconstructions are no pairs", len(as), len(bs))
@@ -89,8 +84,7 @@ func FullError(as, bs []image.Image) (float64, error) {
 
 var roundErrors = []float64{4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 255}
 
-// ErrorLegend draws the scale of error maps that end at full: a bar of the
-// given width with numbers below it.
+// ErrorLegend draws the scale of error maps that end at full.
 func ErrorLegend(full float64, width int) *image.RGBA {
 	const bar, tick = 10, 4
 	label := "mean absolute error, of 255"

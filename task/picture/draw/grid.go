@@ -19,10 +19,8 @@ const (
 	leastTile = 128 // smaller pictures are enlarged by a whole factor
 )
 
-// Grid draws rows of pictures, such as originals above reconstructions above
-// error maps, and a legend below them, which may be nil. All places have the
-// size of the largest picture; smaller ones, such as code maps, are enlarged by
-// the whole factor that fits.
+// Grid draws rows of pictures and a legend below them, which may be nil. All places have the size of the largest picture;
+// smaller ones, such as code maps, are enlarged by the whole factor that fits.
 func Grid(rows []Row, legend image.Image) *image.RGBA {
 	cell, columns, titles := gridCells(rows)
 	left := margin
@@ -62,8 +60,7 @@ func Grid(rows []Row, legend image.Image) *image.RGBA {
 	return m
 }
 
-// gridCells returns the size of a place, how many there are in a row, and the
-// width of the longest title.
+// gridCells returns the size of a place, places in a row, and the width of the longest title.
 func gridCells(rows []Row) (cell image.Point, columns, titles int) {
 	for _, row := range rows {
 		columns, titles = max(columns, len(row.Pictures)), max(titles, textWidth(row.Title))
@@ -95,7 +92,6 @@ func drawFitted(m draw.Image, place image.Rectangle, p image.Image) {
 	draw.Draw(m, large.Rect.Add(corner), large, image.Point{}, draw.Src)
 }
 
-// clip shortens a line to a width.
 func clip(line string, width int) string {
 	if textWidth(line) <= width {
 		return line

@@ -19,8 +19,7 @@ type Patches struct {
 	Margin   int           // pixels around the code's own cell
 }
 
-// FrequentCodes returns up to n codes, the most often chosen first and, among
-// equals, the smallest first.
+// FrequentCodes returns up to n codes, the most frequent first, ties by number.
 func FrequentCodes(codes []uint32, n int) []uint32 {
 	counts := map[uint32]int{}
 	for _, code := range codes {
@@ -34,10 +33,9 @@ func FrequentCodes(codes []uint32, n int) []uint32 {
 	return list[:min(n, len(list))]
 }
 
-// CutPatches cuts the cells of every chosen code out of the originals, at most
-// examples of each, with margin pixels around them; border pixels are repeated
-// beyond the border. codes are [len(originals), height, width]; the sides of an
-// original must be the same multiple of height and width.
+// CutPatches cuts the cells of every chosen code out of the originals, at most examples of each, with margin pixels around
+// them; the border is repeated. codes are [len(originals), height, width]; the sides of an original must be the same
+// multiple of height and width.
 func CutPatches(originals []image.Image, codes []uint32, height, width int, chosen []uint32, examples, margin int) ([]Patches, error) {
 	if height < 1 || width < 1 || len(codes) != len(originals)*height*width {
 		return nil, fmt.Errorf("%d codes are no %d maps of %d x %d", len(codes), len(originals), height, width)
@@ -99,7 +97,6 @@ func patch(m *image.RGBA, corner image.Point, side int) *image.RGBA {
 	return p
 }
 
-// meanPatch averages the patches at all places.
 func meanPatch(places []int, cut func(place int) *image.RGBA) *image.RGBA {
 	var sums []int
 	var mean *image.RGBA
@@ -118,8 +115,7 @@ func meanPatch(places []int, cut func(place int) *image.RGBA) *image.RGBA {
 	return mean
 }
 
-// PatchSheet draws a line for every code: its colour on code maps (if colours has
-// one), its number, how often it was chosen, the mean of its patches, and
+// PatchSheet draws a line for every code: its colour on code maps (if colours has one), number, count, mean patch and
 // examples. With a margin, a frame marks the code's own cell.
 func PatchSheet(list []Patches, colours []color.RGBA) *image.RGBA {
 	const shownSide, swatch = 56, 10
@@ -171,8 +167,7 @@ func countLabel(p Patches) string {
 	return strconv.Itoa(p.Count) + " times"
 }
 
-// drawPatch draws an enlarged patch and, inside its margin, the frame of the
-// cell.
+// drawPatch draws an enlarged patch and, inside its margin, the frame of the cell.
 func drawPatch(m draw.Image, at image.Point, p *image.RGBA, factor, margin int) {
 	large := enlarged(p, factor)
 	draw.Draw(m, large.Rect.Add(at), large, image.Point{}, draw.Src)

@@ -1,6 +1,5 @@
-// Package draw draws the work of a tokenizer of pictures: grids of originals,
-// reconstructions and errors, maps of codes, and sheets of patches that share a
-// code. WritePNG saves a drawing.
+// Package draw draws the work of a tokenizer of pictures: grids of originals, reconstructions and errors, maps of codes,
+// and sheets of patches that share a code.
 package draw
 
 import (
@@ -18,7 +17,6 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// The look of everything drawn here.
 var (
 	paper  = color.RGBA{R: 252, G: 252, B: 253, A: 255}
 	ink    = color.RGBA{R: 45, G: 49, B: 57, A: 255}
@@ -33,7 +31,6 @@ const (
 	charWidth  = 8
 )
 
-// textWidth is how many pixels a line takes.
 func textWidth(line string) int { return charWidth * utf8.RuneCountInString(line) }
 
 // text writes a line whose upper left corner is at (x, y).
@@ -42,13 +39,11 @@ func text(m draw.Image, x, y int, line string, c color.Color) {
 	drawer.DrawString(line)
 }
 
-// bold writes a line that stands out.
 func bold(m draw.Image, x, y int, line string, c color.Color) {
 	drawer := font.Drawer{Dst: m, Src: image.NewUniform(c), Face: inconsolata.Bold8x16, Dot: fixed.P(x, y+baseline)}
 	drawer.DrawString(line)
 }
 
-// blank returns an empty sheet.
 func blank(width, height int) *image.RGBA {
 	m := image.NewRGBA(image.Rect(0, 0, width, height))
 	fillBox(m, m.Bounds(), paper)

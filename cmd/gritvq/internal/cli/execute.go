@@ -69,8 +69,7 @@ func withoutPanic(run func() error) (err error) {
 	return run()
 }
 
-// explain prints an error as one sentence and returns the exit code. Engine
-// errors carry traces, which only --debug shows.
+// explain prints one sentence and returns the exit code; only --debug shows the traces of engine errors.
 func explain(s *Streams, err error, debugging bool) int {
 	if err == nil {
 		return ExitOK

@@ -38,8 +38,7 @@ func before(cmd *cobra.Command, check func() error) {
 	}
 }
 
-// JSONFlag adds --json, which prints one JSON object; of what, such as "the
-// scores as", may be empty.
+// JSONFlag adds --json; of what, such as "the scores as", may be empty.
 func JSONFlag(cmd *cobra.Command, into *bool, of string) {
 	cmd.Flags().BoolVar(into, "json", false, strings.TrimSuffix("print "+of, " ")+" one JSON object")
 }
@@ -75,7 +74,6 @@ func AtLeast(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// synopsis shows how to call a command, with its parents.
 func synopsis(cmd *cobra.Command) string {
 	if cmd.HasParent() {
 		return cmd.Parent().CommandPath() + " " + cmd.Use
@@ -83,26 +81,21 @@ func synopsis(cmd *cobra.Command) string {
 	return cmd.Use
 }
 
-// Help is the action of a command that has only subcommands.
+// Help is the action of a command that has only subcommands; it suggests the nearest one.
 func Help(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return cmd.Help()
 	}
-	return UnknownCommand(cmd, args[0])
-}
-
-// UnknownCommand suggests the nearest command of root.
-func UnknownCommand(root *cobra.Command, name string) error {
 	var names []string
-	for _, c := range root.Commands() {
+	for _, c := range cmd.Commands() {
 		if c.IsAvailableCommand() {
 			names = append(names, c.Name())
 		}
 	}
-	if near := config.Nearest(name, names); near != "" {
-		return usage.Errorf("unknown command %q: did you mean %q?", name, near)
+	if near := config.Nearest(args[0], names); near != "" {
+		return usage.Errorf("unknown command %q: did you mean %q?", args[0], near)
 	}
-	return usage.Errorf("unknown command %q: the commands are %s", name, strings.Join(names, ", "))
+	return usage.Errorf("unknown command %q: the commands are %s", args[0], strings.Join(names, ", "))
 }
 
 // wanted describes the values of a flag by its type.
@@ -113,12 +106,13 @@ var wanted = map[string]string{
 // FlagError turns an error of the parser into a usage error with a suggestion.
 func FlagError(cmd *cobra.Command, err error) error {
 	if missing, ok := errors.AsType[*pflag.NotExistError](err); ok && len(missing.GetSpecifiedName()) > 1 {
+		name := missing.GetSpecifiedName()
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		if near := config.Nearest(missing.GetSpecifiedName(), names); near != "" {
-			return usage.Errorf("unknown flag --%s: did you mean --%s?", missing.GetSpecifiedName(), near)
+		if near := config.Nearest(name, names); near != "" {
+			return usage.Errorf("unknown flag --%s: did you mean --%s?", name, near)
 		}
-		return usage.Errorf("unknown flag --%s: %s --help lists the flags", missing.GetSpecifiedName(), cmd.CommandPath())
+		return usage.Errorf("unknown flag --%s: %s --help lists the flags", name, cmd.CommandPath())
 	}
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		if kind := wanted[invalid.GetFlag().Value.Type()]; kind != "" {

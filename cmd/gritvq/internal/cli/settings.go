@@ -14,16 +14,13 @@ import (
 
 // setting is a flag that changes a key of the configuration.
 type setting struct {
-	name  string
-	key   string
-	value any // default that --help shows
-	usage string
-	// either is the usage in commands that take vectors and pictures, with both
-	// defaults.
-	either   string
-	pictures bool // only for pictures
-	// apply takes the place of assigning the value to the key.
-	apply func(s *Settings, c *vqtrain.Config, value string) error
+	name     string
+	key      string
+	value    any // default that --help shows
+	usage    string
+	either   string                                                   // usage for vectors and pictures, with both defaults
+	pictures bool                                                     // only for pictures
+	apply    func(s *Settings, c *vqtrain.Config, value string) error // instead of assigning the value to the key
 }
 
 // settings in the order in which they are applied.
@@ -62,8 +59,7 @@ type Settings struct {
 	sets   []string
 }
 
-// AddFlags adds the flags to a command that trains one method; with pictures
-// also those of pictures.
+// AddFlags adds the flags of a command that trains one method, with pictures also those of pictures.
 func (s *Settings) AddFlags(cmd *cobra.Command, pictures bool) { s.add(cmd, pictures, true) }
 
 // AddSharedFlags adds the flags that do not depend on the method.
@@ -99,8 +95,7 @@ func (s *Settings) add(cmd *cobra.Command, pictures, method bool) {
 	}
 }
 
-// Layers returns the layers of the configuration for an input of vectors or
-// pictures.
+// Layers returns the layers of the configuration for vectors or pictures.
 func (s *Settings) Layers(pictures bool) tokenize.Settings {
 	for _, v := range settings {
 		pictures = pictures || v.pictures && s.Given(v.name)
@@ -109,9 +104,7 @@ func (s *Settings) Layers(pictures bool) tokenize.Settings {
 }
 
 // Given says whether a flag was given.
-func (s *Settings) Given(name string) bool {
-	return s.flags.Changed(name)
-}
+func (s *Settings) Given(name string) bool { return s.flags.Changed(name) }
 
 // Text is the value of a flag of text.
 func (s *Settings) Text(name string) string { return s.flags.Lookup(name).Value.String() }
@@ -125,21 +118,11 @@ func (s *Settings) Int(name string) int {
 	return n
 }
 
-// Seed is the value of --seed.
-func (s *Settings) Seed() uint64 {
-	seed, err := s.flags.GetUint64("seed")
-	if err != nil {
-		panic(err)
-	}
-	return seed
-}
-
 // FixedPerceptual says whether the weight of the perceptual loss was chosen.
 func (s *Settings) FixedPerceptual() bool {
 	return s.Given("perceptual") || config.Assigns(s.sets, "train.perceptual")
 }
 
-// apply changes the keys of the flags that were given.
 func (s *Settings) apply(c *vqtrain.Config) error {
 	for _, v := range settings {
 		if !s.Given(v.name) {
@@ -156,7 +139,6 @@ func (s *Settings) apply(c *vqtrain.Config) error {
 	return nil
 }
 
-// assign sets the key of a flag.
 func (v setting) assign(_ *Settings, c *vqtrain.Config, value string) error {
 	if err := config.Set(c, v.key+"="+value); err != nil {
 		return usage.Errorf("--%s %s: %w", v.name, value, err)
@@ -170,8 +152,7 @@ func applyMethod(_ *Settings, c *vqtrain.Config, value string) error {
 	return nil
 }
 
-// applyHidden sets the hidden layers; without any, latents have the dimension of
-// the vectors.
+// applyHidden sets the hidden layers; without any, latents have the dimension of the vectors.
 func applyHidden(_ *Settings, c *vqtrain.Config, value string) error {
 	if value == "none" || value == "" {
 		c.Model.Hidden, c.Model.Dim = nil, 0
@@ -183,8 +164,7 @@ func applyHidden(_ *Settings, c *vqtrain.Config, value string) error {
 	return nil
 }
 
-// applyDown makes the network halve the picture log2(down) times: it cuts the
-// list of widths or repeats the last one.
+// applyDown makes the network halve the picture log2(down) times: it cuts the widths or repeats the last.
 func applyDown(s *Settings, c *vqtrain.Config, _ string) error {
 	image, down, stages := &c.Model.Image, s.Int("down"), 0
 	for 1<<stages < down {

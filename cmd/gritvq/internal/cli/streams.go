@@ -1,5 +1,4 @@
-// Package cli is shared by gritvq's commands: streams, flags, errors and exit
-// codes.
+// Package cli is shared by gritvq's commands: streams, flags, errors and exit codes.
 package cli
 
 import (
@@ -15,8 +14,7 @@ import (
 	"github.com/gritvq/gritvq/task"
 )
 
-// Streams is where a command writes: results to Out, progress and remarks to
-// Err. It is the [task.Watcher] of workflows.
+// Streams takes results in Out, progress and remarks in Err. It is the [task.Watcher] of workflows.
 type Streams struct {
 	Out, Err io.Writer
 	Terminal bool   // Err is a terminal
@@ -85,8 +83,7 @@ func (w *resultWriter) Write(p []byte) (int, error) {
 // logEvery is the time between lines about steps where Err is not a terminal.
 const logEvery = 10 * time.Second
 
-// line is a progress line: redrawn in place on a terminal. Elsewhere training
-// steps are logged every few seconds and other units are not.
+// line is redrawn in place on a terminal. Elsewhere training steps are logged and other units are not.
 type line struct {
 	*progress.Line
 	s      *Streams
@@ -110,7 +107,6 @@ func (s *Streams) show(l *progress.Line) {
 	s.shown = l
 }
 
-// Update shows how many units are done.
 func (l *line) Update(done int64, text string) {
 	l.at = done
 	l.Line.Update(done, text)
@@ -125,7 +121,6 @@ func (l *line) Update(done int64, text string) {
 	l.Log(fmt.Sprintf("step %d/%d  %s", done, l.total, text))
 }
 
-// Status shows the work before the next unit.
 func (l *line) Status(text string) { l.Line.Update(l.at, text+" …") }
 
 // Log prints a text unless Err is a terminal.
@@ -135,7 +130,6 @@ func (l *line) Log(text string) {
 	}
 }
 
-// Done ends the line.
 func (l *line) Done() {
 	l.s.show(nil)
 	l.Line.Done()

@@ -1,5 +1,4 @@
-// Package models holds flags and tables that the commands recommend and retrieve
-// share.
+// Package models holds flags and tables that the commands recommend and retrieve share.
 package models
 
 import (
@@ -27,8 +26,7 @@ type TrainFlags struct {
 	given func(flag string) bool
 }
 
-// Add adds the flags to a command, with an example of its output and the default
-// batch.
+// Add adds the flags, with an example of the output and the default batch.
 func (o *TrainFlags) Add(cmd *cobra.Command, p *recommend.Purpose, example, batch string) {
 	cli.OutputFlag(cmd, &o.Dir, "directory of the "+p.Title(), example)
 	f := cmd.Flags()
@@ -79,8 +77,7 @@ func (o *TrainFlags) Run(ctx context.Context, s *cli.Streams, label string) erro
 	return err
 }
 
-// SearchFlags adds the flags that say among which items answers are found, and
-// how.
+// SearchFlags adds the flags that say among which items answers are found, and how.
 func SearchFlags(cmd *cobra.Command, o *recommend.SearchOptions) {
 	f := cmd.Flags()
 	f.StringVar(&o.IDs, "ids", "", "directory of IDs to which gritvq ids add gave items since training, to find these too")
@@ -158,7 +155,6 @@ func (o *AskFlags) Run(ctx context.Context, s *cli.Streams) error {
 	return nil
 }
 
-// rankingTable shows scores by cutoff.
 func rankingTable(name string, scores []eval.RankingScores) report.Table {
 	t := report.Table{Columns: []report.Column{{Name: name}, {Name: "recall"}, {Name: "NDCG"}, {Name: "MRR"}}}
 	for _, r := range scores {

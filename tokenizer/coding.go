@@ -58,7 +58,7 @@ func (r *Runtime) Assign(ctx context.Context, z []float32, n int, o Options) ([]
 	if vq.Searchable(r.tokenizer.Quantizer) {
 		beam := o.Beam
 		if beam == 0 {
-			beam = r.tokenizer.beam
+			beam = r.tokenizer.Spec.Quantizer.Beam()
 		}
 		r.search.Encode(z, n, levels, max(1, beam), codes, o.Workers)
 		return codes, nil

@@ -24,8 +24,6 @@ type Tokenizer struct {
 	modality Modality
 	shape    []int // of an item as the network takes it
 	network  network
-	rotated  bool
-	beam     int // kept when encoding, unless asked otherwise
 }
 
 // New composes a tokenizer for items of input numbers: the dimension of vectors, or 3 size² of pictures.
@@ -39,7 +37,6 @@ func New(s Spec, input int) (*Tokenizer, error) {
 		return nil, err
 	}
 	t := &Tokenizer{Spec: s, Input: input, modality: m, shape: shape, network: m.network(input)}
-	t.rotated, t.beam = s.Quantizer.Rotated(), s.Quantizer.Beam()
 	_, dim := m.latents(input)
 	t.Quantizer, err = vq.New(s.Quantizer, dim)
 	return t, err
@@ -80,7 +77,7 @@ func (t *Tokenizer) Identity() bool { return t.network.identity() }
 // InitNetwork returns the variables around the quantizer. mean and variance are by dimension; pictures have none.
 func (t *Tokenizer) InitNetwork(seed uint64, mean, variance []float64) weights.Set {
 	set := t.network.init(seed, mean, variance)
-	if t.rotated {
+	if t.Spec.Quantizer.Rotated() {
 		set["state/rotation"] = weights.Eye(t.Dim())
 	}
 	return set
@@ -93,7 +90,7 @@ func (t *Tokenizer) Encode(v weights.Vars, x *graph.Node) *graph.Node {
 
 func (t *Tokenizer) latents(v weights.Vars, standard *graph.Node) *graph.Node {
 	z := t.network.encode(v, standard)
-	if t.rotated {
+	if t.Spec.Quantizer.Rotated() {
 		z = graph.DotGeneral(z, []int{1}, nil, v.Get("state/rotation"), []int{0}, nil)
 	}
 	return z
@@ -101,7 +98,7 @@ func (t *Tokenizer) latents(v weights.Vars, standard *graph.Node) *graph.Node {
 
 // reconstruct maps quantized latents [N,d] to standardized items.
 func (t *Tokenizer) reconstruct(v weights.Vars, z *graph.Node) *graph.Node {
-	if t.rotated { // the transpose of a rotation turns back
+	if t.Spec.Quantizer.Rotated() { // the transpose of a rotation turns back
 		z = graph.DotGeneral(z, []int{1}, nil, v.Get("state/rotation"), []int{1}, nil)
 	}
 	return t.network.decode(v, z)

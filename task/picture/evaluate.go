@@ -10,6 +10,7 @@ package picture
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 
@@ -101,9 +102,9 @@ type scoresJSON struct {
 	SSIM           float64 `json:"ssim"`
 	MSE            float64 `json:"mse"`
 	LPIPS          float64 `json:"lpips"`
-	LPIPSNetwork   *string `json:"lpips_network"`
+	LPIPSNetwork   orNull  `json:"lpips_network"`
 	Frechet        float64 `json:"frechet"`
-	FrechetNetwork *string `json:"frechet_network"`
+	FrechetNetwork orNull  `json:"frechet_network"`
 	KID            float64 `json:"kid"`
 	KIDStd         float64 `json:"kid_std"`
 	tokenizer.CodeUse
@@ -114,17 +115,20 @@ type scoresJSON struct {
 	Notes             []string `json:"notes,omitempty"`
 }
 
+// orNull is a name that is null in JSON if it is empty.
+type orNull string
+
+func (n orNull) MarshalJSON() ([]byte, error) {
+	if n == "" {
+		return []byte("null"), nil
+	}
+	return json.Marshal(string(n))
+}
+
 // MarshalJSON writes skipped and infinite scores as null.
 func (s Scores) MarshalJSON() ([]byte, error) {
-	j := scoresJSON{s.PSNR, s.SSIM, s.MSE, s.LPIPS, nil, s.Frechet, nil, s.KID, s.KIDStd,
-		s.CodeUse, s.BitsPerPixel, s.Images, s.Damaged, s.CodedBitsPerPixel, s.Notes}
-	if s.LPIPSNetwork != "" {
-		j.LPIPSNetwork = &s.LPIPSNetwork
-	}
-	if s.FrechetNetwork != "" {
-		j.FrechetNetwork = &s.FrechetNetwork
-	}
-	return finitejson.Marshal(j)
+	return finitejson.Marshal(scoresJSON{s.PSNR, s.SSIM, s.MSE, s.LPIPS, orNull(s.LPIPSNetwork), s.Frechet, orNull(s.FrechetNetwork),
+		s.KID, s.KIDStd, s.CodeUse, s.BitsPerPixel, s.Images, s.Damaged, s.CodedBitsPerPixel, s.Notes})
 }
 
 // UnmarshalJSON reads null as NaN.
@@ -136,13 +140,8 @@ func (s *Scores) UnmarshalJSON(content []byte) error {
 	*s = Scores{
 		PictureScores: tokenizer.PictureScores{PSNR: j.PSNR, SSIM: j.SSIM, MSE: j.MSE, CodeUse: j.CodeUse,
 			BitsPerPixel: j.BitsPerPixel, Images: j.Images, Damaged: j.Damaged},
-		LPIPS: j.LPIPS, Frechet: j.Frechet, KID: j.KID, KIDStd: j.KIDStd, CodedBitsPerPixel: j.CodedBitsPerPixel, Notes: j.Notes,
-	}
-	if j.LPIPSNetwork != nil {
-		s.LPIPSNetwork = *j.LPIPSNetwork
-	}
-	if j.FrechetNetwork != nil {
-		s.FrechetNetwork = *j.FrechetNetwork
+		LPIPS: j.LPIPS, LPIPSNetwork: string(j.LPIPSNetwork), Frechet: j.Frechet, FrechetNetwork: string(j.FrechetNetwork),
+		KID: j.KID, KIDStd: j.KIDStd, CodedBitsPerPixel: j.CodedBitsPerPixel, Notes: j.Notes,
 	}
 	return nil
 }

@@ -63,10 +63,36 @@ func (s *Sample) add(b tokenizer.Coded, c tokenizer.Image) {
 	}
 }
 
-// Grid draws the first pictures, at most so many: see GridImage.
+// Grid draws the first pictures, at most so many, above their reconstructions, error maps and code maps.
 func (s *Sample) Grid(most int) (*image.RGBA, error) {
 	n := min(most, len(s.Originals))
-	return GridImage(s.Originals[:n], s.Reconstructions[:n], s.Grids[:n], s.Colours)
+	if n < 1 || len(s.Reconstructions) != len(s.Originals) || len(s.Grids) != len(s.Originals) {
+		return nil, fmt.Errorf("%d pictures, %d reconstructions and %d grids of codes cannot be drawn; give at least one, and as many of each",
+			len(s.Originals), len(s.Reconstructions), len(s.Grids))
+	}
+	above, below := asImages(s.Originals[:n]), asImages(s.Reconstructions[:n])
+	full, err := draw.FullError(above, below)
+	if err != nil {
+		return nil, err
+	}
+	wrong, codes := draw.Row{Title: "error"}, draw.Row{Title: "codes"}
+	closeness := make([]string, n)
+	for i, g := range s.Grids[:n] {
+		m, err := draw.ErrorMap(above[i], below[i], full)
+		if err != nil {
+			return nil, err
+		}
+		wrong.Pictures = append(wrong.Pictures, m)
+		if m, err = draw.CodeMap(g.first(), g.GridHeight, g.GridWidth, s.Colours); err != nil {
+			return nil, err
+		}
+		codes.Pictures = append(codes.Pictures, m)
+		if closeness[i], err = decibels(s.Originals[i], s.Reconstructions[i]); err != nil {
+			return nil, err
+		}
+	}
+	rows := []draw.Row{{Title: "original", Pictures: above}, {Title: "decoded", Pictures: below, Captions: closeness}, wrong, codes}
+	return draw.Grid(rows, draw.ErrorLegend(full, 256)), nil
 }
 
 const patchExamples = 10
@@ -161,50 +187,6 @@ func (g Grid) first() []uint32 {
 		codes[i] = g.Codes[i*positions]
 	}
 	return codes
-}
-
-// Map draws the codes of the first position, a pixel each.
-func (g Grid) Map(colours []color.RGBA) (*image.RGBA, error) {
-	return draw.CodeMap(g.first(), g.GridHeight, g.GridWidth, colours)
-}
-
-// GridImage draws pictures above their reconstructions, error maps and code maps.
-// Pictures may differ in size; grids may be nil.
-func GridImage(originals, reconstructions []*images.RGB, grids []Grid, colours []color.RGBA) (*image.RGBA, error) {
-	if len(originals) == 0 || len(reconstructions) != len(originals) || grids != nil && len(grids) != len(originals) {
-		return nil, fmt.Errorf("%d pictures, %d reconstructions and %d grids of codes cannot be drawn; give at least one, and as many of each",
-			len(originals), len(reconstructions), len(grids))
-	}
-	above, below := asImages(originals), asImages(reconstructions)
-	full, err := draw.FullError(above, below)
-	if err != nil {
-		return nil, err
-	}
-	wrong := draw.Row{Title: "error"}
-	closeness := make([]string, len(originals))
-	for i := range originals {
-		m, err := draw.ErrorMap(above[i], below[i], full)
-		if err != nil {
-			return nil, err
-		}
-		wrong.Pictures = append(wrong.Pictures, m)
-		if closeness[i], err = decibels(originals[i], reconstructions[i]); err != nil {
-			return nil, err
-		}
-	}
-	rows := []draw.Row{{Title: "original", Pictures: above}, {Title: "decoded", Pictures: below, Captions: closeness}, wrong}
-	if grids != nil {
-		row := draw.Row{Title: "codes"}
-		for _, g := range grids {
-			m, err := g.Map(colours)
-			if err != nil {
-				return nil, err
-			}
-			row.Pictures = append(row.Pictures, m)
-		}
-		rows = append(rows, row)
-	}
-	return draw.Grid(rows, draw.ErrorLegend(full, 256)), nil
 }
 
 func asImages(pictures []*images.RGB) []image.Image {

@@ -3,6 +3,7 @@ package picture
 import (
 	"bytes"
 	"flag"
+	"image"
 	"image/color"
 	"slices"
 	"strings"
@@ -52,14 +53,18 @@ func TestSample(t *testing.T) {
 }
 
 // Rows of a grid hold the pictures themselves, their errors and their codes.
-func TestGridImage(t *testing.T) {
+func TestSampleGrid(t *testing.T) {
 	white, grey := images.NewRGB(8, 8), images.NewRGB(8, 8)
 	for i := range white.Pix {
 		white.Pix[i], grey.Pix[i] = 255, 100
 	}
 	colours := []color.RGBA{{R: 1, G: 2, B: 3, A: 255}, {R: 201, G: 7, B: 9, A: 255}}
 	codes := Grid{Width: 8, Height: 8, GridWidth: 2, GridHeight: 2, Codes: []uint32{0, 5, 1, 5, 1, 5, 0, 5}} // two positions
-	m, err := GridImage([]*images.RGB{white, grey}, []*images.RGB{grey, grey}, []Grid{codes, codes}, colours)
+	grid := func(originals, reconstructions []*images.RGB, colours []color.RGBA) (*image.RGBA, error) {
+		s := Sample{originals, reconstructions, slices.Repeat([]Grid{codes}, len(originals)), colours}
+		return s.Grid(len(originals))
+	}
+	m, err := grid([]*images.RGB{white, grey}, []*images.RGB{grey, grey}, colours)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,15 +90,11 @@ func TestGridImage(t *testing.T) {
 			t.Errorf("%v covers %d pixels, want %d", c, seen[c], want)
 		}
 	}
-	small, err := GridImage([]*images.RGB{white}, []*images.RGB{white}, nil, nil)
-	if err != nil || small.Rect.Dy() >= m.Rect.Dy() {
-		t.Errorf("without codes: %v (%v)", small.Rect, err)
-	}
 	for want, err := range map[string]error{
-		"0 pictures, 0 reconstr": second(GridImage(nil, nil, nil, nil)),
-		"1 pictures, 2 reconstr": second(GridImage([]*images.RGB{white}, []*images.RGB{white, grey}, nil, nil)),
-		"cannot be compared":     second(GridImage([]*images.RGB{white}, []*images.RGB{images.NewRGB(8, 9)}, nil, nil)),
-		"has no colour among 1":  second(GridImage([]*images.RGB{white}, []*images.RGB{grey}, []Grid{codes}, colours[:1])),
+		"0 pictures, 0 reconstr": second(grid(nil, nil, colours)),
+		"1 pictures, 2 reconstr": second(grid([]*images.RGB{white}, []*images.RGB{white, grey}, colours)),
+		"cannot be compared":     second(grid([]*images.RGB{white}, []*images.RGB{images.NewRGB(8, 9)}, colours)),
+		"has no colour among 1":  second(grid([]*images.RGB{white}, []*images.RGB{grey}, colours[:1])),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)

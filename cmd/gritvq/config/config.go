@@ -2,8 +2,6 @@
 package config
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
@@ -41,6 +39,6 @@ func run(s *cli.Streams, settings tokenize.Settings) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(s.Out, "%s", rendered)
+	_, err = s.Out.Write(rendered)
 	return err
 }

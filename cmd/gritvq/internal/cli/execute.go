@@ -100,14 +100,12 @@ func watchSignals(cancel func()) (stop func()) {
 	arrived := make(chan os.Signal, 2)
 	signal.Notify(arrived, os.Interrupt, syscall.SIGTERM)
 	go func() {
-		for first := true; ; first = false {
-			if _, ok := <-arrived; !ok {
-				return
-			}
-			if !first {
-				os.Exit(ExitInterrupted)
-			}
-			cancel()
+		if _, ok := <-arrived; !ok {
+			return
+		}
+		cancel()
+		if _, ok := <-arrived; ok {
+			os.Exit(ExitInterrupted)
 		}
 	}()
 	return func() {

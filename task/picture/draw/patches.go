@@ -6,6 +6,7 @@ import (
 	"image"
 	"image/color"
 	"image/draw"
+	"maps"
 	"slices"
 	"strconv"
 )
@@ -25,11 +26,9 @@ func FrequentCodes(codes []uint32, n int) []uint32 {
 	for _, code := range codes {
 		counts[code]++
 	}
-	list := make([]uint32, 0, len(counts))
-	for code := range counts {
-		list = append(list, code)
-	}
-	slices.SortFunc(list, func(a, b uint32) int { return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b)) })
+	list := slices.SortedFunc(maps.Keys(counts), func(a, b uint32) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
+	})
 	return list[:min(n, len(list))]
 }
 

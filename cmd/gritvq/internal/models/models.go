@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/eval"
@@ -19,21 +20,18 @@ import (
 type TrainFlags struct {
 	recommend.TrainOptions
 	recommend.Settings
-	steps int
-	batch int
-	seed  uint64
+	flags *pflag.FlagSet
 	json  bool
-	given func(flag string) bool
 }
 
 // Add adds the flags, with an example of the output and the default batch.
 func (o *TrainFlags) Add(cmd *cobra.Command, p *recommend.Purpose, example, batch string) {
 	cli.OutputFlag(cmd, &o.Dir, "directory of the "+p.Title(), example)
 	f := cmd.Flags()
-	o.Purpose, o.given = p, f.Changed
-	f.IntVar(&o.steps, "steps", 20000, "training steps at most")
-	f.IntVar(&o.batch, "batch", 0, "examples a step (default "+batch+")")
-	f.Uint64Var(&o.seed, "seed", 1, "decides initial weights, the order of the data and dropout")
+	o.Purpose, o.flags = p, f
+	f.Int("steps", 20000, "training steps at most")
+	f.Int("batch", 0, "examples a step (default "+batch+")")
+	f.Uint64("seed", 1, "decides initial weights, the order of the data and dropout")
 	f.StringVar(&o.File, "config", "", "YAML file of settings, as the config.yaml that training writes")
 	f.StringArrayVar(&o.Set, "set", nil, "one setting, such as model.dropout=0.2 (repeatable)")
 	cli.WorkersFlag(cmd, new(int))
@@ -47,9 +45,9 @@ func (o *TrainFlags) Add(cmd *cobra.Command, p *recommend.Purpose, example, batc
 func (o *TrainFlags) Run(ctx context.Context, s *cli.Streams, label string) error {
 	settings := o.Settings
 	settings.Set = nil
-	for flag, value := range map[string]any{"steps": o.steps, "batch": o.batch, "seed": o.seed} {
-		if o.given(flag) {
-			settings.Set = append(settings.Set, fmt.Sprintf("train.%s=%d", flag, value))
+	for _, name := range []string{"steps", "batch", "seed"} {
+		if o.flags.Changed(name) {
+			settings.Set = append(settings.Set, "train."+name+"="+o.flags.Lookup(name).Value.String())
 		}
 	}
 	settings.Set = append(settings.Set, o.Set...)

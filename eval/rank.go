@@ -61,15 +61,10 @@ type RankMetric string
 
 // The scores of a list cut off at k. With one relevant item Recall equals HitRate.
 const (
-	// Recall is the part of the relevant items among the first k.
-	Recall RankMetric = "recall"
-	// HitRate is 1 where any relevant item is among the first k.
-	HitRate RankMetric = "hit"
-	// NDCG is the sum of 1/log2(1+rank) over the relevant items among the first k, divided
-	// by that of the best possible list.
-	NDCG RankMetric = "ndcg"
-	// MRR is 1/rank of the first relevant item, where that is among the first k.
-	MRR RankMetric = "mrr"
+	Recall  RankMetric = "recall" // part of the relevant items among the first k
+	HitRate RankMetric = "hit"    // 1 where any relevant item is among the first k
+	NDCG    RankMetric = "ndcg"   // sum of 1/log2(1+rank) over relevant items among the first k, over that of the best list
+	MRR     RankMetric = "mrr"    // 1/rank of the first relevant item, where that is among the first k
 )
 
 // RankMetrics returns all metrics, in the order tables print them.

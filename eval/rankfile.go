@@ -24,7 +24,6 @@ const (
 	maxCutoff   = 1 << 30
 )
 
-// rankColumn is one score column.
 type rankColumn struct {
 	metric RankMetric
 	k      int
@@ -50,13 +49,27 @@ func rankColumns(cutoffs []int) []rankColumn {
 	return columns
 }
 
+type rankFormat struct {
+	encode func(io.Writer, *Ranking, []rankColumn) error
+	decode func(*os.File) (*Ranking, error)
+}
+
+func rankFormatOf(path string) (rankFormat, bool) {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".csv":
+		return rankFormat{encodeRankingCSV, func(file *os.File) (*Ranking, error) { return parseRankingCSV(file) }}, true
+	case ".parquet":
+		return rankFormat{encodeRankingParquet, decodeRankingParquet}, true
+	}
+	return rankFormat{}, false
+}
+
 // CheckRankingName reports a name that WriteRanking refuses.
 func CheckRankingName(path string) error {
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".csv", ".parquet":
-		return nil
+	if _, ok := rankFormatOf(path); !ok {
+		return fmt.Errorf("rankings are written to .parquet or .csv, not to %s; choose another name", path)
 	}
-	return fmt.Errorf("rankings are written to .parquet or .csv, not to %s; choose another name", path)
+	return nil
 }
 
 // WriteRanking stores the users, their ranks and their scores at cutoffs (by default
@@ -74,16 +87,13 @@ func WriteRanking(path string, r *Ranking, cutoffs ...int) error {
 	if err := CheckRankingName(path); err != nil {
 		return err
 	}
-	encode := encodeRankingCSV
-	if strings.EqualFold(filepath.Ext(path), ".parquet") {
-		encode = encodeRankingParquet
-	}
+	format, _ := rankFormatOf(path)
 	file, err := atomicfile.Create(path)
 	if err != nil {
 		return err
 	}
 	defer file.Abort()
-	if err := encode(file, r, rankColumns(cutoffs)); err != nil {
+	if err := format.encode(file, r, rankColumns(cutoffs)); err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	return file.Commit()
@@ -93,13 +103,23 @@ func WriteRanking(path string, r *Ranking, cutoffs ...int) error {
 // largest cutoff is the depth of the lists; other columns are ignored. Errors are one
 // sentence that names the file, the row and a remedy.
 func ReadRanking(path string) (*Ranking, error) {
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".csv":
-		return readRankingFile(path, decodeRankingCSV)
-	case ".parquet":
-		return readRankingFile(path, decodeRankingParquet)
+	format, ok := rankFormatOf(path)
+	if !ok {
+		return nil, fmt.Errorf("rankings are read from .parquet or .csv, not from %s", path)
 	}
-	return nil, fmt.Errorf("rankings are read from .parquet or .csv, not from %s", path)
+	file, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("cannot read the ranking: %s does not exist; check the path", path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the ranking: %w", err)
+	}
+	defer file.Close()
+	r, err := format.decode(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s is no file of rankings: %w; write it again", path, err)
+	}
+	return r, nil
 }
 
 // deepest is the largest cutoff of columns, 0 without any.
@@ -151,24 +171,6 @@ func encodeRankingCSV(w io.Writer, r *Ranking, columns []rankColumn) error {
 	table.Flush()
 	return table.Error()
 }
-
-func readRankingFile(path string, decode func(*os.File) (*Ranking, error)) (*Ranking, error) {
-	file, err := os.Open(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("cannot read the ranking: %s does not exist; check the path", path)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("cannot read the ranking: %w", err)
-	}
-	defer file.Close()
-	r, err := decode(file)
-	if err != nil {
-		return nil, fmt.Errorf("%s is no file of rankings: %w; write it again", path, err)
-	}
-	return r, nil
-}
-
-func decodeRankingCSV(file *os.File) (*Ranking, error) { return parseRankingCSV(file) }
 
 // parseRankingCSV reads the table that encodeRankingCSV writes.
 func parseRankingCSV(in io.Reader) (*Ranking, error) {

@@ -25,15 +25,6 @@ type candidate struct {
 	code   int32
 }
 
-// improveByBeam replaces greedy codes where a beam of the given width finds codes
-// of smaller squared error, compared in float64.
-func (q *Residual) improveByBeam(e *encoding, width int) {
-	alive := q.searchBeam(e, width)
-	for i := range e.rows {
-		q.chooseBest(e, i, e.beam.paths[i*alive*e.levels:(i+1)*alive*e.levels])
-	}
-}
-
 // Survivors writes to out [n,beam,levels] the encodings that a beam search of the
 // rows of x [n,d] ends with, by rising error up to rounding; where there are fewer
 // than beam, the last is repeated. A further level is fitted on them. It panics if

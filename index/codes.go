@@ -94,10 +94,7 @@ func (c *Codes) distinctMean() []float32 {
 func (c *Codes) pack() {
 	count := (len(c.source) + panelCodes - 1) / panelCodes
 	c.panels = make([]float32, count*c.d*panelCodes)
-	c.half = make([]float32, count*panelCodes)
-	for i := range c.half {
-		c.half[i] = float32(math.Inf(1))
-	}
+	c.half = slices.Repeat(emptyPanel, count)
 	for i, row := range c.source {
 		panel := c.panels[i/panelCodes*c.d*panelCodes:]
 		var squares float64

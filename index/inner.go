@@ -103,12 +103,6 @@ type RowIndex interface {
 	Search(x []float32, n, k int, items []uint32, scores []float32, opt SearchOptions)
 }
 
-var (
-	_ RowIndex = (*Exact)(nil)
-	_ RowIndex = (*IVF)(nil)
-	_ RowIndex = (*HNSW)(nil)
-)
-
 func checkSearch(name string, x []float32, n, d, k int, items []uint32, scores []float32) {
 	if n < 0 || k <= 0 || len(x) < n*d || len(items) < n*k || scores != nil && len(scores) < n*k {
 		panic(fmt.Sprintf("index: %s of the %d best rows for %d queries of %d got slices of length %d (x), %d (items), %d (scores)",
@@ -117,12 +111,7 @@ func checkSearch(name string, x []float32, n, d, k int, items []uint32, scores [
 }
 
 func finite(x []float32) bool {
-	for _, v := range x {
-		if v-v != 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(x, func(v float32) bool { return v-v != 0 })
 }
 
 // found is a row and its cost by definition.

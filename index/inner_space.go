@@ -105,7 +105,7 @@ func (s *space) pack(p *panels, row []float32) {
 	d := len(s.mean)
 	if p.rows%panelCodes == 0 {
 		p.codes = append(p.codes, make([]float32, d*panelCodes)...)
-		p.half = append(p.half, emptyPanel[:]...)
+		p.half = append(p.half, emptyPanel...)
 	}
 	panel := p.codes[p.rows/panelCodes*d*panelCodes:]
 	var squares float64
@@ -122,12 +122,7 @@ func (s *space) pack(p *panels, row []float32) {
 	p.rows++
 }
 
-var emptyPanel = func() (half [panelCodes]float32) {
-	for i := range half {
-		half[i] = float32(math.Inf(1))
-	}
-	return half
-}()
+var emptyPanel = slices.Repeat([]float32{float32(math.Inf(1))}, panelCodes)
 
 // prepare writes the moved and negated query x [d] to out [d]. It returns a
 // bound on the error of its scores, and false if they cannot be trusted at all.

@@ -36,7 +36,6 @@ type IVF struct {
 	space   space
 	probe   int
 	centers *Exact     // one a list
-	list    []uint32   // [n] list of each row
 	lists   []panels   // rows of each list, packed
 	members [][]uint32 // their numbers, rising
 }
@@ -125,9 +124,8 @@ func (f *IVF) add(rows []float32, n, workers int) error {
 	for list, n := range counts {
 		f.lists[list].grow(n, f.d)
 	}
-	for _, list := range assigned {
-		item := len(f.list)
-		f.list = append(f.list, list)
+	for i, list := range assigned {
+		item := f.n - n + i
 		f.members[list] = append(f.members[list], uint32(item))
 		f.space.pack(&f.lists[list], f.Row(item))
 	}

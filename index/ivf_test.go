@@ -140,7 +140,7 @@ func TestIVFDoesNotDependOnBatchAndWorkers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return ivf, fmt.Sprint(ivf.centers.rows, ivf.list)
+		return ivf, fmt.Sprint(ivf.centers.rows, ivf.members)
 	}
 	ivf, content := build(1)
 	if _, other := build(3); content != other {

@@ -65,16 +65,11 @@ func (s *seeding) row(i int) []float32 { return s.x[i*s.d : (i+1)*s.d] }
 // chosen so far. It returns fewer if every point coincides with a chosen one.
 func (s *seeding) plusPlus(ctx context.Context, points []float32, weights []float64, chosen []float32) ([]float32, error) {
 	n := len(points) / s.d
-	weight := func(i int) float64 {
-		if weights == nil {
-			return 1
-		}
-		return weights[i]
+	if weights == nil {
+		weights = slices.Repeat([]float64{1}, n)
 	}
-	apart := make([]float64, n) // squared distance from the nearest chosen row
-	for i := range apart {
-		apart[i] = 1 // any constant: the first draw goes by weight alone
-	}
+	// Squared distances from the nearest chosen row; the first draw goes by weight alone.
+	apart := slices.Repeat([]float64{1}, n)
 	if len(chosen) > 0 {
 		codes, err := NewCodes(chosen, len(chosen)/s.d, s.d)
 		if err != nil {
@@ -91,7 +86,7 @@ func (s *seeding) plusPlus(ctx context.Context, points []float32, weights []floa
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("k-means stopped while choosing its first centres: %w", err)
 		}
-		i := s.draw(n, func(i int) float64 { return float64(weight(i) * apart[i]) })
+		i := s.draw(n, func(i int) float64 { return float64(weights[i] * apart[i]) })
 		if i < 0 {
 			return chosen, nil
 		}
@@ -136,10 +131,7 @@ func (s *seeding) parallel(ctx context.Context) ([]float32, error) {
 	candidates := slices.Clone(s.row(s.rng.IntN(s.n)))
 	fresh := candidates
 	owner := make([]uint32, s.n) // nearest candidate of each row
-	apart := make([]float32, s.n)
-	for i := range apart {
-		apart[i] = float32(math.Inf(1))
-	}
+	apart := slices.Repeat([]float32{float32(math.Inf(1))}, s.n)
 	index, dist := make([]uint32, s.n), make([]float32, s.n)
 	for round := 0; ; round++ {
 		if err := ctx.Err(); err != nil {

@@ -24,8 +24,8 @@ func (s *seeding) tree(ctx context.Context) ([]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	owner, gap := make([]uint32, s.n), make([]float32, s.n)
-	codes.Nearest(s.x, s.n, owner, gap, s.workers)
+	owner := make([]uint32, s.n)
+	codes.Nearest(s.x, s.n, owner, nil, s.workers)
 	members := make([][]int, groups)
 	for i, g := range owner {
 		members[g] = append(members[g], i)

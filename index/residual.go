@@ -168,7 +168,11 @@ func (e *encoding) release() {
 // encodeBlock encodes e.x into e.codes.
 func (q *Residual) encodeBlock(e *encoding, beam int) {
 	q.encodeGreedy(e)
-	if beam > 1 && e.levels > 1 {
-		q.improveByBeam(e, beam)
+	if beam <= 1 || e.levels == 1 {
+		return
+	}
+	alive := q.searchBeam(e, beam)
+	for i := range e.rows {
+		q.chooseBest(e, i, e.beam.paths[i*alive*e.levels:(i+1)*alive*e.levels])
 	}
 }

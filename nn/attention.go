@@ -44,12 +44,7 @@ func (a Attention) View(x, source *graph.Node, mask Mask, bias *graph.Node) View
 
 // Build lets x [B, T, Width] gather from source [B, S, Width]: [B, T, Width].
 func (a Attention) Build(v weights.Vars, x, source *graph.Node, view View, random *Random) *graph.Node {
-	return a.Recall(v, x, a.remember(v, source, random), view)
-}
-
-// Remember computes the keys and values of source [B, S, Width], for Recall.
-func (a Attention) Remember(v weights.Vars, source *graph.Node) KeyValues {
-	return a.remember(v, source, nil)
+	return a.Recall(v, x, a.Remember(v, source, random), view)
 }
 
 // Recall is Build with keys and values computed before.
@@ -60,9 +55,9 @@ func (a Attention) Recall(v weights.Vars, x *graph.Node, source KeyValues, view 
 	return linear(a.join(gathered), v.Get("output"))
 }
 
-// remember drops attention weights as T5 does, alike for all queries: a dropped weight
-// is a dropped value.
-func (a Attention) remember(v weights.Vars, source *graph.Node, random *Random) KeyValues {
+// Remember computes the keys and values of source [B, S, Width], for Recall. It drops
+// attention weights as T5 does, alike for all queries: a dropped weight is a dropped value.
+func (a Attention) Remember(v weights.Vars, source *graph.Node, random *Random) KeyValues {
 	return KeyValues{
 		Keys:   a.split(linear(source, v.Get("key"))),
 		Values: random.Dropout(a.split(linear(source, v.Get("value"))), a.Dropout, 3),

@@ -79,6 +79,10 @@ type taps struct {
 	before                   int // zeros before the input
 }
 
+// after is the number of zeros that the taps read after the input, or, where negative, of
+// pixels that they do not read.
+func (t taps) after() int { return t.stride*(t.out-1) + t.dilation*(t.kernel-1) + 1 - t.in - t.before }
+
 func newConvolution(x, kernel []int, o ConvOptions) convolution {
 	if len(x) != 4 || len(kernel) != 4 {
 		panic(fmt.Errorf("nn: a convolution wants an image [batch, height, width, channels] and a kernel [height, width, in, out], "+
@@ -136,19 +140,12 @@ var imageAxes = graph.ConvolveAxesConfig{
 func (c convolution) strides() []int   { return []int{c.rows.stride, c.cols.stride} }
 func (c convolution) dilations() []int { return []int{c.rows.dilation, c.cols.dilation} }
 
-// paddings returns before and after of both axes.
-func (c convolution) paddings(pads func(t taps) (before, after int)) [][2]int {
-	var p [2][2]int
-	p[0][0], p[0][1] = pads(c.rows)
-	p[1][0], p[1][1] = pads(c.cols)
-	return p[:]
+func (c convolution) padding() [][2]int {
+	return [][2]int{{c.rows.before, c.rows.after()}, {c.cols.before, c.cols.after()}}
 }
 
 func (c nativeConvolution) output(x, kernel *graph.Node) *graph.Node {
-	pads := c.paddings(func(t taps) (int, int) {
-		return t.before, t.stride*(t.out-1) + t.dilation*(t.kernel-1) + 1 - t.in - t.before
-	})
-	return graph.ConvGeneral(x, kernel, imageAxes, c.strides(), pads, nil, c.dilations(), c.groups, 1)
+	return graph.ConvGeneral(x, kernel, imageAxes, c.strides(), c.padding(), nil, c.dilations(), c.groups, 1)
 }
 
 // inputGradient convolves the adjoint, spread by the stride, with the reversed kernel.
@@ -160,10 +157,11 @@ func (c nativeConvolution) inputGradient(adjoint, kernel *graph.Node) *graph.Nod
 		kernel = graph.Reshape(kernel, c.rows.kernel, c.cols.kernel, c.in/c.groups, c.groups, c.out/c.groups)
 		kernel = graph.Reshape(graph.TransposeAllAxes(kernel, 0, 1, 4, 3, 2), c.rows.kernel, c.cols.kernel, c.out/c.groups, c.in)
 	}
-	pads := c.paddings(func(t taps) (int, int) {
-		return t.dilation*(t.kernel-1) - t.before, t.in - 1 + t.before - t.stride*(t.out-1)
-	})
-	return graph.ConvGeneral(adjoint, graph.Reverse(kernel, 0, 1), axes, nil, pads, c.strides(), c.dilations(), c.groups, 1)
+	pads := func(t taps) [2]int {
+		return [2]int{t.dilation*(t.kernel-1) - t.before, t.in - 1 + t.before - t.stride*(t.out-1)}
+	}
+	return graph.ConvGeneral(adjoint, graph.Reverse(kernel, 0, 1), axes, nil, [][2]int{pads(c.rows), pads(c.cols)},
+		c.strides(), c.dilations(), c.groups, 1)
 }
 
 // kernelGradient convolves the input with the adjoint: stride and dilation change
@@ -178,8 +176,5 @@ func (c nativeConvolution) kernelGradient(x, adjoint *graph.Node) *graph.Node {
 		x = graph.Reshape(x, c.images, c.rows.in, c.cols.in, c.groups, c.in/c.groups)
 		x = graph.Reshape(graph.TransposeAllAxes(x, 3, 0, 1, 2, 4), c.groups*c.images, c.rows.in, c.cols.in, c.in/c.groups)
 	}
-	pads := c.paddings(func(t taps) (int, int) {
-		return t.before, t.dilation*(t.kernel-1) + t.stride*(t.out-1) + 1 - t.in - t.before
-	})
-	return graph.ConvGeneral(x, adjoint, axes, c.dilations(), pads, nil, c.strides(), c.groups, 1)
+	return graph.ConvGeneral(x, adjoint, axes, c.dilations(), c.padding(), nil, c.strides(), c.groups, 1)
 }

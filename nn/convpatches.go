@@ -90,9 +90,7 @@ func patches(x *graph.Node, layers int, rows, cols taps) *graph.Node {
 
 // pad leaves of x [images, H, W, …], with zeros around, the pixels that the taps read.
 func pad(x *graph.Node, rows, cols taps) *graph.Node {
-	axis := func(t taps) graph.PadAxis {
-		return graph.PadAxis{Start: t.before, End: t.stride*(t.out-1) + t.dilation*(t.kernel-1) + 1 - t.in - t.before}
-	}
+	axis := func(t taps) graph.PadAxis { return graph.PadAxis{Start: t.before, End: t.after()} }
 	return padAxes(x, graph.PadAxis{}, axis(rows), axis(cols), graph.PadAxis{})
 }
 

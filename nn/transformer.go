@@ -174,7 +174,7 @@ func (d Decoder) Remember(v weights.Vars, memory *graph.Node) []KeyValues {
 	memory = InPrecision(memory, d.DType)
 	all := make([]KeyValues, d.Layers)
 	for i := range all {
-		all[i] = d.attention().Remember(v.In("layer%d/cross", i), memory)
+		all[i] = d.attention().Remember(v.In("layer%d/cross", i), memory, nil)
 	}
 	return all
 }
@@ -194,7 +194,7 @@ func (d Decoder) Step(v weights.Vars, x *graph.Node, past, memory []KeyValues, l
 	for i := range d.Layers {
 		layer := v.In("layer%d", i)
 		h = d.add(layer, "self", h, nil, func(v weights.Vars, x *graph.Node) *graph.Node {
-			all := d.attention().Remember(v, x)
+			all := d.attention().Remember(v, x, nil)
 			if past != nil {
 				all.Keys = graph.Concatenate([]*graph.Node{past[i].Keys, all.Keys}, 2)
 				all.Values = graph.Concatenate([]*graph.Node{past[i].Values, all.Values}, 2)

@@ -4,22 +4,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"math"
 )
 
-// Stats summarises vectors. Rows with NaN or Inf count in NonFinite and in
-// the fingerprint only.
+// Stats summarises vectors.
 type Stats struct {
-	Rows, Dim int
 	// Mean and Variance [Dim] are over the finite rows; the variance divides
 	// by their number.
 	Mean, Variance []float64
-	// NonFinite is the number of rows with NaN or Inf (as float32), and
-	// FirstNonFinite the first of them, or -1.
-	NonFinite, FirstNonFinite int
-	// Euclidean norms of the finite rows.
-	NormMin, NormMax, NormMean, NormStdDev float64
-	// Fingerprint is that of Vectors.Fingerprint.
+	// Fingerprint is that of Vectors.Fingerprint, of all rows.
 	Fingerprint string
 }
 
@@ -44,8 +36,7 @@ func (e *NonFiniteError) Error() string {
 // a *NonFiniteError and the statistics are complete nevertheless.
 func (v *Vectors) Scan(ctx context.Context, progress func(done, total int)) (Stats, error) {
 	hasher := v.newFingerprinter()
-	var total moments
-	total.firstBad = -1
+	total := moments{firstBad: -1}
 	err := overBlocks(ctx, v, v.allBlocks(),
 		func(start int, values []float32) blockSummary {
 			summary := blockSummary{moments: momentsOf(start, values, v.dim)}
@@ -67,10 +58,10 @@ func (v *Vectors) Scan(ctx context.Context, progress func(done, total int)) (Sta
 		return Stats{}, err
 	}
 	stats := total.stats(v.dim)
-	stats.Rows, stats.Dim, stats.Fingerprint = v.rows, v.dim, hasher.sum()
+	stats.Fingerprint = hasher.sum()
 	v.rememberFingerprint(stats.Fingerprint)
-	if stats.NonFinite > 0 {
-		return stats, &NonFiniteError{Path: v.path, Row: stats.FirstNonFinite, Count: stats.NonFinite}
+	if total.bad > 0 {
+		return stats, &NonFiniteError{Path: v.path, Row: total.firstBad, Count: total.bad}
 	}
 	return stats, nil
 }
@@ -84,49 +75,36 @@ type blockSummary struct {
 // moments are the mergeable parts of Stats: counts, means and sums of squared
 // deviations.
 type moments struct {
-	count, bad, firstBad      int
-	mean, deviation           []float64 // per dimension
-	normMean, normDeviation   float64
-	normSmallest, normLargest float64
+	count, bad, firstBad int       // finite rows, others and the first of these
+	mean, deviation      []float64 // per dimension
 }
 
 // momentsOf takes the moments of one block in two passes, which lose no digits
 // however far the mean is from zero.
 func momentsOf(start int, values []float32, dim int) moments {
-	m := moments{firstBad: -1, mean: make([]float64, dim), deviation: make([]float64, dim), normSmallest: math.Inf(1)}
-	rows := len(values) / dim
-	norms := make([]float64, rows)
-	for i := range rows {
+	m := moments{firstBad: -1, mean: make([]float64, dim), deviation: make([]float64, dim)}
+	var finite [][]float32
+	for i := range len(values) / dim {
 		row := values[i*dim : (i+1)*dim]
-		norms[i] = math.Sqrt(sumOfSquares(row))
 		// A sum of float32 squares cannot overflow float64, so this is NaN or
 		// Inf exactly if a component is.
-		if norms[i]-norms[i] != 0 {
+		if sum := sumOfSquares(row); sum-sum != 0 {
 			if m.bad++; m.firstBad < 0 {
 				m.firstBad = start + i
 			}
 			continue
 		}
-		m.count++
-		m.normMean += norms[i]
-		m.normSmallest, m.normLargest = min(m.normSmallest, norms[i]), max(m.normLargest, norms[i])
+		finite = append(finite, row)
 		for j, x := range row {
 			m.mean[j] += float64(x)
 		}
 	}
-	if m.count == 0 {
-		return m
-	}
-	m.normMean /= float64(m.count)
+	m.count = len(finite)
 	for j := range m.mean {
-		m.mean[j] /= float64(m.count)
+		m.mean[j] /= float64(max(1, m.count))
 	}
-	for i := range rows {
-		if norms[i]-norms[i] != 0 {
-			continue
-		}
-		m.normDeviation += (norms[i] - m.normMean) * (norms[i] - m.normMean)
-		for j, x := range values[i*dim : (i+1)*dim] {
+	for _, row := range finite {
+		for j, x := range row {
 			d := float64(x) - m.mean[j]
 			m.deviation[j] += d * d
 		}
@@ -155,15 +133,11 @@ func (m *moments) merge(next moments) {
 		m.mean[j] += d * share
 		m.deviation[j] += next.deviation[j] + d*d*cross
 	}
-	d := next.normMean - m.normMean
-	m.normMean += d * share
-	m.normDeviation += next.normDeviation + d*d*cross
-	m.normSmallest, m.normLargest = min(m.normSmallest, next.normSmallest), max(m.normLargest, next.normLargest)
 	m.count += next.count
 }
 
 func (m *moments) stats(dim int) Stats {
-	s := Stats{NonFinite: m.bad, FirstNonFinite: m.firstBad, Mean: make([]float64, dim), Variance: make([]float64, dim)}
+	s := Stats{Mean: make([]float64, dim), Variance: make([]float64, dim)}
 	if m.count == 0 {
 		return s
 	}
@@ -171,8 +145,6 @@ func (m *moments) stats(dim int) Stats {
 	for j := range s.Variance {
 		s.Variance[j] = m.deviation[j] / float64(m.count)
 	}
-	s.NormMin, s.NormMax, s.NormMean = m.normSmallest, m.normLargest, m.normMean
-	s.NormStdDev = math.Sqrt(m.normDeviation / float64(m.count))
 	return s
 }
 

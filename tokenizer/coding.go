@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -50,16 +51,10 @@ func (r *Runtime) Encode(ctx context.Context, x dataset.Batch, o Options) ([]uin
 // Assign finds the codes of n latents [n,d]. A beam needs a quantizer that takes the nearest codes.
 func (r *Runtime) Assign(ctx context.Context, z []float32, n int, o Options) ([]uint32, error) {
 	layout := r.tokenizer.Quantizer.Layout()
-	levels := o.Levels
-	if levels == 0 {
-		levels = layout.Levels
-	}
+	levels := cmp.Or(o.Levels, layout.Levels)
 	codes := make([]uint32, n*layout.Parts*levels)
 	if vq.Searchable(r.tokenizer.Quantizer) {
-		beam := o.Beam
-		if beam == 0 {
-			beam = r.tokenizer.Spec.Quantizer.Beam()
-		}
+		beam := cmp.Or(o.Beam, r.tokenizer.Spec.Quantizer.Beam())
 		r.search.Encode(z, n, levels, max(1, beam), codes, o.Workers)
 		return codes, nil
 	}

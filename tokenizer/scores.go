@@ -137,8 +137,7 @@ type Coded struct {
 	Done    int           // rows of the selection up to here, damaged ones included
 }
 
-// EncodeRows encodes rows of a dataset, batch by batch. visit must not keep the slices of a batch. Batches of damaged rows
-// are empty.
+// EncodeRows encodes rows of a dataset, batch by batch. visit must not keep slices; a batch of damaged rows is empty.
 func (r *Runtime) EncodeRows(ctx context.Context, set dataset.Set, rows dataset.Selection, o Options, visit func(Coded) error) error {
 	size := r.tokenizer.modality.batch()
 	for start := 0; start < rows.Len(); start += size {
@@ -161,8 +160,7 @@ func (r *Runtime) EncodeRows(ctx context.Context, set dataset.Set, rows dataset.
 	return nil
 }
 
-// Evaluate encodes, decodes and scores rows of a dataset. visit, if not nil, must not keep the slices of a batch. The usage
-// by code is for histograms.
+// Evaluate encodes, decodes and scores rows of a dataset. visit may be nil and must not keep slices.
 func (r *Runtime) Evaluate(
 	ctx context.Context, set dataset.Set, rows dataset.Selection, o Options, visit func(Coded) error,
 ) (Result, *eval.Usage, error) {

@@ -94,8 +94,7 @@ func (c Config) Validate() error {
 	return c.Modality().validate()
 }
 
-// Modality is a kind of item with settings. A new one is a file like vectors.go, a case in [Config.Modality] and a
-// [dataset.Set].
+// Modality is a kind of item. A new one is a file like vectors.go, a case in [Config.Modality] and a [dataset.Set].
 type Modality interface {
 	Kind() dataset.Kind // of the data and of a stored tokenizer
 	Item() string       // an item in messages, such as "row"

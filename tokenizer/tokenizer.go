@@ -11,11 +11,9 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// Tokenizer is the model: items -> z [N,d] -> codes -> ẑ -> items. An item is a
-// vector [input], with one latent, or a picture [size,size,3], with a latent for
-// every cell of its grid, row by row. Variables: "encoder/…", "decoder/…",
-// "quantizer/…"; of vectors "state/mean", "state/scale" [input]; and
-// "state/rotation" [d,d] around quantizers of rotated latents.
+// Tokenizer is the model: items -> z [N,d] -> codes -> ẑ -> items. An item is a vector [input], with one latent, or a
+// picture [size,size,3], with a latent for every cell of its grid, row by row. Variables: "encoder/…", "decoder/…",
+// "quantizer/…"; of vectors "state/mean", "state/scale" [input]; "state/rotation" [d,d] of rotated latents.
 type Tokenizer struct {
 	Spec      Spec
 	Input     int // numbers of an item

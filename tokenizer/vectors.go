@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -47,10 +48,7 @@ func (vectorModality) shape(input int) ([]int, error) {
 }
 
 func (c vectorModality) latents(input int) (tokens, dim int) {
-	if c.Dim == 0 {
-		return 1, input
-	}
-	return 1, c.Dim
+	return 1, cmp.Or(c.Dim, input)
 }
 
 // widths are those of the encoder's layers; nil quantizes the vectors themselves.

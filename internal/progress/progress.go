@@ -14,7 +14,7 @@ import (
 // redrawEvery bounds the drawing to ten lines a second.
 const redrawEvery = 100 * time.Millisecond
 
-// Line is a progress line, safe for concurrent use. It is redrawn with carriage returns and spaces, without escape sequences.
+// Line is a progress line, safe for concurrent use. It is redrawn with carriage returns, without escape sequences.
 type Line struct {
 	mu      sync.Mutex
 	w       io.Writer

@@ -4,8 +4,7 @@ package progress
 
 import "os"
 
-// IsTerminal tells whether f is a terminal: a character device other than the
-// null device.
+// IsTerminal tells whether f is a terminal: a character device other than the null device.
 func IsTerminal(f *os.File) bool {
 	info, err := f.Stat()
 	if err != nil || info.Mode()&os.ModeCharDevice == 0 {

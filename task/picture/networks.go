@@ -1,6 +1,7 @@
 package picture
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,10 +71,7 @@ func chooseNetworks(names []string) (perceptual, features string) {
 			onnx = name
 		}
 	}
-	if tensors == "" {
-		return perceptual, onnx
-	}
-	return perceptual, tensors
+	return perceptual, cmp.Or(tensors, onnx)
 }
 
 // Skipped says for every score without a network how to get it.

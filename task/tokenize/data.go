@@ -1,6 +1,7 @@
 package tokenize
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -156,10 +157,7 @@ func CheckDimension(set dataset.Set, want int) error {
 
 // MetricsDir is the given directory of metric networks, or the environment's.
 func MetricsDir(given string) string {
-	if given != "" {
-		return given
-	}
-	if dir := os.Getenv("GRITVQ_METRICS"); dir != "" {
+	if dir := cmp.Or(given, os.Getenv("GRITVQ_METRICS")); dir != "" {
 		return dir
 	}
 	if dir := os.Getenv("GRITVQ_DATA"); dir != "" {

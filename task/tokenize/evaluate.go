@@ -1,6 +1,7 @@
 package tokenize
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -60,9 +61,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions, watch task.Watcher) (*Eval
 		return nil, err
 	}
 	layout := t.Bundle.Manifest.Layout
-	if o.Levels > 0 {
-		layout.Levels = o.Levels
-	}
+	layout.Levels = cmp.Or(o.Levels, layout.Levels)
 	return &Evaluation{Result: result, Tables: tablesOf(layout, []column{{dataset.Name(o.Input), result}})}, nil
 }
 

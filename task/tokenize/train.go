@@ -1,5 +1,4 @@
-// Package tokenize holds the workflows of tokenizers: training into a directory with a report, encoding, decoding,
-// scoring and inspecting.
+// Package tokenize trains tokenizers into a directory with a report, encodes, decodes, scores and inspects.
 package tokenize
 
 import (
@@ -55,7 +54,7 @@ type training struct {
 	resume      bool
 }
 
-// Train trains a tokenizer and writes its bundle and report. The output directory stays untouched until the input is checked.
+// Train trains a tokenizer and writes its bundle and report. It checks the input before it touches the directory.
 func Train(ctx context.Context, o TrainOptions, watch task.Watcher) (*Trained, error) {
 	state, err := o.checkOutput()
 	if err != nil {

@@ -2,6 +2,7 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"runtime"
@@ -142,10 +143,7 @@ func (d diagnosis) print(s *cli.Streams) {
 	if d.MemoryBytes > 0 {
 		memory = fmt.Sprintf("%.1f GiB", float64(d.MemoryBytes)/(1<<30))
 	}
-	features := strings.Join(d.CPU, ", ")
-	if features == "" {
-		features = "no vector extensions known"
-	}
+	features := cmp.Or(strings.Join(d.CPU, ", "), "no vector extensions known")
 	xla := "not built in"
 	if d.EngineXLA {
 		xla = "built in, no plugin found"

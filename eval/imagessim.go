@@ -90,7 +90,6 @@ func (s ImageShape) check() error {
 	return nil
 }
 
-// ssimRows is one row of each map.
 type ssimRows [ssimMaps][]float64
 
 func newSSIMRows(length int) (rows ssimRows) {
@@ -125,7 +124,6 @@ func ssimBlur(out []float64, taps *[SSIMWindow][]float64) {
 	}
 }
 
-// ssimSum adds the similarity of every window of one row.
 func ssimSum(rows ssimRows) float64 {
 	const c1, c2 = ssimK1 * ssimK1, ssimK2 * ssimK2 // for samples in [0, 1]
 	n := len(rows[0])

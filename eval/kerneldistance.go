@@ -74,7 +74,6 @@ func KernelDistance(ctx context.Context, a, b []float32, d int, o KernelOptions)
 	return meanAndStd(distances), nil
 }
 
-// take returns the chosen rows of values [n, d].
 func take(values []float64, d int, rows []int) *mat.Dense {
 	chosen := make([]float64, 0, len(rows)*d)
 	for _, row := range rows {
@@ -139,7 +138,6 @@ func (k *kernels) discrepancy(x, y []int) float64 {
 	return 2*within/(size*(size-1)) - 2*between/(size*size)
 }
 
-// pairSum adds the kernels [n, n] of all pairs of the rows.
 func pairSum(values []float32, n int, rows []int) float64 {
 	rows = slices.Sorted(slices.Values(rows))
 	sum := 0.0

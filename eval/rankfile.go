@@ -172,7 +172,6 @@ func encodeRankingCSV(w io.Writer, r *Ranking, columns []rankColumn) error {
 	return table.Error()
 }
 
-// parseRankingCSV reads the table that encodeRankingCSV writes.
 func parseRankingCSV(in io.Reader) (*Ranking, error) {
 	table := csv.NewReader(in)
 	table.ReuseRecord = true

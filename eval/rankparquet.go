@@ -55,7 +55,6 @@ func encodeRankingParquet(w io.Writer, r *Ranking, columns []rankColumn) error {
 	return table.Close()
 }
 
-// decodeRankingParquet reads files of encodeRankingParquet.
 func decodeRankingParquet(file *os.File) (r *Ranking, err error) {
 	defer func() { // the decoder panics on some damaged pages
 		if problem := recover(); problem != nil {
@@ -91,7 +90,6 @@ func decodeRankingParquet(file *os.File) (r *Ranking, err error) {
 	return r, nil
 }
 
-// rankLayout holds the numbers of a parquet file's leaf columns.
 type rankLayout struct {
 	user, ranks int
 	columns     []rankColumn

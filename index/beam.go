@@ -18,7 +18,6 @@ type beamMemory struct {
 	decoded        []float32   // [d]
 }
 
-// candidate continues a hypothesis of its row by a packed code.
 type candidate struct {
 	error  float32
 	parent int32

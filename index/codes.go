@@ -61,7 +61,6 @@ func checkMatrix(what string, x []float32, n, d int) error {
 	return nil
 }
 
-// distinctRows lists the first row of each set of equal rows, ascending.
 func distinctRows(rows []float32, k, d int) []uint32 {
 	first := make([]uint32, 0, k)
 	seen := make(map[uint64][]uint32, k)
@@ -116,7 +115,6 @@ func (c *Codes) Row(i int) []float32 {
 
 func (c *Codes) panelCount() int { return len(c.half) / panelCodes }
 
-// panel returns panel p and its halved squared norms.
 func (c *Codes) panel(p int) (codes, half []float32) {
 	size := c.d * panelCodes
 	return c.panels[p*size : (p+1)*size], c.half[p*panelCodes : (p+1)*panelCodes]

@@ -112,7 +112,6 @@ func (c *Codes) settle(state *groupState, r int, x []float32, rowNorm float64, w
 	return code, distance, true
 }
 
-// nearer returns the better of packed code i and the best so far.
 func (c *Codes) nearer(x []float32, i int, code uint32, distance float64) (uint32, float64) {
 	other := c.source[i]
 	s := SquaredDistance(x, c.Row(int(other)))

@@ -99,7 +99,6 @@ func mixed(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// capacity is the largest number of links of a node in a layer.
 func (h *HNSW) capacity(layer int) int {
 	if layer == 0 {
 		return 2 * h.opt.M

@@ -188,7 +188,6 @@ func (h *HNSW) diverse(w *walk, candidates []uint64, limit int) []uint32 {
 	return w.chosen
 }
 
-// shadowed reports whether a chosen node is nearer to node than cost.
 func (h *HNSW) shadowed(w *walk, node uint32, cost float32) bool {
 	const together = 8
 	var costs [together]float32

@@ -34,7 +34,6 @@ func nodeOf(key uint64) uint32 { return uint32(key) >> 1 }
 
 func costOf(key uint64) float32 { return fromSortable(uint32(key >> 32)) }
 
-// measureFresh fills w.cost for w.fresh.
 func (h *HNSW) measureFresh(w *walk, query []float32) {
 	w.cost = resized(w.cost, len(w.fresh))
 	h.costs(query, h.nodes.rows, h.nodes.stride, w.fresh, w.cost)
@@ -50,7 +49,7 @@ func (h *HNSW) descend(w *walk, query []float32, layer int) {
 	}
 }
 
-// explore improves w.list, of length ef, in a layer until all its nodes are expanded.
+// explore keeps the ef best nodes of a layer in w.list until all of them are expanded.
 func (h *HNSW) explore(w *walk, query []float32, layer, ef int) {
 	if w.epoch++; w.epoch == 0 {
 		clear(w.stamps)

@@ -114,7 +114,6 @@ func finite(x []float32) bool {
 	return !slices.ContainsFunc(x, func(v float32) bool { return v-v != 0 })
 }
 
-// found is a row and its cost by definition.
 type found struct {
 	cost float64
 	item uint32

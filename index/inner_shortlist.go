@@ -57,7 +57,6 @@ func (s *shortlist) shrink() {
 	s.keys = kept
 }
 
-// settle keeps the k best rows by definition.
 func (s *shortlist) settle() {
 	type ranked struct {
 		found
@@ -74,7 +73,6 @@ func (s *shortlist) settle() {
 	s.keys = s.keys[:s.k]
 }
 
-// finish appends the rows that may be among the best, with their costs.
 func (s *shortlist) finish(list []found) []found {
 	s.shrink()
 	for _, key := range s.keys {

@@ -47,7 +47,6 @@ func (c *collection) append(row []float32) {
 	c.n++
 }
 
-// appendRows copies rows [n,d] to the end, after checking them.
 func (c *collection) appendRows(rows []float32, n int) error {
 	if err := checkAdded(rows, n, c.d, c.n); err != nil {
 		return err

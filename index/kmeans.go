@@ -60,6 +60,7 @@ func KMeans(ctx context.Context, x []float32, n, d, k int, opt KMeansOptions) (c
 	if opt.Iterations < 0 || opt.Init < InitAuto || opt.Init > InitTree {
 		return nil, nil, fmt.Errorf("k-means options are out of range: %d iterations, initialisation %d", opt.Iterations, opt.Init)
 	}
+	task := clustering{x, n, d, k, opt.Workers}
 	opt.Iterations = cmp.Or(opt.Iterations, 25)
 	opt.Tolerance = cmp.Or(opt.Tolerance, 1e-4)
 	if opt.Start != nil {
@@ -68,18 +69,12 @@ func KMeans(ctx context.Context, x []float32, n, d, k int, opt KMeansOptions) (c
 		}
 		centers = slices.Clone(opt.Start)
 	} else {
-		start := &seeding{
-			x: x, n: n, d: d, k: k, workers: opt.Workers,
-			rng: rand.New(rand.NewPCG(opt.Seed, 0x6b6d65616e73)),
-		}
+		start := &seeding{task, rand.New(rand.NewPCG(opt.Seed, 0x6b6d65616e73))}
 		if centers, err = start.centers(ctx, opt.Init); err != nil {
 			return nil, nil, err
 		}
 	}
-	l := &lloyd{
-		x: x, n: n, d: d, k: k, workers: opt.Workers, centers: centers,
-		index: make([]uint32, n), dist: make([]float32, n), counts: make([]int, k),
-	}
+	l := &lloyd{task, centers, make([]uint32, n), make([]float32, n), make([]int, k)}
 	var before float64
 	for i := 0; ; i++ {
 		if err := ctx.Err(); err != nil {
@@ -102,10 +97,15 @@ func KMeans(ctx context.Context, x []float32, n, d, k int, opt KMeansOptions) (c
 	}
 }
 
-type lloyd struct {
+// clustering is the task of k-means.
+type clustering struct {
 	x       []float32 // [n,d]
 	n, d, k int
 	workers int
+}
+
+type lloyd struct {
+	clustering
 	centers []float32 // [k,d]
 	index   []uint32  // [n] nearest centre
 	dist    []float32 // [n] squared distance from it

@@ -16,12 +16,9 @@ const (
 	candidatesRatio = 0.5 // candidates drawn in a round, relative to k
 )
 
-// seeding chooses the first centres of k-means.
 type seeding struct {
-	x       []float32 // [n,d]
-	n, d, k int
-	workers int
-	rng     *rand.Rand
+	clustering
+	rng *rand.Rand
 }
 
 func (s *seeding) centers(ctx context.Context, init KMeansInit) ([]float32, error) {

@@ -29,7 +29,6 @@ func (c *Codes) Nearest(x []float32, n int, index []uint32, dist []float32, work
 	})
 }
 
-// scratch is the working memory of one block of rows.
 type scratch struct {
 	groups  []float32    // [groups, d, groupRows] centred, negated rows
 	squares []float32    // [groups*groupRows] squared lengths of the centred rows

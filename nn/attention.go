@@ -73,7 +73,6 @@ func (a Attention) split(x *graph.Node) *graph.Node {
 	return graph.TransposeAllAxes(graph.Reshape(x, b, t, a.Heads, a.HeadDim), 0, 2, 1, 3)
 }
 
-// join is the inverse of split.
 func (a Attention) join(x *graph.Node) *graph.Node {
 	b, t := x.Shape().Dim(0), x.Shape().Dim(2)
 	if t > 1 {

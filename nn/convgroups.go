@@ -48,7 +48,6 @@ func (c depthwiseConvolution) kernelGradient(x, adjoint *graph.Node) *graph.Node
 	return graph.Reshape(concatenate(taps), c.rows.kernel, c.cols.kernel, 1, c.in)
 }
 
-// row returns row i of a matrix as [1, columns].
 func row(matrix *graph.Node, i int) *graph.Node {
 	rows := matrix.Shape().Dimensions[0]
 	return padAxes(matrix, graph.PadAxis{Start: -i, End: i + 1 - rows}, graph.PadAxis{})
@@ -64,7 +63,6 @@ func plus(sum, term *graph.Node) *graph.Node {
 // groupedConvolution runs the groups one after the other.
 type groupedConvolution struct{ convolution }
 
-// one is the convolution of a single group.
 func (c groupedConvolution) one() patchConvolution {
 	g := c.convolution
 	g.in, g.out, g.groups = c.in/c.groups, c.out/c.groups, 1

@@ -161,7 +161,6 @@ func (c convolution) interleave(adjoint *graph.Node, build func(rows, cols phase
 		graph.PadAxis{End: c.cols.in - width*c.cols.stride}, graph.PadAxis{})
 }
 
-// concatenate joins along the last axis.
 func concatenate(parts []*graph.Node) *graph.Node {
 	if len(parts) == 1 {
 		return parts[0]

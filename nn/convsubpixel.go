@@ -84,7 +84,6 @@ func (c subpixelConvolution) shuffle(x *graph.Node) *graph.Node {
 	return graph.Reshape(graph.TransposeAllAxes(x, 0, 3, 1, 4, 2, 5), c.images, c.rows.in, c.cols.in, c.layers*c.in)
 }
 
-// unshuffle is the inverse of shuffle.
 func (c subpixelConvolution) unshuffle(x *graph.Node) *graph.Node {
 	x = graph.Reshape(x, c.images*c.rows.out, 2, c.cols.out, 2, c.layers, c.in)
 	return graph.Reshape(graph.TransposeAllAxes(x, 0, 2, 4, 1, 3, 5), c.images, c.rows.out, c.cols.out, c.layers*4*c.in)

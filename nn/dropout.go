@@ -28,7 +28,6 @@ func NewRandom(state *graph.Node) *Random {
 // draw is hundreds of operations, slow to compile and kernels of their own.
 const poolSize = 1 << 20
 
-// uniform draws numbers from [0, 1) in the given shape.
 func (r *Random) uniform(dims []int) *graph.Node {
 	shape := shapes.Make(dtypes.Float32, dims...)
 	var draw *graph.Node

@@ -48,7 +48,6 @@ func firstElement(x *graph.Node) *graph.Node {
 	return graph.Reshape(graph.Slice(x, slices.Repeat([]graph.SliceAxisSpec{graph.AxisElem(0)}, x.Rank())...))
 }
 
-// onEmbeddedEngine tells whether x is computed by the pure Go backend.
 func onEmbeddedEngine(x *graph.Node) bool { return !weights.Compiles(x.Graph().Backend()) }
 
 // layout is the order of a batch between the blocks of a network:
@@ -78,7 +77,6 @@ func (l layout) enter(x *graph.Node) *graph.Node {
 	return graph.Reshape(x, 1, d[1], d[2], d[0]*d[3])
 }
 
-// leave is the inverse of enter.
 func (l layout) leave(x *graph.Node) *graph.Node {
 	if l.layers == 1 {
 		return x

@@ -56,7 +56,6 @@ func (n GroupNorm) build(v weights.Vars, x *graph.Node, l layout) *graph.Node {
 	})
 }
 
-// groupStatistics are the moments of an image's groups, spread to the channels.
 type groupStatistics struct {
 	layout
 	size             int // pixels of an image
@@ -191,10 +190,8 @@ func rootMeanSquareNorm(x, scale *graph.Node) *graph.Node {
 	})
 }
 
-// rowMean is the mean of each row of x [N,width] as [N,1].
 func rowMean(x *graph.Node) *graph.Node { return graph.ReduceAndKeep(x, graph.ReduceMean, -1) }
 
-// inFull is x in float32 where it has half precision.
 func inFull(x *graph.Node) *graph.Node {
 	if x.DType().IsHalfPrecision() {
 		return graph.ConvertDType(x, dtypes.Float32)

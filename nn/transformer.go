@@ -113,7 +113,6 @@ func (t Transformer) enter(v weights.Vars, x *graph.Node, first int) *graph.Node
 	return InPrecision(x, t.DType)
 }
 
-// leave is the end of a stack, in the precision of its input.
 func (t Transformer) leave(v weights.Vars, h, input *graph.Node, random *Random) *graph.Node {
 	h = random.Dropout(t.norm().Build(v.In("norm"), h), t.Dropout, 1)
 	return graph.ConvertDType(h, input.DType())

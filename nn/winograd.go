@@ -192,7 +192,6 @@ func gatherRows(matrix *graph.Node, at []int32) *graph.Node {
 	return graph.Gather(matrix, graph.Const(matrix.Graph(), tensors.FromFlatDataAndDimensions(at, len(at), 1)))
 }
 
-// memo keeps transformed nodes for the gradients.
 type memo map[*graph.Node]*graph.Node
 
 func (m memo) of(x *graph.Node, make func() *graph.Node) *graph.Node {

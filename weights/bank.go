@@ -21,7 +21,6 @@ type Bank struct {
 	slots map[string]slot // where packed variables are, by path
 }
 
-// pack lays variables end to end.
 type pack struct {
 	block    string // path they travel under
 	members  []string
@@ -140,7 +139,6 @@ func (b *Bank) Read(prefix string) (Set, error) {
 	return all.Sub(prefix), nil
 }
 
-// unpacksBelow reports a packed variable below prefix.
 func (b *Bank) unpacksBelow(prefix string) bool {
 	for variable := range b.slots {
 		if prefix == "" || strings.HasPrefix(variable, prefix+"/") {
@@ -204,7 +202,6 @@ func (b *Bank) Gradients(loss *graph.Node, v Vars, carriers []string, others ...
 	return append(result, all...)
 }
 
-// parts lists the variables of a block in their order, or nil.
 func (b *Bank) parts(block string) []string {
 	for _, p := range b.packs {
 		if p.block == block {

@@ -52,7 +52,7 @@ func ExampleKind_Summarize() {
 	})
 	for _, s := range summaries {
 		psnr := s.Score("psnr")
-		fmt.Printf("%d. %s: %.2f dB ± %.2f, best %v\n", s.Rank, s.Method, psnr.Mean, psnr.Std, s.Best)
+		fmt.Printf("%d. %s: %.2f dB ± %.2f, best %v\n", s.Rank, s.Method, psnr.Mean, psnr.Std, s.Best())
 	}
 	// Output:
 	// 1. grit: 26.20 dB ± 0.14, best true

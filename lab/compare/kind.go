@@ -58,15 +58,8 @@ func (k *Kind) deciding() table.Measure {
 
 // filed are the measures in the order of files: the fixed ones first.
 func (k *Kind) filed() []table.Measure {
-	var fixed, others []table.Measure
-	for _, m := range k.Measures {
-		if m.Fixed {
-			fixed = append(fixed, m)
-		} else {
-			others = append(others, m)
-		}
-	}
-	return append(fixed, others...)
+	fixed := slices.DeleteFunc(slices.Clone(k.Measures), func(m table.Measure) bool { return !m.Fixed })
+	return append(fixed, slices.DeleteFunc(slices.Clone(k.Measures), func(m table.Measure) bool { return m.Fixed })...)
 }
 
 // brief is a finished cell such as "error 0.358, 99.8% of codes used".

@@ -69,7 +69,7 @@ func (r *Results) subtitle() string {
 func (r *Results) facts() []report.Fact {
 	var facts []report.Fact
 	for _, s := range r.Methods {
-		if !s.Best {
+		if !s.Best() {
 			continue
 		}
 		name := "best"
@@ -77,22 +77,16 @@ func (r *Results) facts() []report.Fact {
 			name = "best at " + s.Point.String()
 		}
 		note := r.Kind.decided(s.Score(r.Kind.Decides)) + ", held out"
-		if ties := tiedWith(r.Methods, s); len(ties) > 0 {
-			note += ", tied with " + strings.Join(ties, ", ")
+		separator := ", tied with "
+		for _, other := range r.Methods {
+			if other.Tied() && other.Point == s.Point {
+				note += separator + other.Method
+				separator = ", "
+			}
 		}
 		facts = append(facts, report.Fact{Name: name, Value: s.Method, Note: note})
 	}
 	return facts[max(0, len(facts)-5):]
-}
-
-func tiedWith(all []Summary, best Summary) []string {
-	var names []string
-	for _, s := range all {
-		if s.Tied && s.Point == best.Point {
-			names = append(names, s.Method)
-		}
-	}
-	return names
 }
 
 // largest returns the methods that worked at the point of most bits.

@@ -163,8 +163,8 @@ func TestPicturesAreRankedByPSNR(t *testing.T) {
 	if want := []string{"high", "near", "far", "low"}; !slices.Equal(order, want) {
 		t.Fatalf("order %v, want %v", order, want)
 	}
-	if !list[0].Best || !list[1].Tied || list[2].Tied {
-		t.Errorf("best %v; 0.015 dB below is tied: %v; 0.03 dB below: %v", list[0].Best, list[1].Tied, list[2].Tied)
+	if !list[0].Best() || !list[1].Tied() || list[2].Tied() {
+		t.Errorf("best %v; 0.015 dB below is tied: %v; 0.03 dB below: %v", list[0].Best(), list[1].Tied(), list[2].Tied())
 	}
 	if text := list[3].differenceText(); text != "-5.00 dB" {
 		t.Errorf("the difference reads %q", text)

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/gritvq/gritvq/eval"
@@ -66,10 +67,8 @@ const (
 
 // Err reports that every method failed.
 func (r *Results) Err() error {
-	for _, m := range r.Methods {
-		if m.Error == "" {
-			return nil
-		}
+	if slices.ContainsFunc(r.Methods, func(m Summary) bool { return m.Error == "" }) {
+		return nil
 	}
 	return fmt.Errorf("every method failed, %s with: %s", r.Methods[0].Method, r.Methods[0].Error)
 }

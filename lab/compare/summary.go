@@ -20,24 +20,22 @@ type Failure struct {
 
 // Summary is one method at one point, over seeds.
 type Summary struct {
-	Method string
+	table.Standing // by the deciding score, among the methods of the point
 	Point
-	Rank       int  // by the deciding score, from 1, among the methods of the point
-	Best       bool // of the point
-	Tied       bool // with the best, by the rule of package table
-	Seeds      []uint64
-	Difference *table.Difference // from the best; nil for the best itself
-	Failures   []Failure         // seeds that failed, if others did not
-	Cells      []string
-	Error      string // why every seed failed
+	Seeds    []uint64
+	Failures []Failure // seeds that failed, if others did not
+	Cells    []string
+	Error    string // why every seed failed
 
 	kind    *Kind
-	group   table.Group
 	records []Record // that succeeded, by seed
 }
 
-// Score is a score over seeds.
-func (s Summary) Score(name string) table.Stat { return s.group.Score(name) }
+// Best says whether the method is the best of its point.
+func (s Summary) Best() bool { return s.Rank == 1 }
+
+// Tied says whether the method is tied with the best, by the rule of package table.
+func (s Summary) Tied() bool { return s.Difference != nil && s.Difference.Tied }
 
 // Summarize averages records over seeds and ranks the methods of every point, best first; methods that failed
 // with every seed come last. Points keep the order in which they first appear.
@@ -67,10 +65,8 @@ func (k *Kind) rank(p Point, records []Record) []Summary {
 		}
 	}
 	var summaries []Summary
-	for i, s := range k.deciding().Rank(table.Collect(scored)) {
-		m := Summary{Method: s.Method, Point: p, Rank: s.Rank, Best: i == 0, Difference: s.Difference, Failures: failures[s.Method], kind: k,
-			group: s.Group}
-		m.Tied = s.Difference != nil && s.Difference.Tied
+	for _, s := range k.deciding().Rank(table.Collect(scored)) {
+		m := Summary{Standing: s, Point: p, Failures: failures[s.Method], kind: k}
 		delete(failures, s.Method)
 		for _, r := range records {
 			if r.Method == s.Method && r.Error == "" {
@@ -80,7 +76,8 @@ func (k *Kind) rank(p Point, records []Record) []Summary {
 		summaries = append(summaries, m)
 	}
 	for _, method := range slices.Sorted(maps.Keys(failures)) {
-		summaries = append(summaries, Summary{Method: method, Point: p, Error: failures[method][0].Error, kind: k})
+		standing := table.Standing{Group: table.Group{Method: method}}
+		summaries = append(summaries, Summary{Standing: standing, Point: p, Error: failures[method][0].Error, kind: k})
 	}
 	return summaries
 }
@@ -91,7 +88,7 @@ func (s Summary) MarshalJSON() ([]byte, error) {
 	if s.Error != "" {
 		return object(append(fields, field{"error", s.Error}))
 	}
-	fields = append(fields, field{"rank", s.Rank}, field{"best", s.Best}, field{"tied", s.Tied}, field{"seeds", s.Seeds})
+	fields = append(fields, field{"rank", s.Rank}, field{"best", s.Best()}, field{"tied", s.Tied()}, field{"seeds", s.Seeds})
 	for _, m := range s.kind.filed() {
 		stat := s.Score(m.Name)
 		if m.Fixed {
@@ -131,7 +128,7 @@ func object(fields []field) ([]byte, error) {
 // differenceText is "best", "+2.70%" or "+2.70% [+1.02, +4.35]"; ties have an =.
 func (s Summary) differenceText() string {
 	d := s.Difference
-	if s.Best {
+	if s.Best() {
 		return "best"
 	}
 	if d == nil {
@@ -148,7 +145,7 @@ func (s Summary) differenceText() string {
 	if d.Low != nil && d.Mean != 0 {
 		text += fmt.Sprintf(" [%+.2f, %+.2f]", scale**d.Low, scale**d.High)
 	}
-	if s.Tied {
+	if s.Tied() {
 		text += " ="
 	}
 	return text

@@ -48,7 +48,7 @@ func TestMeansDeviationsAndRanks(t *testing.T) {
 		t.Fatalf("order %v, want %v", order, want)
 	}
 	a := list[0]
-	if !a.Best || a.Rank != 1 || a.Difference != nil || !slices.Equal(a.Seeds, []uint64{1, 2}) {
+	if !a.Best() || a.Rank != 1 || a.Difference != nil || !slices.Equal(a.Seeds, []uint64{1, 2}) {
 		t.Errorf("the best is %+v", a)
 	}
 	// Sample deviation of 0.2 and 0.4: 0.1 * sqrt 2.
@@ -56,17 +56,17 @@ func TestMeansDeviationsAndRanks(t *testing.T) {
 		a.Score("dead_codes").Mean != 1.5 {
 		t.Errorf("scores %+v", a)
 	}
-	if list[1].Rank != 2 || list[3].Rank != 1 || !list[3].Best || list[2].Error != "no" || list[2].Rank != 0 {
+	if list[1].Rank != 2 || list[3].Rank != 1 || !list[3].Best() || list[2].Error != "no" || list[2].Rank != 0 {
 		t.Errorf("ranks of %+v", list)
 	}
 }
 
 func TestTiesWithOneSeed(t *testing.T) {
 	by := summarize(t, scored("best", small, 1, 0.4), scored("near", small, 1, 0.4*1.0049), scored("far", small, 1, 0.4*1.0051))
-	if near := by["near"]; !near.Tied || near.Difference.Low != nil || math.Abs(near.Difference.Percent-0.49) > 1e-9 {
+	if near := by["near"]; !near.Tied() || near.Difference.Low != nil || math.Abs(near.Difference.Percent-0.49) > 1e-9 {
 		t.Errorf("0.49 %% above the best: %+v", near.Difference)
 	}
-	if by["far"].Tied || by["best"].Tied {
+	if by["far"].Tied() || by["best"].Tied() {
 		t.Error("0.51 % above the best is a tie, or the best ties with itself")
 	}
 }
@@ -82,12 +82,12 @@ func TestTiesOverSeedsFollowTheInterval(t *testing.T) {
 	// Differences 0.011, 0.010, 0.009: mean 0.01, deviation 0.001, and Student's
 	// 97.5 % quantile with 2 degrees of freedom is 4.302653.
 	half := 4.302653 * 0.001 / math.Sqrt(3)
-	if d := worse.Difference; worse.Tied || math.Abs(d.Mean-0.01) > 1e-9 || math.Abs(*d.Low-(0.01-half)) > 1e-6 ||
+	if d := worse.Difference; worse.Tied() || math.Abs(d.Mean-0.01) > 1e-9 || math.Abs(*d.Low-(0.01-half)) > 1e-6 ||
 		math.Abs(*d.High-(0.01+half)) > 1e-6 || d.Seeds != 3 {
-		t.Errorf("worse: tied %v, %+v", worse.Tied, d)
+		t.Errorf("worse: tied %v, %+v", worse.Tied(), d)
 	}
-	if !mixed.Tied || *mixed.Difference.Low > 0 {
-		t.Errorf("mixed: tied %v, %+v", mixed.Tied, mixed.Difference)
+	if !mixed.Tied() || *mixed.Difference.Low > 0 {
+		t.Errorf("mixed: tied %v, %+v", mixed.Tied(), mixed.Difference)
 	}
 }
 

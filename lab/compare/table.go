@@ -26,7 +26,7 @@ func (k *Kind) Table(summaries []Summary, wide bool) report.Table {
 		}
 	}
 	for _, s := range summaries {
-		row := []report.Cell{{Text: s.Method, Strong: s.Best || s.Tied}}
+		row := []report.Cell{{Text: s.Method, Strong: s.Best() || s.Tied()}}
 		if several {
 			row = append(row, report.Cell{Text: s.Point.String()})
 		}
@@ -46,10 +46,10 @@ func (k *Kind) Table(summaries []Summary, wide bool) report.Table {
 }
 
 func leads(m table.Measure, s Summary, summaries []Summary) bool {
-	rivals := []table.Group{s.group}
+	rivals := []table.Group{s.Group}
 	for _, other := range summaries {
 		if other.Point == s.Point && other.Method != s.Method {
-			rivals = append(rivals, other.group)
+			rivals = append(rivals, other.Group)
 		}
 	}
 	return m.Marks(rivals, table.Typical(rivals, m.Name))[0] == table.Best
@@ -119,7 +119,7 @@ func (k *Kind) Sheet(summaries []Summary) report.Table {
 			t.Rows = append(t.Rows, append(row, report.Cell{Text: s.Error}))
 			continue
 		}
-		row = append(row, report.Cells(strconv.Itoa(s.Rank), strconv.FormatBool(s.Tied), strconv.Itoa(len(s.Seeds)))...)
+		row = append(row, report.Cells(strconv.Itoa(s.Rank), strconv.FormatBool(s.Tied()), strconv.Itoa(len(s.Seeds)))...)
 		for _, m := range k.filed() {
 			stat := s.Score(m.Name)
 			row = append(row, report.Cell{Text: plain(&stat.Mean)})

@@ -4,6 +4,7 @@ package speed
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"embed"
 	"encoding/json"
@@ -72,8 +73,8 @@ var groups = []struct {
 func Run(ctx context.Context, o Options, watch task.Watcher) (*Results, error) {
 	b := &bench{Options: o}
 	b.faiss = sync.OnceValues(func() (map[string]any, error) { return b.peer(ctx, "faiss_index.py") })
-	results := &Results{Date: time.Now().UTC().Format(time.DateOnly), CPU: cpuName(), Cores: runtime.NumCPU(), Go: runtime.Version(),
-		Index: index.Level()}
+	results := &Results{Date: time.Now().UTC().Format(time.DateOnly), Cores: runtime.NumCPU(), Go: runtime.Version(), Index: index.Level(),
+		CPU: cmp.Or(systemField("/proc/cpuinfo", "model name"), runtime.GOARCH)}
 	for _, g := range groups {
 		if o.Only != "" && o.Only != g.name {
 			continue
@@ -93,8 +94,8 @@ func Run(ctx context.Context, o Options, watch task.Watcher) (*Results, error) {
 
 // Table shows the ratios.
 func (r *Results) Table() report.Table {
-	t := report.Table{Columns: []report.Column{{Name: "what"}, {Name: "gritvq", Align: report.Right}, {Name: "peer", Align: report.Right},
-		{Name: "ratio", Align: report.Right}, {Name: "claim"}, {Name: "holds"}}}
+	columns := append(report.Columns(report.Auto, "what"), report.Columns(report.Right, "gritvq", "peer", "ratio")...)
+	t := report.Table{Columns: append(columns, report.Columns(report.Auto, "claim", "holds")...)}
 	for _, row := range r.Rows {
 		ratio, holds := report.Number(row.Ratio, 3), "yes"
 		if !row.Holds {
@@ -108,17 +109,15 @@ func (r *Results) Table() report.Table {
 	return t
 }
 
-func cpuName() string {
-	content, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil {
-		return runtime.GOARCH
-	}
+// systemField returns a field of a file of /proc, such as "model name", and nothing where there is none.
+func systemField(path, name string) string {
+	content, _ := os.ReadFile(path)
 	for line := range strings.Lines(string(content)) {
-		if name, ok := strings.CutPrefix(line, "model name"); ok {
-			return strings.TrimSpace(strings.TrimLeft(name, "\t :"))
+		if value, ok := strings.CutPrefix(line, name); ok {
+			return strings.TrimSpace(strings.TrimLeft(value, "\t :"))
 		}
 	}
-	return runtime.GOARCH
+	return ""
 }
 
 //go:embed *.py

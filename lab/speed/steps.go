@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -53,22 +52,9 @@ func vectorStep(ctx context.Context, name string) (Cost, error) {
 		return Cost{}, fmt.Errorf("unknown scenario %q, use %s or %s", name, strings.Join(known, ", "), nearestScenario)
 	}
 	step, err := stepTime(ctx, scenarioSource, turns, configuration(name))
-	return Cost{step, peakMemory()}, err
-}
-
-// peakMemory is the process's high-water mark in bytes, 0 where unknown.
-func peakMemory() int64 {
-	content, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(content)) {
-		var kib int64
-		if _, err := fmt.Sscanf(line, "VmHWM: %d kB", &kib); err == nil {
-			return kib << 10
-		}
-	}
-	return 0
+	var kib int64 // stays 0 where the system does not tell
+	fmt.Sscanf(systemField("/proc/self/status", "VmHWM"), "%d kB", &kib)
+	return Cost{step, kib << 10}, err
 }
 
 // overhead compares GRIT with STE: same network, same batch.

@@ -33,16 +33,10 @@ type About struct {
 	Failed  string // why; empty: it succeeded
 }
 
-func (a About) letter() string {
-	if letter, _, found := strings.Cut(a.ID, "-"); found && len(letter) == 1 {
-		return letter
-	}
-	return "none"
-}
-
 // Made says whether the run succeeded and was made for one of the tables.
 func (a About) Made(letters string) bool {
-	return a.Failed == "" && strings.Contains(letters, a.letter())
+	letter, _, found := strings.Cut(a.ID, "-")
+	return a.Failed == "" && found && len(letter) == 1 && strings.Contains(letters, letter)
 }
 
 // Runs are the runs of a page. It notes which of them the page shows.

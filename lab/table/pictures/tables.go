@@ -35,24 +35,24 @@ const (
 
 func layout(rows []table.Row) table.Layout { return table.Layout{Rows: rows, Name: vq.Title} }
 
-// Where sizes are compared, runs of other tables with the same network and data fill the size they have.
-func faceRuns(runs *table.Runs[Run]) []Run {
-	return runs.Select("a", func(r Run) bool { return r.Data == faces && r.codes() == 4096 && r.levels() == 1 })
+// choice selects the runs of a table. Where sizes are compared, runs of other tables with the same network and data
+// fill the size they have.
+type choice struct {
+	letters, data string
+	codes         []int
+	levels        []int // nil: any
 }
 
-func largeRuns(runs *table.Runs[Run], data string) []Run {
-	return runs.Select("b", func(r Run) bool { return r.Data == data && r.codes() == 16384 && r.levels() == 1 })
-}
+var (
+	faceRuns    = choice{"a", faces, []int{4096}, []int{1}}
+	scalingRuns = choice{"ac", faces, scalingCodes, []int{1}}
+	largestRuns = choice{"c", faces, []int{slices.Max(scalingCodes)}, nil}
+	levelRuns   = choice{"cd", faces, []int{levelCodes}, levelCounts}
+)
 
-func scalingRuns(runs *table.Runs[Run]) []Run {
-	return runs.Select("ac", func(r Run) bool {
-		return r.Data == faces && r.levels() == 1 && slices.Contains(scalingCodes, r.codes())
-	})
-}
-
-func levelRuns(runs *table.Runs[Run]) []Run {
-	return runs.Select("cd", func(r Run) bool {
-		return r.Data == faces && r.codes() == levelCodes && slices.Contains(levelCounts, r.levels())
+func (c choice) from(runs *table.Runs[Run]) []Run {
+	return runs.Select(c.letters, func(r Run) bool {
+		return r.Data == c.data && slices.Contains(c.codes, r.codes()) && (c.levels == nil || slices.Contains(c.levels, r.levels()))
 	})
 }
 
@@ -64,17 +64,17 @@ func fill(page *table.Page, runs *table.Runs[Run]) error {
 		page.Table(layout(rows).With(groups).Scores(groups, measures))
 		table.Commands(page, chosen, vq.Title)
 	}
-	scores("(a) Faces at 128 px, 4,096 codes", faceRuns(runs), faceRows)
+	scores("(a) Faces at 128 px, 4,096 codes", faceRuns.from(runs), faceRows)
 	for _, set := range largeSets {
-		scores(fmt.Sprintf("(b) %s at 256 px, 16,384 codes", set.title), largeRuns(runs, set.data), largeRows)
+		scores(fmt.Sprintf("(b) %s at 256 px, 16,384 codes", set.title), choice{"b", set.data, []int{16384}, []int{1}}.from(runs), largeRows)
 	}
-	scaling := scalingRuns(runs)
+	scaling := scalingRuns.from(runs)
 	page.Text("## (c) Number of codes, faces at 128 px\n")
 	for _, m := range []table.Measure{psnr, lpips, used} {
 		addScaling(page, scaling, m)
 	}
 	table.Commands(page, scaling, vq.Title)
-	levels := levelRuns(runs)
+	levels := levelRuns.from(runs)
 	page.Text("## (d) Residual levels of %s codes, faces at 128 px\n", report.Count(levelCodes))
 	groups := table.Groups(levels, func(r Run) string { return strconv.Itoa(r.levels()) })
 	page.Table(layout(levelRows).BySetting(groups, levelMeasures, "levels", levelCounts))
@@ -104,7 +104,7 @@ type course struct {
 	file, title, label string
 	column             int // of a run's course
 	scale              float64
-	runs               func(*table.Runs[Run]) []Run
+	runs               choice
 }
 
 var courses = []course{
@@ -115,13 +115,9 @@ var courses = []course{
 	{"pictures-dead-65536.svg", "Dead codes, 65,536 codes", "share of codes (%)", courseDead, 100, largestRuns},
 }
 
-func largestRuns(runs *table.Runs[Run]) []Run {
-	return runs.Select("c", func(r Run) bool { return r.Data == faces && r.codes() == slices.Max(scalingCodes) })
-}
-
 func (c course) chart(runs *table.Runs[Run]) report.LineChart {
 	chart := report.LineChart{Title: c.title, XLabel: "step", YLabel: c.label, Percent: c.scale == 100}
-	chosen := c.runs(runs)
+	chosen := c.runs.from(runs)
 	for _, row := range layout(faceRows).With(table.Groups(chosen, nil)).Rows {
 		for _, r := range chosen {
 			if line := table.CourseLine(vq.Title(r.Method), r.Course, c.column, c.scale); r.Method == row.Method && r.Seed == 1 && len(line.X) > 0 {

@@ -26,10 +26,8 @@ type named struct{ method, title string }
 func registered(m vq.Method) named { return named{m.Name, m.Title} }
 
 func order(method string) int {
-	for i, t := range titles {
-		if t.method == method {
-			return i
-		}
+	if i := slices.IndexFunc(titles, func(t named) bool { return t.method == method }); i >= 0 {
+		return i
 	}
 	return len(titles)
 }
@@ -71,10 +69,11 @@ func (p place) file(what string) string {
 }
 
 var (
-	variants    = table.Plan(denseMethod, "lsh", "kmeans-ste", "vqvae", "ste x 3", "simvq x 3", "diveq x 3", ourMethod+" x 3")
-	allVariants = table.Plan(denseMethod, "lsh", "kmeans-ste", "vqvae", "ste", "simvq", "diveq", ourMethod)
-	sweepRows   = table.Plan("ste", "simvq", "diveq", ourMethod)
-	partRows    = table.Plan("ste", "no-radius", "no-transform", ourMethod)
+	severalSeeds = place{"beauty", generativeKind} // where variants are planned
+	variants     = table.Plan(denseMethod, "lsh", "kmeans-ste", "vqvae", "ste x 3", "simvq x 3", "diveq x 3", ourMethod+" x 3")
+	allVariants  = table.Plan(denseMethod, "lsh", "kmeans-ste", "vqvae", "ste", "simvq", "diveq", ourMethod)
+	sweepRows    = table.Plan("ste", "simvq", "diveq", ourMethod)
+	partRows     = table.Plan("ste", "no-radius", "no-transform", ourMethod)
 )
 
 const mainCodes = 256
@@ -99,14 +98,13 @@ type contest struct {
 // section lists the planned tables of a kind; runs with its letter may add other places.
 type section struct {
 	letter, kind, heading string
-	planned               map[string][]table.Row // by data
-	data                  []string               // its order
+	data                  []string
 }
 
 var sections = []section{
-	{"g", generativeKind, "Generative", map[string][]table.Row{"beauty": variants}, []string{"beauty", "sports", "toys"}},
-	{"d", dualKind, "Dual encoder", nil, []string{"beauty", "sports", "toys", "ml-1m"}},
-	{"q", searchKind, "Query to product, made-up queries", nil, []string{"beauty"}},
+	{"g", generativeKind, "Generative", []string{"beauty", "sports", "toys"}},
+	{"d", dualKind, "Dual encoder", []string{"beauty", "sports", "toys", "ml-1m"}},
+	{"q", searchKind, "Query to product, made-up queries", []string{"beauty"}},
 }
 
 func contests(runs *table.Runs[Run]) []contest {
@@ -119,11 +117,11 @@ func contests(runs *table.Runs[Run]) []contest {
 			}
 		}
 		for _, data := range s.data {
-			rows := allVariants
-			if own := s.planned[data]; own != nil {
-				rows = own
+			p, rows := place{data, s.kind}, allVariants
+			if p == severalSeeds {
+				rows = variants
 			}
-			add(place{data, s.kind}, rows)
+			add(p, rows)
 		}
 		for _, p := range places(runs, s.letter) {
 			if p.kind == s.kind && !slices.Contains(s.data, p.data) {

@@ -36,13 +36,6 @@ const (
 	idsKind        = "ids"
 )
 
-var kindCommands = map[string]string{
-	generativeKind: "gritvq recommend train IDS LOG -o DIR",
-	dualKind:       "gritvq recommend train IDS LOG -o DIR --model dual",
-	searchKind:     "gritvq retrieve train IDS derived -o DIR",
-	idsKind:        "gritvq ids EMBEDDINGS --items ITEMS -o IDS",
-}
-
 // The columns of a course; the fourth is perplexity.
 const (
 	courseStep = 0
@@ -118,7 +111,7 @@ func (r Run) Check() error {
 	switch {
 	case r.ID == "" || r.Failed == "" && (r.Data == "" || r.method() == ""):
 		return errors.New("a run needs an id, and data and ids unless it failed")
-	case r.Failed == "" && kindCommands[r.Kind] == "":
+	case r.Failed == "" && kinds[r.Kind].command == "":
 		return fmt.Errorf("kind %q: use %s, %s, %s or %s", r.Kind, generativeKind, dualKind, searchKind, idsKind)
 	}
 	for _, moment := range r.Course {
@@ -137,7 +130,7 @@ func (r Run) About() table.About {
 	}
 	return table.About{ID: r.ID, Method: r.method(), Seconds: r.Seconds, Failed: r.Failed,
 		Cell:    fmt.Sprint(r.Data, " ", r.Kind, " ", r.IDs, " ", r.codes(), " ", r.Seed),
-		Command: strings.TrimSpace(kindCommands[r.Kind] + " " + flags)}
+		Command: strings.TrimSpace(kinds[r.Kind].command + " " + flags)}
 }
 
 const coldPrefix = "cold "
@@ -190,10 +183,20 @@ var (
 	steps      = table.Measure{Name: "steps", Title: "steps", Text: table.Decimals(0)} // where training ended, early or not
 )
 
-var kindMeasures = map[string][]table.Measure{
-	generativeKind: append(rankings("R@5", "N@5", "R@10", "N@10", "R@20"), collisions, used, rate, steps),
-	dualKind:       append(rankings("R@10", "N@10", "R@50", "N@50", "R@100", "N@100"), collisions, used, alone, steps),
-	searchKind:     append(rankings("R@10", "N@10", "MRR@10", "R@50", "R@100"), collisions, used, alone, steps),
+// kinds describe the kinds of runs: the command that trains, and the columns of their tables.
+var kinds = map[string]struct {
+	command  string
+	cutoff   int    // of the paper's tables; figures and tests use it
+	asked    string // what scores are means over
+	measures []table.Measure
+}{
+	generativeKind: {"gritvq recommend train IDS LOG -o DIR", 10, "users",
+		append(rankings("R@5", "N@5", "R@10", "N@10", "R@20"), collisions, used, rate, steps)},
+	dualKind: {"gritvq recommend train IDS LOG -o DIR --model dual", 50, "users",
+		append(rankings("R@10", "N@10", "R@50", "N@50", "R@100", "N@100"), collisions, used, alone, steps)},
+	searchKind: {"gritvq retrieve train IDS derived -o DIR", 50, "queries",
+		append(rankings("R@10", "N@10", "MRR@10", "R@50", "R@100"), collisions, used, alone, steps)},
+	idsKind: {"gritvq ids EMBEDDINGS --items ITEMS -o IDS", 50, "", nil},
 }
 
 func rankings(names ...string) []table.Measure {
@@ -205,27 +208,14 @@ func rankings(names ...string) []table.Measure {
 }
 
 func coldMeasures(kind string) []table.Measure {
-	k, asked := mainCutoff(kind), "users"
-	if kind == searchKind {
-		asked = "queries"
-	}
+	k := kinds[kind].cutoff
 	list := rankings(fmt.Sprintf("R@%d", k), fmt.Sprintf("N@%d", k))
-	list = append(list, table.Measure{Name: fmt.Sprintf("users@%d", k), Title: asked, Text: table.Decimals(0)})
+	list = append(list, table.Measure{Name: fmt.Sprintf("users@%d", k), Title: kinds[kind].asked, Text: table.Decimals(0)})
 	for i := range list {
 		list[i].Name = coldPrefix + list[i].Name
 	}
 	return list
 }
-
-// mainCutoff is that of the paper's tables; figures and tests use it.
-func mainCutoff(kind string) int {
-	if kind == generativeKind {
-		return 10
-	}
-	return 50
-}
-
-func mainRecall(kind string) table.Measure { return ranking(fmt.Sprintf("R@%d", mainCutoff(kind))) }
 
 // idLevels is the length of the compared IDs, without a token that resolves collisions.
 const idLevels = 4

@@ -135,7 +135,7 @@ func testUsers(dir string, c contest, other string, pairs []seedPair) ([]Test, e
 	}
 	var tests []Test
 	for _, metric := range testedMetrics {
-		r, err := eval.CompareSeeds(ours, theirs, metric, mainCutoff(c.kind), bootstrapSeed)
+		r, err := eval.CompareSeeds(ours, theirs, metric, kinds[c.kind].cutoff, bootstrapSeed)
 		if err != nil {
 			return nil, fmt.Errorf("%s and GRIT-VQ on %s: %w", other, c.data, err)
 		}
@@ -157,7 +157,7 @@ func readRanks(dir string, r Run) (*eval.Ranking, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := mainCutoff(r.Kind)
+	k := kinds[r.Kind].cutoff
 	if got, want := ranking.Mean(k).Recall, at(r.Scores.Scores, k).Recall; !(math.Abs(got-want) <= sameScore) {
 		return nil, fmt.Errorf("%s has recall@%d %.6f, the line of %s has %.6f: they are not of the same run", path, k, got, r.ID, want)
 	}

@@ -39,14 +39,14 @@ func fill(page *table.Page, runs *table.Runs[Run], tests []Test) {
 	page.Text("%s", legend)
 	for _, c := range contests(runs) {
 		page.Text("## %s, %s\n\n%s", c.heading, c.title(), sizes(c.runs))
-		addScores(page, c.planned, c.runs, kindMeasures[c.kind], title)
+		addScores(page, c.planned, c.runs, kinds[c.kind].measures, title)
 		table.Commands(page, c.runs, title)
 	}
 	addCold(page, runs)
 	addTests(page, tests)
 	for _, c := range partContests(runs) {
 		page.Text("## %s, %s, %s\n\n%s", c.heading, c.title(), c.kind, sizes(c.runs))
-		addScores(page, c.planned, c.runs, kindMeasures[c.kind], partTitle)
+		addScores(page, c.planned, c.runs, kinds[c.kind].measures, partTitle)
 		addPartTests(page, tests, c.place)
 		table.Commands(page, c.runs, partTitle)
 	}
@@ -98,7 +98,7 @@ func addCold(page *table.Page, runs *table.Runs[Run]) {
 
 func addSweep(page *table.Page, runs []Run, p place) {
 	groups := table.Groups(runs, func(r Run) string { return strconv.Itoa(r.codes()) })
-	l, m, sizes := layout(sweepRows, groups, title), mainRecall(p.kind), sweepSizes(runs)
+	l, m, sizes := layout(sweepRows, groups, title), ranking(fmt.Sprintf("R@%d", kinds[p.kind].cutoff)), sweepSizes(runs)
 	page.Text("## Recall and the number of codes of a level, %s, %s\n\n%s of IDs of %d codes.\n", p.title(), p.kind, m.Title, idLevels)
 	page.Table(l.Sweep(groups, m, sizes))
 	page.Figure(p.file("codes"), m.Title+" against the number of codes", report.LineChart{

@@ -22,8 +22,8 @@ func addTimes(page *table.Page, runs *table.Runs[Run]) {
 		page.Text("## Recall and time, %s, %s\n\nThe effort is the number of lists that ivf searches, or the length of the candidate list\n"+
 			"of hnsw, which is never shorter than the answer. An answer is the encoding of one query by its tower\nand the search in the index.\n",
 			p.title(), p.kind)
-		page.Table(timeTable(chosen, mainCutoff(p.kind)))
-		page.Figure(p.file("time"), fmt.Sprintf("R@%d against time", mainCutoff(p.kind)), timeChart(chosen, p))
+		page.Table(timeTable(chosen, kinds[p.kind].cutoff))
+		page.Figure(p.file("time"), fmt.Sprintf("R@%d against time", kinds[p.kind].cutoff), timeChart(chosen, p))
 	}
 }
 
@@ -55,21 +55,15 @@ func searches(r Run) []RankScores {
 	if !slices.ContainsFunc(list, func(s RankScores) bool { return s.search() == exact }) {
 		list = append(list, r.Scores)
 	}
-	approximate := func(s RankScores) int {
-		if s.search() == exact {
-			return 0
-		}
-		return 1
-	}
-	slices.SortStableFunc(list, func(a, b RankScores) int {
-		return cmp.Or(approximate(a)-approximate(b), cmp.Compare(a.search(), b.search()), cmp.Compare(a.Effort, b.Effort))
+	slices.SortStableFunc(list, func(a, b RankScores) int { // exact comes before hnsw and ivf
+		return cmp.Or(cmp.Compare(a.search(), b.search()), cmp.Compare(a.Effort, b.Effort))
 	})
 	return list
 }
 
 // timeChart draws recall over the time in the index; over that of the whole answer if one of the former is unknown.
 func timeChart(runs []Run, p place) report.LineChart {
-	k := mainCutoff(p.kind)
+	k := kinds[p.kind].cutoff
 	chart := report.LineChart{Title: fmt.Sprintf("Recall and time, %s, %s", p.title(), p.kind), XLabel: "ms in the index",
 		YLabel: fmt.Sprintf("R@%d", k), LogX: true}
 	time := func(s RankScores) float64 { return s.Lookup }

@@ -60,6 +60,13 @@ func RankSeries(name string, counts []float64) Series {
 func (c LineChart) heading() (string, string)             { return c.Title, c.Caption }
 func (c LineChart) render(m *markup, ids *idSource) error { return renderFigure(m, c, fullRow, ids) }
 
+// AddSeries adds a series unless it is empty.
+func (c *LineChart) AddSeries(s Series) {
+	if len(s.X) > 0 {
+		c.Series = append(c.Series, s)
+	}
+}
+
 func (c LineChart) validate() error {
 	if len(c.Series) == 0 {
 		return errNothing

@@ -41,7 +41,7 @@ func (t *Trainer) Save() (err error) {
 		return fmt.Errorf("saving the training log: %w", err)
 	}
 	s := t.state
-	s.LogBytes, s.Seconds = t.journal.size, t.seconds()
+	s.LogBytes, s.Seconds = t.journal.size, t.Seconds()
 	s.Best = max(s.Best, -math.MaxFloat64) // JSON has no infinity
 	if s.Problem, err = json.Marshal(t.problem.State); err != nil {
 		return fmt.Errorf("saving the checkpoint: %w", err)

@@ -68,7 +68,7 @@ func (t *Trainer) Run(ctx context.Context) (_ *Result, err error) {
 	if set == nil {
 		set, err = t.Variables(true)
 	}
-	return &Result{Weights: set, Seconds: t.seconds()}, err
+	return &Result{Weights: set, Seconds: t.Seconds()}, err
 }
 
 // batch reads the inputs of a step and hands them to the engine's device.

@@ -186,8 +186,8 @@ func (t *Trainer) role(path string) Role {
 	return Trained
 }
 
-// seconds is the time spent so far, that of earlier sessions included.
-func (t *Trainer) seconds() float64 { return t.before + time.Since(t.begun).Seconds() }
+// Seconds is the time spent so far, that of earlier sessions included.
+func (t *Trainer) Seconds() float64 { return t.before + time.Since(t.begun).Seconds() }
 
 // Variables returns the variables to export, without optimizer state and other
 // internal ones. With averaged, averages take their place if they are kept.

@@ -10,7 +10,6 @@ import (
 	"github.com/gritvq/gritvq/report"
 )
 
-// rateCharts draw scores over the true rate, a line a method.
 func (k *Kind) rateCharts(summaries []Summary) []report.Part {
 	var methods []string // that worked, in the order of first appearance
 	for _, s := range summaries {
@@ -22,9 +21,7 @@ func (k *Kind) rateCharts(summaries []Summary) []report.Part {
 	for _, p := range k.Curves {
 		chart := p.chart(strings.ReplaceAll(k.Rate, "_", " "))
 		for _, method := range methods {
-			if line := k.rateLine(summaries, method, p); len(line.X) > 0 {
-				chart.Series = append(chart.Series, line)
-			}
+			chart.AddSeries(k.rateLine(summaries, method, p))
 		}
 		if len(chart.Series) > 0 {
 			parts = append(parts, chart)
@@ -84,9 +81,7 @@ func courseChart(summaries []Summary, p Panel, of func(Moment) *float64) report.
 				line.Add(float64(m.Step), p.scale()**value)
 			}
 		}
-		if len(line.X) > 0 {
-			chart.Series = append(chart.Series, line)
-		}
+		chart.AddSeries(line)
 	}
 	return chart
 }

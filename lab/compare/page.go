@@ -65,7 +65,6 @@ func (r *Results) subtitle() string {
 		report.Counted(len(set.Seeds), "seed"))
 }
 
-// facts name the best method of every point, the last five.
 func (r *Results) facts() []report.Fact {
 	var facts []report.Fact
 	for _, s := range r.Methods {

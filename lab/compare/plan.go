@@ -22,7 +22,6 @@ type plan struct {
 	shared  vqtrain.Config // what trained methods have in common
 }
 
-// newPlan completes options. Every error is a usage error.
 func newPlan(o Options) (*plan, error) {
 	p := &plan{Options: o}
 	p.Seeds, p.Jobs, p.Backend = cmp.Or(o.Seeds, 1), cmp.Or(o.Jobs, 1), cmp.Or(o.Backend, engine.Embedded)
@@ -65,7 +64,6 @@ func newPlan(o Options) (*plan, error) {
 	return p, err
 }
 
-// contenders lists the methods to compare, each once.
 func contenders(o Options, pictures bool) ([]string, error) {
 	known := vq.MethodNames()
 	if pictures {
@@ -91,7 +89,6 @@ func contenders(o Options, pictures bool) ([]string, error) {
 	return names, nil
 }
 
-// sweep returns every combination of the listed values.
 func sweep(base Point, sweeps []string) ([]Point, error) {
 	points := []Point{base}
 	for _, text := range sweeps {

@@ -73,7 +73,6 @@ func (r *Results) Err() error {
 	return fmt.Errorf("every method failed, %s with: %s", r.Methods[0].Method, r.Methods[0].Error)
 }
 
-// write puts index.html, results.csv and results.json into dir, each whole or not at all.
 func (r *Results) write(dir string) error {
 	r.Report = filepath.Join(dir, PageFile)
 	page, err := r.Page()

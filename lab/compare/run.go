@@ -157,7 +157,6 @@ func (r *runner) clean(cell Cell) error {
 	return nil
 }
 
-// progress counts the work of all cells in training steps.
 type progress struct {
 	mu       sync.Mutex
 	line     task.Line

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/eval"
+	"github.com/gritvq/gritvq/index"
 	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/tokenizer"
 )
@@ -91,12 +92,8 @@ func countCodes(ctx context.Context, r *tokenizer.Runtime, set dataset.Set, rows
 func (c *scorer) judge(b tokenizer.Coded) error {
 	x, y := b.Items.Values, b.Decoded.Values
 	for row := range b.Items.N {
-		sum := 0.0
-		for i, value := range x[row*c.dim : (row+1)*c.dim] {
-			gap := float64(value) - float64(y[row*c.dim+i])
-			sum += gap * gap
-		}
-		c.bins[errorBin(sum/c.spread)]++
+		from, to := row*c.dim, (row+1)*c.dim
+		c.bins[errorBin(index.SquaredDistance(x[from:to], y[from:to])/c.spread)]++
 	}
 	c.keep(x, y)
 	return nil
@@ -142,7 +139,6 @@ func (s *subject) recall(t trained, c *scorer) (float64, error) {
 	return recall(s.truth[key], found), nil
 }
 
-// speed measures vectors a second.
 func speed(ctx context.Context, r *tokenizer.Runtime, set dataset.Set) (encode, decode float64, err error) {
 	rows := make([]int, min(speedRows, set.Len()))
 	for i := range rows {

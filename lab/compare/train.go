@@ -3,25 +3,22 @@ package compare
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
-	"time"
 
 	"github.com/gomlx/compute"
 	"github.com/gritvq/gritvq/artifact/bundle"
 	"github.com/gritvq/gritvq/config"
-	"github.com/gritvq/gritvq/internal/atomicfile"
 	"github.com/gritvq/gritvq/internal/output"
 	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/tokenizer"
+	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/train/vqtrain"
 )
 
-// train trains and scores a cell, from its checkpoint if a run was cut short.
 func (r *runner) train(ctx context.Context, cell Cell) (Record, error) {
 	source := r.subject.of(cell)
 	if source.Held.Len() == 0 {
@@ -41,20 +38,13 @@ func (r *runner) train(ctx context.Context, cell Cell) (Record, error) {
 	if err := output.MakeDir(dir); err != nil {
 		return Record{}, err
 	}
-	clock := startClock(dir)
 	prepare := func() (*vqtrain.Trainer, error) {
-		watch := vqtrain.Observer{Step: func(m vqtrain.Record) {
-			if m.Step%cell.Config.Train.Checkpoint == 0 {
-				clock.save()
-			}
-			r.step(cell, m.Step)
-		}}
+		watch := vqtrain.Observer{Step: func(m vqtrain.Record) { r.step(cell, m.Step) }}
 		return vqtrain.New(backend, cell.Config, source, vqtrain.Options{Dir: dir, Data: r.subject.fingerprint, Resume: true, Watch: watch})
 	}
 	trainer, err := prepare()
-	if err != nil && clock.before > 0 { // the checkpoint cannot be used
+	if err != nil && output.Present(filepath.Join(dir, train.CheckpointFile)) { // it cannot be used
 		if err = cmp.Or(os.RemoveAll(dir), output.MakeDir(dir)); err == nil {
-			clock = startClock(dir)
 			trainer, err = prepare()
 		}
 	}
@@ -64,10 +54,9 @@ func (r *runner) train(ctx context.Context, cell Cell) (Record, error) {
 	defer trainer.Close()
 	set, err := trainer.Run(ctx)
 	if err != nil {
-		clock.save()
 		return Record{}, err
 	}
-	seconds := clock.seconds()
+	seconds := trainer.Seconds()
 	runtime, err := trainer.Runtime(set)
 	if err != nil {
 		return Record{}, err
@@ -115,25 +104,6 @@ func course(path string, held func(vqtrain.HeldRecord) float64) ([]Moment, error
 	}
 	return moments, nil
 }
-
-// stopwatch adds up the time of the sessions a cell was trained in.
-type stopwatch struct {
-	path   string
-	before float64
-	begun  time.Time
-}
-
-func startClock(dir string) *stopwatch {
-	s := &stopwatch{path: filepath.Join(dir, "elapsed.json"), begun: time.Now()}
-	if content, err := os.ReadFile(s.path); err == nil {
-		_ = json.Unmarshal(content, &s.before) // a damaged file only loses time
-	}
-	return s
-}
-
-func (s *stopwatch) seconds() float64 { return s.before + time.Since(s.begun).Seconds() }
-
-func (s *stopwatch) save() { _ = atomicfile.WriteJSON(s.path, "  ", s.seconds()) }
 
 // reason is an error in one line: engine errors carry traces.
 func reason(err error) string {

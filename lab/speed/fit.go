@@ -72,7 +72,6 @@ func (b *bench) fit(ctx context.Context) ([]Row, error) {
 	return rows, nil
 }
 
-// fitError returns the mean squared error over all elements of all vectors.
 func fitError(ctx context.Context, source, method string) (mse float64, took time.Duration, err error) {
 	t, err := prepareVectors(ctx, source, method, fitIterations, func() {}, "model.hidden=[]", "model.dim=0", "model.standardize=none")
 	if err != nil {

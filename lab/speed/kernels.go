@@ -3,7 +3,6 @@ package speed
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/gomlx/compute"
@@ -16,22 +15,14 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-func gaussians(seed uint64, n int) []float32 {
-	rng := rand.New(rand.NewPCG(seed, 0))
-	out := make([]float32, n)
-	for i := range out {
-		out[i] = float32(rng.NormFloat64())
-	}
-	return out
-}
-
 func (b *bench) nearest(context.Context) ([]Row, error) {
 	const n, d = 16384, 64
-	codes, err := index.NewCodes(gaussians(1, n*d), n, d)
+	rng := weights.Rand(1, "nearest")
+	codes, err := index.NewCodes(weights.Normal(rng, 1, n, d).Data, n, d)
 	if err != nil {
 		return nil, err
 	}
-	x, out := gaussians(2, n*d), make([]uint32, n)
+	x, out := weights.Normal(rng, 1, n, d).Data, make([]uint32, n)
 	ours := func() (float64, error) {
 		return fastest(2, func() error {
 			codes.Nearest(x, n, out, nil, 0)
@@ -45,7 +36,7 @@ func (b *bench) nearest(context.Context) ([]Row, error) {
 
 func (b *bench) encode(ctx context.Context) ([]Row, error) {
 	const n, d, k, levels = 20000, 128, 256, 4
-	x := gaussians(3, n*d)
+	x := weights.Normal(weights.Rand(1, "encode"), 1, n, d).Data
 	var books []*index.Codes
 	rest := slices.Clone(x)
 	for l := range levels { // codebooks trained on residuals, as FAISS trains its own
@@ -133,7 +124,6 @@ func autoencoderRun(backend compute.Backend) func() error {
 	})
 }
 
-// gradientRun returns a function that computes the gradients of a loss with respect to all variables.
 func gradientRun(backend compute.Backend, variables weights.Set, data *weights.Array,
 	loss func(v weights.Vars, data *graph.Node) *graph.Node) func() error {
 	paths := variables.Paths()

@@ -123,7 +123,6 @@ func systemField(path, name string) string {
 //go:embed *.py
 var scripts embed.FS
 
-// peer returns the JSON object that a peer's script prints.
 func (b *bench) peer(ctx context.Context, script string, args ...string) (map[string]any, error) {
 	program, err := scripts.ReadFile(script)
 	if err != nil {

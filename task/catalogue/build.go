@@ -19,15 +19,10 @@ type Ranked func(item int, prefix []uint32) []uint32
 
 // BuildOptions refine Build.
 type BuildOptions struct {
-	// Resolve is Token if empty.
-	Resolve Resolution
-	// Ranked is needed by Reassign, and not used by Token.
-	Ranked Ranked
-	// TokenVocab is the smallest vocabulary of the token. Room beyond the largest
-	// group lets a trained model name items that are added later.
-	TokenVocab int
-	// Tokenizer identifies where the codes come from: the fingerprint of a bundle, or a Numbering.
-	Tokenizer string
+	Resolve    Resolution // Token if empty
+	Ranked     Ranked     // needed by Reassign
+	TokenVocab int        // smallest vocabulary of the token; room lets a trained model name items added later
+	Tokenizer  string     // where the codes come from: the fingerprint of a bundle, or a Numbering
 }
 
 func (o BuildOptions) check() error {

@@ -32,7 +32,6 @@ type itemEncoder interface {
 	store(dir string) error
 }
 
-// origin describes where codes come from.
 type origin struct {
 	identity    string // kept in the table, to recognise the encoder
 	vocab       []int  // codes of each position
@@ -93,8 +92,7 @@ func (t *tokenizerEncoder) encode(ctx context.Context, s *source, _ int, rank bo
 	return codes, t.ranked(latents), err
 }
 
-// ranked compares the last codebook with the residual that earlier levels leave of
-// the last part of the latents [n, dim].
+// ranked compares the last codebook with the residual of the latents [n, dim] before the last level.
 func (t *tokenizerEncoder) ranked(latents []float32) Ranked {
 	layout, books := t.Runtime.Tokenizer().Quantizer.Layout(), t.Runtime.Codebooks()
 	from, to := layout.Bounds(layout.Parts - 1)
@@ -137,7 +135,6 @@ func (t *tokenizerEncoder) store(dir string) error {
 	return bundle.Write(own, t.Bundle)
 }
 
-// denseEncoder spells the numbers of items in a random order.
 type denseEncoder struct {
 	numbering Numbering
 	vocab     []int

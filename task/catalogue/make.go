@@ -20,11 +20,10 @@ import (
 // Options of Make. The codes come from a numbering (Dense), from a given Tokenizer,
 // or from one that is trained with Config.
 type Options struct {
-	Sources []Source
-	Output  string // directory; of several catalogues each has one below it
-	Resolve Resolution
-	// Spare is the smallest vocabulary of the token, so that a trained recommender can name items that are added later.
-	Spare     int
+	Sources   []Source
+	Output    string // directory; of several catalogues each has one below it
+	Resolve   Resolution
+	Spare     int            // smallest vocabulary of the token, so that a trained recommender can name items added later
 	Dense     bool           // number the items, see Numbering; Config has levels, codes and seed
 	Tokenizer string         // directory of a trained bundle
 	Config    vqtrain.Config // of a tokenizer that is trained

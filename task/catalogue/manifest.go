@@ -21,7 +21,6 @@ const (
 	unionVectors    = "union.npy"          // of several catalogues, during training
 )
 
-// kind describes tables to package artifact.
 var kind = artifact.Register(artifact.Kind{
 	Names: []string{"ids"}, Title: "table of IDs", Command: "gritvq ids", Usage: "embeddings.npy -o",
 	Schema: 1, Oldest: 1, Files: []string{ParquetFile}, Extra: []string{UnionFile}, OldKey: "versions",
@@ -52,7 +51,6 @@ func (m *manifest) Upgrade() {
 	}
 }
 
-// readManifest reads the manifest in dir and checks it without the IDs.
 func readManifest(dir string) (*manifest, error) {
 	m := &manifest{}
 	if err := kind.ReadManifest(dir, m); err != nil {
@@ -99,13 +97,4 @@ func (m *manifest) check() error {
 		return fmt.Errorf("it lists other files than %s", ParquetFile)
 	}
 	return nil
-}
-
-func manifestOf(t *Table, content []byte) *manifest {
-	m := &manifest{
-		Head: t.provenance, Version: t.Version(), Method: t.resolution, Levels: t.levels, Vocab: t.vocab,
-		Items: t.Len(), Tokenizer: t.tokenizer, Versions: t.versions,
-	}
-	m.Files = []artifact.File{artifact.DescribeBytes(ParquetFile, content)}
-	return m
 }

@@ -93,7 +93,6 @@ func (c *Catalogue) addCollisions(page *report.Page, stats Stats) {
 	page.Section("Collisions", "Items to which the tokenizer gave equal codes. "+note, largest, sizes)
 }
 
-// meaningParts shows the most used first codes, one path down to single items, and all first codes.
 func (c *Catalogue) meaningParts() ([]report.Part, error) {
 	var parts []report.Part
 	add := func(title string, t report.Table) {

@@ -137,7 +137,6 @@ func (s *source) column(field func(interactions.Item) string) []string {
 	return list
 }
 
-// keepVectors stores embeddings [items, dim] that came without a file.
 func (s *source) keepVectors(name string, values []float32, dim int) error {
 	s.vectors, s.values, s.dim = filepath.Join(s.dir, name), values, dim
 	if s.dir == "" {
@@ -160,8 +159,7 @@ func joinVectors(list []*source, path string) error {
 
 const textDim = 256
 
-// embedTitles embeds the titles of sources without embeddings in one space, and stores the encoder for items
-// added later.
+// embedTitles embeds titles in one space, and stores the encoder for items added later.
 func embedTitles(list []*source, watch task.Watcher) error {
 	var texts []string
 	for _, s := range list {

@@ -45,7 +45,9 @@ func (t *Table) prepare(dir string) (*manifest, []byte, error) {
 	if err := encodeParquet(&content, t); err != nil {
 		return nil, nil, err
 	}
-	m := manifestOf(t, content.Bytes())
+	m := &manifest{Head: t.provenance, Version: t.Version(), Method: t.resolution, Levels: t.levels, Vocab: t.vocab,
+		Items: t.Len(), Tokenizer: t.tokenizer, Versions: t.versions}
+	m.Files = []artifact.File{artifact.DescribeBytes(ParquetFile, content.Bytes())}
 	if stored, err := readManifest(dir); err == nil {
 		if stored, err = stored.inPlace(dir); err == nil {
 			m.Previous = stored
@@ -135,18 +137,6 @@ type idRecord struct {
 	Original *int32  `parquet:"original,optional"`
 }
 
-func (t *Table) record(row int) idRecord {
-	r := idRecord{Item: t.keys[row], Codes: make([]int32, t.Width())}
-	for i, code := range t.ID(row) {
-		r.Codes[i] = int32(code)
-	}
-	if t.resolution == Reassign {
-		original := int32(t.original[row])
-		r.Original = &original
-	}
-	return r
-}
-
 func (t *Table) append(r idRecord) error {
 	if len(r.Codes) != t.Width() {
 		return fmt.Errorf("row %d has %d codes, the manifest %d", t.Len(), len(r.Codes), t.Width())
@@ -167,7 +157,14 @@ func (t *Table) append(r idRecord) error {
 func encodeParquet(w io.Writer, t *Table) error {
 	records := make([]idRecord, t.Len())
 	for row := range records {
-		records[row] = t.record(row)
+		r := &records[row]
+		r.Item = t.keys[row]
+		for _, code := range t.ID(row) {
+			r.Codes = append(r.Codes, int32(code))
+		}
+		if t.resolution == Reassign {
+			r.Original = new(int32(t.original[row]))
+		}
 	}
 	return parquet.Write(w, records, parquet.Compression(&parquet.Zstd), parquet.CreatedBy("gritvq", "", ""))
 }

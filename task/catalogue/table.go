@@ -59,11 +59,9 @@ type Version struct {
 	Number int `json:"number"` // from 1
 	Added  int `json:"added"`
 	Items  int `json:"items"` // with those added
-	// LastVocab is the vocabulary of the last position from then on. A model
-	// trained on an older version cannot name IDs beyond that version's.
+	// LastVocab is the vocabulary of the last position. A model trained on an older version cannot name IDs beyond it.
 	LastVocab int `json:"last_vocab"`
-	// Moved counts the added items that were given another last code.
-	Moved int `json:"moved,omitempty"`
+	Moved     int `json:"moved,omitempty"` // added items that were given another last code
 }
 
 // Len is the number of items.
@@ -161,13 +159,10 @@ func (t *Table) span(prefix []uint32) (from, to int) {
 	if len(prefix) > t.Width() {
 		return 0, 0
 	}
-	from = sort.Search(len(t.order), func(i int) bool { return slices.Compare(t.head(i, prefix), prefix) >= 0 })
-	to = from + sort.Search(len(t.order)-from, func(i int) bool { return slices.Compare(t.head(from+i, prefix), prefix) > 0 })
+	compare := func(place int) int { return slices.Compare(t.ID(int(t.order[place]))[:len(prefix)], prefix) }
+	from = sort.Search(len(t.order), func(i int) bool { return compare(i) >= 0 })
+	to = from + sort.Search(len(t.order)-from, func(i int) bool { return compare(from+i) > 0 })
 	return from, to
-}
-
-func (t *Table) head(place int, prefix []uint32) []uint32 {
-	return t.ID(int(t.order[place]))[:len(prefix)]
 }
 
 // index refuses keys that are empty, repeated or not UTF-8.

@@ -82,7 +82,6 @@ func explainUnion(dir string, err error) error {
 	return err
 }
 
-// finishUnion stores the report and, last, the list of catalogues; shared may be nil.
 func (m *maker) finishUnion(r *Result, shared itemEncoder) error {
 	var u Union
 	var training []vqtrain.Record

@@ -139,6 +139,9 @@ func (t *Trainer) Run(ctx context.Context) (weights.Set, error) {
 	return result.Weights, nil
 }
 
+// Seconds is the time of training so far, over all sessions.
+func (t *Trainer) Seconds() float64 { return t.loop.Seconds() }
+
 // Close releases the log file and the engine's memory. What Run returned stays
 // valid.
 func (t *Trainer) Close() error {

@@ -23,7 +23,6 @@ type options struct {
 	inputs   []string // embeddings or items of a catalogue each
 	items    []string
 	names    []string
-	resolve  string
 	json     bool
 }
 
@@ -73,7 +72,7 @@ as --name says.
 	f.StringArrayVar(&o.names, "name", nil, "name of a catalogue among several; once each")
 	f.BoolVar(&o.Each, "each", false, "train a tokenizer for each of several catalogues instead of one on all")
 	f.StringVar(&o.Tokenizer, "tokenizer", "", "use this trained tokenizer instead of training one")
-	f.StringVar(&o.resolve, "resolve", string(catalogue.Token),
+	f.StringVar((*string)(&o.Resolve), "resolve", string(catalogue.Token),
 		"items with equal codes: token (a number at the end) or reassign (the nearest free last code)")
 	f.IntVar(&o.Spare, "spare", 0, "least vocabulary of the token, so that a trained recommender can name items added later")
 	cli.WorkersFlag(cmd, new(int))
@@ -86,7 +85,7 @@ as --name says.
 }
 
 func (o options) run(ctx context.Context, s *cli.Streams) error {
-	o.Resolve, o.Command = catalogue.Resolution(o.resolve), s.Command
+	o.Command = s.Command
 	layers, err := o.chooseMethod()
 	if err != nil {
 		return err

@@ -14,30 +14,21 @@ const (
 	ourMethod   = "grit"
 )
 
-// titles are the names of the rows, in their order. RQ-VAE has a warm-up and resets dead codes as the others do.
-var titles = []named{
-	{denseMethod, "Dense IDs"}, registered(vq.LSH), registered(vq.KMeansSTE), {"vqvae", "VQ-VAE"}, {vq.STE.Name, "RQ-VAE"},
-	registered(vq.RQVAE), registered(vq.SimVQ), registered(vq.NSVQ), registered(vq.DiVeQ), {"no-radius", "without radius"},
-	{"no-transform", "without transform"}, registered(vq.GRIT),
-}
+// methods are the rows, in their order. RQ-VAE has a warm-up and resets dead codes as the others do.
+var methods = []string{denseMethod, "lsh", "kmeans-ste", "vqvae", "ste", "rqvae", "simvq", "nsvq", "diveq", "no-radius", "no-transform", ourMethod}
 
-type named struct{ method, title string }
-
-func registered(m vq.Method) named { return named{m.Name, m.Title} }
+// ownTitles are those of rows that are not called as package vq does.
+var ownTitles = map[string]string{denseMethod: "Dense IDs", "vqvae": "VQ-VAE", "ste": "RQ-VAE", "no-radius": "without radius",
+	"no-transform": "without transform"}
 
 func order(method string) int {
-	if i := slices.IndexFunc(titles, func(t named) bool { return t.method == method }); i >= 0 {
+	if i := slices.Index(methods, method); i >= 0 {
 		return i
 	}
-	return len(titles)
+	return len(methods)
 }
 
-func title(method string) string {
-	if i := order(method); i < len(titles) {
-		return titles[i].title
-	}
-	return method
-}
+func title(method string) string { return cmp.Or(ownTitles[method], vq.Title(method)) }
 
 func partTitle(method string) string {
 	if method == vq.STE.Name {

@@ -51,8 +51,7 @@ const bootstrapSeed = 1
 
 const sameScore = 1e-9
 
-// significance makes the tests that the ranks in users allow, and keeps those in the store that still agree
-// with the runs.
+// significance makes the tests that the ranks in users allow, and keeps stored ones that agree with the runs.
 func significance(store string, runs *table.Runs[Run], users string) ([]Test, error) {
 	before, err := table.ReadLines[Test](store)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

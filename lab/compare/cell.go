@@ -64,8 +64,7 @@ type Cell struct {
 	Method string // its name in tables
 	Point  Point
 	Config vqtrain.Config // its seed included
-	// Err says why the method cannot work with the settings; such a cell fails without being run.
-	Err error
+	Err    error          // why the method cannot work with the settings; such a cell fails without being run
 }
 
 // newCell identifies a cell. invalid is an error found while the configuration was made; settings that do not

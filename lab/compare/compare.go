@@ -48,8 +48,7 @@ type Variant struct {
 	Change func(*vqtrain.Config) // may be nil
 }
 
-// DefaultSteps is the training budget of each method. All methods at 4 x 256 codes
-// on 12,000 vectors of dimension 512 then take about half an hour on two cores.
+// DefaultSteps is the training budget of each method.
 const DefaultSteps = 1500
 
 // Run compares methods and writes the report. Finished cells are read, half-trained ones resume from their
@@ -101,7 +100,6 @@ func Run(ctx context.Context, o Options, watch task.Watcher) (*Results, error) {
 	return results, results.write(p.Output)
 }
 
-// checkDirectory refuses files that the comparison did not create and would overwrite.
 func checkDirectory(dir string) error {
 	exists := func(name string) bool { return output.Present(filepath.Join(dir, name)) }
 	if exists(artifact.ManifestFile) || exists(train.CheckpointFile) {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"image"
 	"image/png"
 	"math"
 
@@ -106,23 +105,16 @@ func samples(ctx context.Context, r *tokenizer.Runtime, s vqtrain.Source) ([]Sam
 	}
 	var kept []Sample
 	for i, original := range taken.Originals {
-		var sample Sample
-		for _, f := range []struct {
-			into *[]byte
-			m    image.Image
-		}{{&sample.Original, original}, {&sample.Decoded, taken.Reconstructions[i]}} {
-			var file bytes.Buffer
-			if err := png.Encode(&file, f.m); err != nil {
-				return nil, fmt.Errorf("keeping a picture: %w", err)
-			}
-			*f.into = file.Bytes()
-		}
-		psnr, err := eval.PSNR(original.Pix, taken.Reconstructions[i].Pix)
+		decoded := taken.Reconstructions[i]
+		psnr, err := eval.PSNR(original.Pix, decoded.Pix)
 		if err != nil {
 			return nil, err
 		}
-		sample.PSNR = table.Finite(psnr)
-		kept = append(kept, sample)
+		var files [2]bytes.Buffer
+		if err := cmp.Or(png.Encode(&files[0], original), png.Encode(&files[1], decoded)); err != nil {
+			return nil, fmt.Errorf("keeping a picture: %w", err)
+		}
+		kept = append(kept, Sample{files[0].Bytes(), files[1].Bytes(), table.Finite(psnr)})
 	}
 	return kept, nil
 }

@@ -180,7 +180,7 @@ func (p *plan) settings(s *subject) Settings {
 		Split: t.Split, Network: widths(p.shared, s.source.Set.Input()), Metrics: s.metrics, Backend: p.Backend, Jobs: p.Jobs}
 }
 
-// widths lists the network's from the input to the latents; one if there is no network.
+// widths is of length one if there is no network.
 func widths(c vqtrain.Config, input int) []int {
 	if c.Model.Pictures() {
 		return append(slices.Clone(c.Model.Image.Widths), c.Model.Dim)

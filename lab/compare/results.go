@@ -99,15 +99,11 @@ type Record struct {
 	Settings string       `json:"settings"`        // YAML
 	Vocab    []int        `json:"vocab"`           // codes of every position
 	Scores   table.Scores `json:"scores"`
-	// Course is use of codes and held-out score over training; empty for methods that take no steps.
-	Course []Moment `json:"course,omitempty"`
-	// Usage [position][code] counts how often training and held-out items chose each code.
-	Usage [][]uint64 `json:"usage"`
-	// Errors counts held-out rows of vectors by their squared error; see [ErrorBins].
-	Errors []int `json:"errors,omitempty"`
-	// Samples are held-out pictures and their reconstructions.
-	Samples []Sample `json:"samples,omitempty"`
-	Notes   []string `json:"notes,omitempty"` // how to read the scores
+	Course   []Moment     `json:"course,omitempty"`  // use of codes and held-out score over training, if there are steps
+	Usage    [][]uint64   `json:"usage"`             // [position][code] training and held-out items that chose the code
+	Errors   []int        `json:"errors,omitempty"`  // held-out rows of vectors by their squared error; see [ErrorBins]
+	Samples  []Sample     `json:"samples,omitempty"` // held-out pictures and their reconstructions
+	Notes    []string     `json:"notes,omitempty"`   // how to read the scores
 }
 
 // Moment is a point in the course of training.

@@ -26,7 +26,6 @@ type coder struct {
 	run           func(p *images.RGB) (size int, back *images.RGB, err error)
 }
 
-// tokenizerCoders are trained tokenizers at every number of levels.
 func tokenizerCoders(ctx context.Context, bundles []string, backend compute.Backend) ([]coder, error) {
 	var coders []coder
 	for _, dir := range bundles {
@@ -74,7 +73,6 @@ func viaFile(ctx context.Context, encoder picture.Encoder, files picture.Files, 
 	return int(info.Size()), back, err
 }
 
-// fileCoders are JPEG by the standard library and, if they are installed, by cjpeg, and WebP by cwebp.
 func fileCoders(ctx context.Context, watch task.Watcher) []coder {
 	var coders []coder
 	jpegs := []int{1, 3, 5, 8, 12, 20, 30, 45, 60, 75, 90}

@@ -118,7 +118,6 @@ func (c coder) measure(ctx context.Context, set *images.Set, lpips *feature.LPIP
 // pieceSide is the side of the squares that LPIPS compares.
 const pieceSide = 256
 
-// pieces cuts a picture into whole squares, one after the other.
 func pieces(p *images.RGB) []uint8 {
 	var all []uint8
 	for top := 0; top+pieceSide <= p.Height; top += pieceSide {

@@ -95,7 +95,7 @@ func (b *bench) convolution(ctx context.Context) ([]Row, error) {
 	repeat := func(times int, f func() error) func() (float64, error) {
 		return func() (float64, error) { return fastest(times, f) }
 	}
-	return b.times(b.script(ctx, "torch_conv.py"),
+	return b.times(func() (map[string]any, error) { return b.peer(ctx, "torch_conv.py") },
 		race{"3 x 3 convolution, 8 x 64 x 64 x 32 -> 64, and gradients, against PyTorch", "stride1", 3, repeat(20, convolutionRun(backend, 1))},
 		race{"the same at stride 2", "stride2", 3, repeat(20, convolutionRun(backend, 2))},
 		race{"64 px autoencoder 32-64-128, batch 32, and gradients, against PyTorch", "autoencoder", 1.5, repeat(3, autoencoderRun(backend))})

@@ -41,8 +41,7 @@ type Options struct {
 	Only   string // one group; empty: all
 	Rounds int    // of every measurement; the best counts on both sides
 	Python string // interpreter with torch and faiss
-	// Scenario is the command that prints the [Cost] of a scenario from [Step], run in
-	// a process of its own for its peak memory.
+	// Scenario is the command that prints the [Cost] of a scenario, in a process of its own for its peak memory.
 	Scenario []string
 }
 
@@ -140,10 +139,6 @@ func (b *bench) peer(ctx context.Context, script string, args ...string) (map[st
 		return nil, fmt.Errorf("%s: %w", script, err)
 	}
 	return result, nil
-}
-
-func (b *bench) script(ctx context.Context, name string) func() (map[string]any, error) {
-	return func() (map[string]any, error) { return b.peer(ctx, name) }
 }
 
 type race struct {

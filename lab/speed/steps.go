@@ -21,7 +21,7 @@ import (
 )
 
 func (b *bench) step(ctx context.Context) ([]Row, error) {
-	return b.times(b.script(ctx, "torch_step.py"), race{
+	return b.times(func() (map[string]any, error) { return b.peer(ctx, "torch_step.py") }, race{
 		"training step, RQ-VAE 4 x 256, MLP 768-512-256-128-32, batch 1024, against PyTorch", "step_seconds", 0.7, func() (float64, error) {
 			return stepTime(ctx, "synthetic:manifold?rows=16384&dim=768", 40, []string{"ste", "train.optimizer.name=adagrad",
 				"model.hidden=[512,256,128]", "model.dim=32", "quantizer.levels=4", "quantizer.codes=256", "train.batch=1024"})

@@ -11,12 +11,10 @@
 // the same, unless all means read the same. Another method is tied with the best, marked with =, unless the
 // seeds that both have show it to be worse:
 //
-//   - With three or more common seeds, it is worse if the 95 % interval of the paired
-//     t test lies on the worse side of 0.
-//   - With one or two, whose interval would hide all but huge differences, it is worse
-//     if the mean difference exceeds both the measure's resolution and the typical
-//     deviation over seeds: the root mean square of the deviations in the column, or 0
-//     if every method has one seed.
+//   - With three or more common seeds, it is worse if the 95 % interval of the paired t test lies on the worse side of 0.
+//   - With one or two, whose interval would hide all but huge differences, it is worse if the mean difference exceeds
+//     both the measure's resolution and the typical deviation over seeds: the root mean square of the deviations in the
+//     column, or 0 if every method has one seed.
 //   - Without a common seed there is no comparison, and no tie.
 package table
 
@@ -44,14 +42,13 @@ the interval of the paired t test for three seeds or more, otherwise by a differ
 
 // Page is a Markdown document with tables and figures. The text above its mark is written by people and stays.
 type Page struct {
-	dir  string
-	name string // NAME.jsonl holds the records, NAME.md the tables
-	mark string // where the generated part begins
-	head string // the text above it
-	text bytes.Buffer
-	err  error // the first
-	// Charts are the figures of the page by the names of their files.
-	Charts map[string]report.LineChart
+	dir    string
+	name   string // NAME.jsonl holds the records, NAME.md the tables
+	mark   string // where the generated part begins
+	head   string // the text above it
+	text   bytes.Buffer
+	err    error                       // the first
+	Charts map[string]report.LineChart // the figures by the names of their files
 }
 
 // OpenPage opens the page dir/name.md, which command makes; a new one begins with the title.

@@ -24,8 +24,7 @@ const ItemsFile = "items.jsonl"
 // Catalogue is a table of IDs with its items. Any number of goroutines may read it.
 type Catalogue struct {
 	*Table
-	// Items are those of the table, row by row.
-	Items *interactions.Catalogue
+	Items *interactions.Catalogue // row by row
 	dir   string
 	split sync.Once
 	words *Words // of the items, once they are shown

@@ -159,7 +159,8 @@ func TestDenseUnion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Items != 20 || s.Added != 12 || s.Version != 2 || s.Catalogue.Key(19) != "20" || !slices.Equal(s.Catalogue.IDs()[:len(before.IDs())], before.IDs()) {
+	if s.Items != 20 || s.Added != 12 || s.Version != 2 || s.Catalogue.Key(19) != "20" ||
+		!slices.Equal(s.Catalogue.IDs()[:len(before.IDs())], before.IDs()) {
 		t.Errorf("%+v", s)
 	}
 	manifest, err := os.ReadFile(in("ids", "b", artifact.ManifestFile))

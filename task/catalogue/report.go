@@ -77,12 +77,14 @@ func (c *Catalogue) addCollisions(page *report.Page, stats Stats) {
 	if c.resolution == Reassign {
 		note = "The first keeps them, the others have the nearest last code that was free."
 	}
-	sizes := report.Table{Title: "Items with the same codes", Columns: report.Columns(report.Right, "items a group", "groups", "share of the items")}
+	sizes := report.Table{Title: "Items with the same codes",
+		Columns: report.Columns(report.Right, "items a group", "groups", "share of the items")}
 	for _, g := range stats.Groups {
 		share := float64(g.Size*g.Groups) / float64(stats.Items)
 		sizes.Rows = append(sizes.Rows, report.Cells(report.Count(g.Size), report.Count(g.Groups), report.Percent(share, 2)))
 	}
-	largest := report.Table{Title: "The largest groups", Columns: append(report.Columns(report.Right, "codes", "items"), report.Column{Name: "titles"})}
+	largest := report.Table{Title: "The largest groups",
+		Columns: append(report.Columns(report.Right, "codes", "items"), report.Column{Name: "titles"})}
 	for _, rows := range c.groups(c.Codes) {
 		if len(rows) < 2 || len(largest.Rows) == shownGroups {
 			break

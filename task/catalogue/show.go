@@ -75,7 +75,8 @@ func (l *Listing) NextTable(limit int) report.Table {
 		next = slices.SortedStableFunc(slices.Values(next), func(a, b Branch) int { return b.Items - a.Items })
 		next = next[:min(limit, len(next))]
 	}
-	t := report.Table{Columns: append(report.Columns(report.Right, "code", "items"), report.Column{Name: "typical words"}, report.Column{Name: "for example"})}
+	t := report.Table{Columns: append(report.Columns(report.Right, "code", "items"),
+		report.Columns(report.Auto, "typical words", "for example")...)}
 	for _, b := range next {
 		path := append(slices.Clone(l.Prefix), b.Code)
 		t.Rows = append(t.Rows, report.Cells(FormatCodes(path), report.Count(b.Items), strings.Join(b.Words, ", "), b.titles))
@@ -96,12 +97,9 @@ func (l *Listing) ItemTable() report.Table {
 }
 
 func spread(rows []int, n int) []int {
-	if len(rows) <= n {
-		return rows
-	}
-	picked := make([]int, n)
+	picked := make([]int, min(n, len(rows)))
 	for i := range picked {
-		picked[i] = rows[i*len(rows)/n]
+		picked[i] = rows[i*len(rows)/len(picked)]
 	}
 	return picked
 }

@@ -27,15 +27,13 @@ type GroupSize struct {
 
 // Stats describes a table.
 type Stats struct {
-	Items   int `json:"items"`
-	Version int `json:"version"`
-	// Before counts collisions of the tokenizer's codes, After those of the IDs.
-	Before Collisions `json:"before"`
-	After  Collisions `json:"after"`
+	Items   int        `json:"items"`
+	Version int        `json:"version"`
+	Before  Collisions `json:"before"` // of the tokenizer's codes
+	After   Collisions `json:"after"`  // of the IDs
 	// Groups are the sizes of groups of items with equal codes, the smallest first.
-	Groups []GroupSize `json:"groups"`
-	// Positions tell how the values of each position of the IDs are used; the last is the token, if there is one.
-	Positions []eval.UsageStats `json:"positions"`
+	Groups    []GroupSize       `json:"groups"`
+	Positions []eval.UsageStats `json:"positions"` // the last is the token, if there is one
 }
 
 // Stats summarises the table.
@@ -161,10 +159,11 @@ func (t *Table) positionName(position int) string {
 // Table compares several catalogues, in a row each.
 func (r *Result) Table() report.Table {
 	first := r.Catalogues[0].Catalogue
-	t := report.Table{Columns: append([]report.Column{{Name: "catalogue"}}, report.Columns(report.Right, "items", "collisions", "after", "largest")...)}
+	names := []string{"items", "collisions", "after", "largest"}
 	for level := range first.Levels() {
-		t.Columns = append(t.Columns, report.Columns(report.Right, first.positionName(level))...)
+		names = append(names, first.positionName(level))
 	}
+	t := report.Table{Columns: append([]report.Column{{Name: "catalogue"}}, report.Columns(report.Right, names...)...)}
 	add := func(name string, stats Stats) {
 		row := report.Cells(name, report.Count(stats.Items), report.Percent(stats.Before.Rate, 2),
 			report.Percent(stats.After.Rate, 2), report.Count(stats.Before.Largest))

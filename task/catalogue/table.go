@@ -154,7 +154,6 @@ func (t *Table) Under(prefix []uint32) iter.Seq[int] {
 	}
 }
 
-// span is the part of order whose IDs begin with prefix.
 func (t *Table) span(prefix []uint32) (from, to int) {
 	if len(prefix) > t.Width() {
 		return 0, 0

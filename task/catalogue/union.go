@@ -17,10 +17,9 @@ import (
 
 // Union lists the catalogues of a directory, each a table in a directory of its own.
 type Union struct {
-	Schema int `json:"schema"`
-	// Tokenizer identifies the tokenizer that all share; empty if each has its own.
-	Tokenizer  string   `json:"tokenizer,omitempty"`
-	Catalogues []string `json:"catalogues"` // directories below this one
+	Schema     int      `json:"schema"`
+	Tokenizer  string   `json:"tokenizer,omitempty"` // of all; empty if each has its own
+	Catalogues []string `json:"catalogues"`          // directories below this one
 }
 
 // Save writes the list to dir. A union without it is unfinished.
@@ -51,7 +50,6 @@ func LoadUnion(dir string) (Union, error) {
 	return u, err
 }
 
-// checkNames refuses names that cannot be directories side by side.
 func checkNames(names []string) error {
 	seen := map[string]bool{}
 	for _, name := range names {

@@ -151,7 +151,6 @@ const methodsHelp = `Rows of the paper's recommendation table. All give --levels
   NSVQ, DiVeQ    --method nsvq, diveq  residual levels
   GRIT-VQ        --method grit         residual levels`
 
-// chooseMethod returns the settings of a tokenizer that is to be trained.
 func (o *options) chooseMethod() (tokenize.Settings, error) {
 	layers := o.settings.Layers(false)
 	method, names := o.settings.Text("method"), catalogue.Methods()

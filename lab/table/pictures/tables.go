@@ -153,11 +153,10 @@ type Run struct {
 
 // The columns of a course; the fourth is perplexity.
 const (
-	courseStep = 0
-	courseUse  = 1
-	courseDead = 2
-	coursePSNR = 4
-
+	courseStep    = 0
+	courseUse     = 1
+	courseDead    = 2
+	coursePSNR    = 4
 	courseColumns = 5
 )
 

@@ -15,7 +15,8 @@ const (
 )
 
 // methods are the rows, in their order. RQ-VAE has a warm-up and resets dead codes as the others do.
-var methods = []string{denseMethod, "lsh", "kmeans-ste", "vqvae", "ste", "rqvae", "simvq", "nsvq", "diveq", "no-radius", "no-transform", ourMethod}
+var methods = []string{denseMethod, "lsh", "kmeans-ste", "vqvae", "ste", "rqvae", "simvq", "nsvq", "diveq", "no-radius",
+	"no-transform", ourMethod}
 
 // ownTitles are those of rows that are not called as package vq does.
 var ownTitles = map[string]string{denseMethod: "Dense IDs", "vqvae": "VQ-VAE", "ste": "RQ-VAE", "no-radius": "without radius",

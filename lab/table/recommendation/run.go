@@ -38,10 +38,9 @@ const (
 
 // The columns of a course; the fourth is perplexity.
 const (
-	courseStep = 0
-	courseUse  = 1
-	courseDead = 2
-
+	courseStep    = 0
+	courseUse     = 1
+	courseDead    = 2
 	courseColumns = 4
 )
 

@@ -44,8 +44,6 @@ func (t Test) Check() error {
 	return nil
 }
 
-var testedMetrics = []eval.RankMetric{eval.Recall, eval.NDCG}
-
 // bootstrapSeed is that of gritvq recommend significance.
 const bootstrapSeed = 1
 
@@ -81,6 +79,10 @@ func significance(store string, runs *table.Runs[Run], users string) ([]Test, er
 
 func (t Test) place() place { return place{t.Data, t.Kind} }
 
+func (t Test) metric() string {
+	return fmt.Sprintf("%s@%d", map[eval.RankMetric]string{eval.Recall: "R", eval.NDCG: "N"}[t.Metric], t.K)
+}
+
 type seedPair struct{ ours, theirs Run }
 
 func seedPairs(runs []Run, other string) []seedPair {
@@ -98,16 +100,10 @@ func seedPairs(runs []Run, other string) []seedPair {
 }
 
 func (t Test) holds(pairs []seedPair) bool {
-	score := func(r Run) float64 {
-		if t.Metric == eval.NDCG {
-			return at(r.Scores.Scores, t.K).NDCG
-		}
-		return at(r.Scores.Scores, t.K).Recall
-	}
 	ours, theirs, n := 0.0, 0.0, 0
 	for _, p := range pairs {
 		if slices.Contains(t.Seeds, p.ours.Seed) {
-			ours, theirs, n = ours+score(p.ours), theirs+score(p.theirs), n+1
+			ours, theirs, n = ours+p.ours.Record().Scores[t.metric()], theirs+p.theirs.Record().Scores[t.metric()], n+1
 		}
 	}
 	return n > 0 && n == len(t.Seeds) && math.Abs(ours/float64(n)-t.Ours) <= sameScore && math.Abs(theirs/float64(n)-t.Theirs) <= sameScore
@@ -133,7 +129,7 @@ func testUsers(dir string, c contest, other string, pairs []seedPair) ([]Test, e
 		return nil, nil
 	}
 	var tests []Test
-	for _, metric := range testedMetrics {
+	for _, metric := range []eval.RankMetric{eval.Recall, eval.NDCG} {
 		r, err := eval.CompareSeeds(ours, theirs, metric, kinds[c.kind].cutoff, bootstrapSeed)
 		if err != nil {
 			return nil, fmt.Errorf("%s and GRIT-VQ on %s: %w", other, c.data, err)
@@ -186,9 +182,8 @@ func testTable(tests []Test, name func(string) string) report.Table {
 	t := report.Table{Columns: append(report.Columns(report.Left, "data", "model", "metric", "other"),
 		report.Columns(report.Right, "seeds", "users", "GRIT-VQ", "the other", "difference", "interval", "t test p", "Wilcoxon p")...)}
 	for _, test := range tests {
-		metric := fmt.Sprintf("%s@%d", map[eval.RankMetric]string{eval.Recall: "R", eval.NDCG: "N"}[test.Metric], test.K)
 		seeds := strings.Trim(strings.ReplaceAll(fmt.Sprint(test.Seeds), " ", ", "), "[]")
-		row := report.Cells(test.place().title(), test.Kind, metric, name(test.Other), seeds, report.Count(test.Users),
+		row := report.Cells(test.place().title(), test.Kind, test.metric(), name(test.Other), seeds, report.Count(test.Users),
 			fmt.Sprintf("%.4f", test.Ours), fmt.Sprintf("%.4f", test.Theirs), fmt.Sprintf("%+.4f", test.Ours-test.Theirs),
 			fmt.Sprintf("%+.4f to %+.4f", test.Low, test.High), report.Number(test.Paired, 2), report.Number(test.Wilcoxon, 2))
 		row[8].Strong = test.Low > 0 || test.High < 0
@@ -198,6 +193,7 @@ func testTable(tests []Test, name func(string) string) report.Table {
 }
 
 const testsLegend = `User by user (query by query), each with the mean of the seeds that both have: two-sided paired t test, Wilcoxon's
-signed-rank test, 95 % bootstrap interval of the difference; **bold** if the interval excludes 0. The tests speak of other users, not of other seeds
+signed-rank test, 95 % bootstrap interval of the difference; **bold** if the interval excludes 0. ` +
+	`The tests speak of other users, not of other seeds
 (their deviations are in the tables above), and are not corrected for their number.
 Raw figures: [` + Name + "-significance.jsonl](" + Name + "-significance.jsonl).\n"

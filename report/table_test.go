@@ -127,3 +127,18 @@ func ExampleTable_Text() {
 	// GRIT      0.01213 ± 0.00041         98.2%
 	// plain VQ    0.0187 ± 0.0012         39.6%
 }
+
+func TestColumnsShareAnAlignment(t *testing.T) {
+	if got := Columns(Right, "a", "b"); len(got) != 2 || got[0] != (Column{Name: "a", Align: Right}) || got[1] != (Column{Name: "b", Align: Right}) {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestAddSeriesSkipsEmptyOnes(t *testing.T) {
+	var c LineChart
+	c.AddSeries(Series{Name: "empty"})
+	c.AddSeries(Series{Name: "a", X: []float64{1}, Y: []float64{2}})
+	if len(c.Series) != 1 || c.Series[0].Name != "a" {
+		t.Errorf("%+v", c.Series)
+	}
+}

@@ -51,7 +51,8 @@ func TestTimesCompareTheBestRounds(t *testing.T) {
 	r := race{"what", "seconds", 0.4, func() (float64, error) { return next(&ours), nil }}
 	b := &bench{Options: Options{Rounds: 3}}
 	rows, err := b.times(func() (map[string]any, error) { return map[string]any{"seconds": next(&theirs)}, nil }, r)
-	if err != nil || len(rows) != 1 || rows[0].Ratio != 0.5 || rows[0].Holds || rows[0].Ours != table.Seconds(1) || rows[0].Peer != table.Seconds(2) {
+	if err != nil || len(rows) != 1 || rows[0].Ratio != 0.5 || rows[0].Holds ||
+		rows[0].Ours != table.Seconds(1) || rows[0].Peer != table.Seconds(2) {
 		t.Errorf("%+v, %v", rows, err)
 	}
 	ours = []float64{3, 1, 2}

@@ -129,7 +129,8 @@ func ExampleTable_Text() {
 }
 
 func TestColumnsShareAnAlignment(t *testing.T) {
-	if got := Columns(Right, "a", "b"); len(got) != 2 || got[0] != (Column{Name: "a", Align: Right}) || got[1] != (Column{Name: "b", Align: Right}) {
+	if got := Columns(Right, "a", "b"); len(got) != 2 || got[0] != (Column{Name: "a", Align: Right}) ||
+		got[1] != (Column{Name: "b", Align: Right}) {
 		t.Errorf("%+v", got)
 	}
 }

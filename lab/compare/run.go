@@ -3,17 +3,13 @@ package compare
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
-	"time"
 
 	"github.com/gomlx/compute"
-	"github.com/gritvq/gritvq/engine"
+
 	"github.com/gritvq/gritvq/internal/output"
-	"github.com/gritvq/gritvq/lab/table"
-	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task"
 	"github.com/gritvq/gritvq/train"
 )
@@ -33,26 +29,6 @@ type runner struct {
 	// measure makes the record of a cell; tests replace it.
 	measure func(ctx context.Context, cell Cell) (Record, error)
 	progress
-}
-
-// engines returns a function that starts the engine of a cell. The embedded engine starts anew for every cell,
-// so that its memory is returned; others hold a device and are shared.
-func engines(name string) (func() (compute.Backend, func(), error), error) {
-	shared, err := engine.Choose(name)
-	if err != nil {
-		return nil, err
-	}
-	if name != engine.Embedded {
-		return func() (compute.Backend, func(), error) { return shared, func() {}, nil }, nil
-	}
-	shared.Finalize()
-	return func() (compute.Backend, func(), error) {
-		backend, err := engine.Choose(name)
-		if err != nil {
-			return nil, nil, err
-		}
-		return backend, backend.Finalize, nil
-	}, nil
 }
 
 // run returns the records of all cells, in their order. A cell that fails or panics becomes a record with its
@@ -121,113 +97,4 @@ func (r *runner) runOpen(ctx context.Context, cells []Cell, open []int, records 
 		return cause
 	}
 	return train.ErrInterrupted
-}
-
-// attempt fails only if no further cell can run: interrupted, or the record cannot be written.
-func (r *runner) attempt(ctx context.Context, cell Cell) (Record, error) {
-	record, err := r.guarded(ctx, cell)
-	if err != nil && (ctx.Err() != nil || errors.Is(err, train.ErrInterrupted)) {
-		return Record{}, train.ErrInterrupted
-	}
-	if err != nil {
-		record = cell.failed(reason(err))
-	}
-	if err := record.store(r.dir); err != nil {
-		return Record{}, err
-	}
-	return record, r.clean(cell)
-}
-
-// guarded measures a cell; graph code reports misuse by panics.
-func (r *runner) guarded(ctx context.Context, cell Cell) (record Record, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("internal failure: %v", p)
-		}
-	}()
-	return r.measure(ctx, cell)
-}
-
-func (r *runner) workDir(cell Cell) string { return filepath.Join(r.dir, workDir, cell.ID) }
-
-func (r *runner) clean(cell Cell) error {
-	if err := os.RemoveAll(r.workDir(cell)); err != nil {
-		return fmt.Errorf("cleaning up after a cell: %w", err)
-	}
-	return nil
-}
-
-type progress struct {
-	mu       sync.Mutex
-	line     task.Line
-	begun    time.Time
-	share    map[string]int // work of every cell
-	behind   map[string]int // of it, done
-	done     int            // work of all cells
-	total    int
-	known    int // work of earlier sessions
-	runs     int
-	finished int // runs
-}
-
-// classicalShare is roughly the ratio of training to fitting time; it only serves the ETA.
-const classicalShare = 6
-
-func (r *runner) start(cells []Cell) {
-	steps := 0
-	for _, cell := range cells {
-		steps = max(steps, cell.Config.Train.Steps)
-	}
-	r.progress = progress{begun: time.Now(), share: map[string]int{}, behind: map[string]int{}, runs: len(cells)}
-	for _, cell := range cells {
-		if cell.Err != nil {
-			continue
-		}
-		r.share[cell.ID] = cell.Config.Train.Steps
-		if cell.classical() {
-			r.share[cell.ID] = max(1, steps/classicalShare)
-		}
-		r.total += r.share[cell.ID]
-	}
-	r.line = r.watch.Line(r.total, "")
-}
-
-func (r *runner) step(cell Cell, step int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.advance(cell, r.share[cell.ID]*step/cell.Config.Train.Steps)
-}
-
-func (r *runner) advance(cell Cell, work int) {
-	r.done += work - r.behind[cell.ID]
-	r.behind[cell.ID] = work
-	r.line.Update(int64(r.done), fmt.Sprintf("run %d of %d: %s", min(r.finished+1, r.runs), r.runs, cell))
-}
-
-// finish notes the end of a cell; known cells are of earlier sessions.
-func (r *runner) finish(cell Cell, record Record, known bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.advance(cell, r.share[cell.ID])
-	r.finished++
-	if known {
-		r.known = r.done // later work has this session's speed
-		return
-	}
-	text := "failed: " + record.Error
-	if record.Error == "" {
-		text = fmt.Sprintf("%s, trained in %s", r.subject.kind.brief(record), table.Seconds(record.Scores["train_seconds"]))
-	}
-	if left := r.left(); left > 0 {
-		text += ", ETA " + report.Duration(left)
-	}
-	r.watch.Remark("%d/%d  %s: %s", r.finished, r.runs, cell, text)
-}
-
-func (r *runner) left() time.Duration {
-	worked := r.done - r.known
-	if worked <= 0 || r.total <= r.done {
-		return 0
-	}
-	return (time.Since(r.begun) * time.Duration(r.total-r.done) / time.Duration(worked)).Round(time.Second)
 }

@@ -236,7 +236,8 @@ func TestSettingsOfAnotherMethodAreExplained(t *testing.T) {
 func TestNamesOfPositionsAndScores(t *testing.T) {
 	l := vq.Layout{Parts: 2, Levels: 2}
 	if got := []string{PositionLabel(l, 1), PositionLabel(vq.Layout{Parts: 2, Levels: 1}, 1),
-		PositionLabel(vq.Layout{Parts: 1, Levels: 4}, 3), PositionColumn(l)}; !slices.Equal(got, []string{"part 0, level 1", "part 1", "3", "code"}) {
+		PositionLabel(vq.Layout{Parts: 1, Levels: 4}, 3), PositionColumn(l),
+	}; !slices.Equal(got, []string{"part 0, level 1", "part 1", "3", "code"}) {
 		t.Errorf("got %q", got)
 	}
 	if got := RelativeError(&tokenizer.Scores{RelativeError: math.Inf(1)}); got != "n/a" {

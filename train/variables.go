@@ -1,0 +1,107 @@
+package train
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/gritvq/gritvq/optim"
+	"github.com/gritvq/gritvq/weights"
+)
+
+// Restart begins the optimizer anew with the given variables, which are all that
+// the model has from here.
+func (t *Trainer) Restart(set weights.Set) error {
+	t.state.Since = t.state.Step
+	return t.install(set)
+}
+
+// install adds variables with fresh optimizer state and averages.
+func (t *Trainer) install(set weights.Set) error {
+	trained, all := weights.Set{}, weights.Set{}.Merge("", set)
+	for p, a := range set {
+		role := t.role(p)
+		if role == Trained || role == Deferred {
+			trained[p] = a
+		}
+		if role == Trained && t.parts() > 1 {
+			all[partialPrefix+p] = weights.New(a.Shape...)
+		}
+		if role >= Trained && t.config.Average > 0 {
+			all[AveragePrefix+p] = a.Clone()
+		}
+	}
+	t.list(set)
+	return t.bank.Install(all.Merge("", t.config.Optimizer.Init(trained)))
+}
+
+// list finds the model's trained and averaged variables.
+// Programs are compiled anew for them when next needed.
+func (t *Trainer) list(set weights.Set) {
+	t.dropPrograms()
+	t.parameters, t.averaged = nil, nil
+	for _, p := range set.Paths() {
+		carrier, role := t.bank.Carrier(p), t.role(p)
+		if training(p) || role < Trained {
+			continue
+		}
+		if role == Trained && !slices.Contains(t.parameters, carrier) {
+			t.parameters = append(t.parameters, carrier)
+		}
+		if t.config.Average > 0 && !slices.Contains(t.averaged, carrier) {
+			t.averaged = append(t.averaged, carrier)
+		}
+	}
+}
+
+// training says whether a path is one of optimizer state or averages.
+func training(p string) bool {
+	return strings.HasPrefix(p, optim.Prefix) || strings.HasPrefix(p, AveragePrefix)
+}
+
+// pack makes the trained variables travel together, and the constants.
+func (t *Trainer) pack(first weights.Set) {
+	trained := weights.Set{}
+	for p, a := range first {
+		if t.role(p) == Trained {
+			trained[p] = a
+		}
+	}
+	families := []string{AveragePrefix, partialPrefix}
+	for _, slot := range t.config.Optimizer.Slots() {
+		families = append(families, slot.Prefix)
+	}
+	t.bank.Pack("packed", trained, families...)
+	t.bank.Pack("constant", t.problem.Constants)
+}
+
+func (t *Trainer) parts() int { return max(1, t.problem.Parts) }
+
+func (t *Trainer) role(path string) Role {
+	switch {
+	case t.problem.Role != nil:
+		return t.problem.Role(path)
+	case weights.GroupOf(path) == weights.State:
+		return Fixed
+	}
+	return Trained
+}
+
+// Variables returns the variables to export, without optimizer state and other
+// internal ones. With averaged, averages take their place if they are kept.
+func (t *Trainer) Variables(averaged bool) (weights.Set, error) {
+	all, err := t.bank.Read("")
+	if err != nil {
+		return nil, err
+	}
+	set := weights.Set{}
+	for p, a := range all {
+		if training(p) || t.problem.Constants[p] != nil || t.role(p) == Internal {
+			continue
+		}
+		set[p] = a
+		if average := all[AveragePrefix+p]; averaged && average != nil {
+			set[p] = average
+		}
+	}
+	return set, nil
+}

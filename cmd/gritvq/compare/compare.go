@@ -28,15 +28,14 @@ func New(s *cli.Streams) *cobra.Command {
 		Use:   "compare DATA",
 		Short: "Compare quantizers on your vectors or pictures, with error bars",
 		Long: `Trains every method on vectors or pictures (any format train reads) with the same
-bits, network, batches and steps, each at its best practice, and scores it on
-held-out ones. Classical methods are fitted to vectors themselves and take no part
-in comparisons of pictures. Prints one table, best first, and writes a directory
-with a page (index.html), results.csv, results.json and a file for every method and
-seed (cells/).
+bits, network, batches and steps, each with its best practice, and scores it on
+held-out data. Classical methods are fitted to vectors themselves and are not
+available for pictures. Prints one table, best first, and writes a directory with a
+page (index.html), results.csv, results.json and a file for every method and seed
+(cells/).
 
-A comparison that was interrupted or killed resumes when the command is repeated;
-finished runs are never computed again. A method that fails is reported and the
-rest continues.`,
+Repeat the command to resume an interrupted or killed comparison; finished runs are
+never repeated. A method that fails is reported and the others continue.`,
 		Example: `  gritvq compare vectors.npy
   gritvq compare vectors.npy --methods grit,ema,fsq --bits 32 --seeds 3 -o report
   gritvq compare vectors.npy --methods grit,ema,kmeans --levels 1 --sweep codes=256,1024,4096 -o curves
@@ -50,7 +49,7 @@ rest continues.`,
 	f := cmd.Flags()
 	f.StringVarP(&o.Output, "output", "o", "report", "directory of the results")
 	f.StringVar(&o.methods, "methods", "all",
-		"methods to compare, such as grit,ema,fsq, or all (of pictures all that train a\nnetwork); see: gritvq methods")
+		"methods to compare, such as grit,ema,fsq, or all (for pictures: all that\ntrain a network); see: gritvq methods")
 	f.IntVar(&o.Bits, "bits", 0, "bits of the codes of a vector, or of a cell of a picture, instead of --codes\nand --levels")
 	f.IntVar(&o.Seeds, "seeds", 1, "runs of every method, with --seed and the numbers after it")
 	f.StringArrayVar(&o.Sweeps, "sweep", nil,

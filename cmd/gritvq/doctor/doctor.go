@@ -26,7 +26,7 @@ func New(s *cli.Streams) *cobra.Command {
 		Use:   "doctor",
 		Short: "Check engines, CPU and memory, and say what is missing",
 		Long: `Shows the version, the CPU's vector instructions and whether this build uses them,
-cores and memory, and the engines at hand, and says how to get what is missing.
+cores and memory, and the available engines, and explains how to add missing ones.
 It fails only if the built-in engine does not work.`,
 		Example: `  gritvq doctor
   gritvq doctor --json`,

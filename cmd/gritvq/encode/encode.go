@@ -25,13 +25,12 @@ func newCommand(s *cli.Streams, run func(context.Context, *cli.Streams, options)
 		Short: "Turn vectors or pictures into codes",
 		Long: `Encodes every row of a file of vectors with a trained tokenizer. The extension of
 the output decides its format: .npy (rows x levels), .parquet, .jsonl, or .gvq,
-which packs the bits, detects damage and remembers the tokenizer. Files of any
-size are streamed. A row's codes depend on nothing but the row.
+which packs the bits, detects damage and records the tokenizer. Files of any
+size are streamed. A row's codes depend on that row only.
 
-Of pictures, every one becomes a row with the codes of its middle square, and their
-names go into a .keys file beside the codes; a killed run resumes when the command
-is repeated. One picture of any size and an output .gvq make a compact file, which
-decode restores.`,
+Every picture becomes a row with the codes of its centre crop; a .keys file beside
+the codes lists the names. Repeat the command to resume a killed run. One picture of
+any size and an output .gvq give a compact file that decode restores.`,
 		Example: `  gritvq encode tok vectors.npy -o codes.npy
   gritvq encode tok vectors.npy -o codes.gvq --beam 8
   gritvq encode tok more.parquet -o codes.jsonl --levels 2

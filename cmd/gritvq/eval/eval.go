@@ -19,11 +19,11 @@ func New(s *cli.Streams) *cobra.Command {
 		Short: "Score a tokenizer on vectors or pictures",
 		Long: `Encodes and decodes every row and reports how close the reconstructions are and how
 the codes are used. relative_error is the squared error divided by the spread of
-the vectors around their mean: 0 is perfect, 1 is answering with the mean. Rates
-are fractions.
+the vectors around their mean: 0 is perfect, predicting the mean gives 1. Rates are
+fractions.
 
-Of pictures it takes the middle and reports PSNR, SSIM and, where --metrics names a
-directory with the networks, LPIPS (lpips*.safetensors) and the Frechet and kernel
+Pictures are scored on the centre crop with PSNR, SSIM and, with networks in the
+directory of --metrics, LPIPS (lpips*.safetensors) and the Frechet and kernel
 distances of features (another .safetensors, or .onnx).`,
 		Example: `  gritvq eval tok vectors.npy
   gritvq eval tok vectors.npy --json

@@ -16,9 +16,8 @@ func New(s *cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "grid DIR PICTURES -o PNG",
 		Short: "Draw pictures beside their reconstructions",
-		Long: `Draws pictures over their reconstructions, where these go wrong, and the codes
-between them, as one PNG. With --codes it draws what codes look like: patches of
-the pictures that chose them.`,
+		Long: `Draws pictures, their reconstructions, error maps and code maps as one PNG. With
+--codes it draws, for each code, patches of pictures that were assigned to it.`,
 		Example: `  gritvq grid tok photos.tar -o grid.png
   gritvq grid tok photos.tar -o grid.png --images 12
   gritvq grid tok photos.tar -o codes.png --codes 40`,
@@ -32,8 +31,8 @@ the pictures that chose them.`,
 	cli.LevelsFlag(cmd, &o.CodingOptions)
 	f := cmd.Flags()
 	f.IntVar(&o.Images, "images", 8, "pictures to draw")
-	f.IntVar(&o.Codes, "codes", 0, "draw what so many codes look like, instead of pictures")
-	f.Uint64Var(&o.Seed, "seed", 0, "draw a random choice of pictures instead of the first ones (0)")
+	f.IntVar(&o.Codes, "codes", 0, "draw patches of so many codes instead of pictures")
+	f.Uint64Var(&o.Seed, "seed", 0, "draw a random choice of pictures (0: the first ones)")
 	return cmd
 }
 

@@ -32,19 +32,18 @@ func New(s *cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ids EMBEDDINGS... -o DIR",
 		Short: "Give the items of a catalogue semantic IDs",
-		Long: `Trains a tokenizer on the embeddings of a catalogue, a row each, and writes the table
-of IDs: which codes stand for which item. Items with equal codes are told apart by a
+		Long: `Trains a tokenizer on the embeddings of a catalogue, one row an item, and writes the
+table of IDs: the codes of every item. Items with equal codes are distinguished by a
 number at the end (--resolve token) or by moving the last code to the nearest free
-one (--resolve reassign). --items names the items and their titles, in the order of
-the rows: .jsonl, .csv, .tsv or MovieLens .dat. Instead of embeddings the items file
-itself will do: then titles are embedded by the words they share, which a sentence
-encoder does better. DIR/report.html shows how the codes came into use and what they
-mean; gritvq ids show asks for single ones, gritvq ids add takes in new items.
+one (--resolve reassign). --items gives the names and titles of the items, in the
+order of the rows: .jsonl, .csv, .tsv or MovieLens .dat. Without embeddings, give the
+items file alone: titles are then embedded by the words they share, which is worse
+than a sentence encoder. DIR/report.html shows utilization and the meaning of codes;
+gritvq ids show explains single codes, gritvq ids add adds items.
 
-Several catalogues share one tokenizer, trained on their union, and get a table each
-in DIR/NAME, to be used like any other (--each: a tokenizer each). They are called
-after their files or, where these are called alike, the directories they are in, or
-as --name says.
+Several catalogues share one tokenizer, trained on their union (--each: one each), and
+each gets an ordinary table in DIR/NAME. NAME is the name of its file or, if two files
+have the same name, of its directory, unless --name gives one.
 
 ` + methodsHelp,
 		Example: `  gritvq ids item_emb.npy --items items.jsonl -o ids
@@ -64,20 +63,20 @@ as --name says.
 	o.settings.AddFlags(cmd, false)
 	f := cmd.Flags()
 	f.Lookup("method").Usage = "quantizer: gritvq methods lists them; also dense and vqvae, see above"
-	f.Lookup("levels").Usage = "codes of an ID; residual levels, or slices where the method has those"
+	f.Lookup("levels").Usage = "codes of an ID: residual levels, or slices if the method uses slices"
 	f.Lookup("steps").Usage = "training steps (default 2000)"
 	f.Lookup("split").Hidden = true
 	f.StringArrayVar(&o.items, "items", nil, "names and titles of the items, in the order of the rows: .jsonl, .csv, .tsv, .dat or .parquet; "+
-		"once a catalogue\n(default: a column of the embeddings' .parquet that is called id, item, asin or so, or row numbers from 1)")
+		"once a catalogue\n(default: a column id, item, asin or similar of the embeddings' .parquet, or row numbers from 1)")
 	f.StringArrayVar(&o.names, "name", nil, "name of a catalogue among several; once each")
 	f.BoolVar(&o.Each, "each", false, "train a tokenizer for each of several catalogues instead of one on all")
 	f.StringVar(&o.Tokenizer, "tokenizer", "", "use this trained tokenizer instead of training one")
 	f.StringVar((*string)(&o.Resolve), "resolve", string(catalogue.Token),
 		"items with equal codes: token (a number at the end) or reassign (the nearest free last code)")
-	f.IntVar(&o.Spare, "spare", 0, "least vocabulary of the token, so that a trained recommender can name items added later")
+	f.IntVar(&o.Spare, "spare", 0, "minimum vocabulary of the token, reserved for items added after a recommender is trained")
 	cli.WorkersFlag(cmd, new(int))
 	f.BoolVar(&o.Resume, "resume", false, "continue an interrupted training")
-	f.BoolVar(&o.Force, "force", false, "replace what is in the directory")
+	f.BoolVar(&o.Force, "force", false, "overwrite the files in the directory")
 	cli.JSONFlag(cmd, &o.json, "the result as")
 	cli.BackendFlag(cmd, &o.Backend)
 	cmd.AddCommand(newAdd(s), newShow(s))

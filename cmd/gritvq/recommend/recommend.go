@@ -22,11 +22,11 @@ func New(s *cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "recommend",
 		Short: "Train, score and ask a recommender over semantic IDs",
-		Long: `A generative recommender reads a user's last items as semantic IDs and writes the ID
-of the next one, code by code; a beam search that follows the IDs in use makes every
-answer an item of the catalogue. A dual encoder makes a vector of the same history and
-one of every item, and finds the items of the largest inner product: less to train,
-and a thousand answers a second.`,
+		Long: `A generative recommender reads a user's last items as semantic IDs and generates the
+ID of the next item, code by code; a beam search along existing IDs returns items of
+the catalogue only. A dual encoder computes a vector of the history and one of every
+item and returns the items with the largest inner products: faster to train, and a
+thousand answers a second.`,
 		Example: `  gritvq ids item_emb.npy --items items.jsonl -o ids
   gritvq recommend train ids sequences.txt -o rec
   gritvq recommend train ids sequences.txt -o dual --model dual
@@ -47,10 +47,10 @@ func newTrain(s *cli.Streams) *cobra.Command {
 		Use:   "train IDS LOG -o DIR",
 		Short: "Train a recommender on who took what",
 		Long: `Learns to continue the sequences of a log: sequences.txt (a user a line: user item item
-...), .csv, .tsv or .parquet of (user, item, time), or synthetic:shop. Of every user
-the last item is kept for testing and the one before for validation, by which training
-stops early. IDS is a directory made by gritvq ids. --core 5 keeps to users and items
-of at least five interactions; give eval the same.
+...), .csv, .tsv or .parquet of (user, item, time), or synthetic:shop. For every user
+the last item is held out for testing and the one before for validation and early
+stopping. IDS is a directory made by gritvq ids. --core 5 keeps only users and items
+with at least five interactions; give eval the same.
 
 The default network and budget are made for a GPU: on a few cores they take hours.
 There, start with a smaller network and fewer steps, as in the last example.`,
@@ -85,9 +85,9 @@ func newEval(s *cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "eval DIR LOG",
 		Short: "Score a recommender on every user's last item",
-		Long: `Asks for the last item of every user, given those before, and reports recall, NDCG and
-MRR over the whole catalogue, also for items that training hardly saw. --per-user keeps
-every user's rank, for gritvq recommend significance.`,
+		Long: `Predicts the last item of every user from the items before it and reports recall, NDCG
+and MRR over the whole catalogue, and again for items that are rare in training.
+--per-user writes every user's rank, for gritvq recommend significance.`,
 		Example: `  gritvq recommend eval rec sequences.txt
   gritvq recommend eval rec sequences.txt --per-user users.parquet --json
   gritvq recommend eval dual sequences.txt --beam 100 --search hnsw`,
@@ -96,9 +96,9 @@ every user's rank, for gritvq recommend significance.`,
 	f := cmd.Flags()
 	log.add(cmd)
 	f.IntVar(&o.Depth, "beam", 0, "length of the lists, and beams of a generative model; metrics beyond it are not reported\n"+
-		"(default 50 beams, lists of 100 of a dual encoder)")
+		"(default 50; dual encoder: 100)")
 	f.StringVar(&o.Ranks, "per-user", "", "file of every user's rank and scores: .parquet or .csv")
-	f.IntVar(&o.Cold, "cold", 5, "items seen at most so often in training are scored apart too")
+	f.IntVar(&o.Cold, "cold", 5, "also score the items that occur at most so often in training")
 	o.Add(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		if o.Depth < 0 || o.Cold < 0 {
@@ -165,10 +165,10 @@ type logFlags struct {
 
 func (o *logFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.IntVar(&o.core, "core", 0, "keep to users and items of at least so many interactions, taken away in turn until all have them")
+	f.IntVar(&o.core, "core", 0, "minimum interactions of a user and of an item; others are removed, repeatedly until all have as many")
 	f.StringSliceVar(&o.columns, "columns", nil,
 		"the columns `USER,ITEM,TIME` of a table, by name or by number from 1, as in visitorid,itemid,timestamp or 1,2,4;\n"+
-			"a TIME of - says that rows are in chronological order (default: found by the usual names)")
+			"TIME may be - if rows are in chronological order (default: columns with the usual names)")
 }
 
 func (o *logFlags) source(path string) (log recommend.Source, err error) {

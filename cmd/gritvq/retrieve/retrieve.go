@@ -19,10 +19,10 @@ func New(s *cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "retrieve",
 		Short: "Train, score and ask a search engine over semantic IDs",
-		Long: `A dual encoder makes a vector of the words of a search and one of every item's semantic
-ID, and finds the items of the largest inner product. It learns from searches and the
-items that answer them: files in the layout of Amazon's Shopping Queries Dataset (ESCI),
-or searches that are made up from the catalogue's titles and categories.`,
+		Long: `A dual encoder computes a vector of the words of a search and one of every item's
+semantic ID, and returns the items with the largest inner products. It learns from
+searches with their answers: files in the layout of Amazon's Shopping Queries Dataset
+(ESCI), or searches derived from the catalogue's titles and categories.`,
 		Example: `  gritvq ids items.jsonl -o ids
   gritvq retrieve train ids derived -o search
   gritvq retrieve eval search derived
@@ -35,16 +35,16 @@ or searches that are made up from the catalogue's titles and categories.`,
 }
 
 const queriesHelp = `QUERIES is one or more parquet files in the layout of ESCI (query_id, query, product_id,
-product_locale, esci_label and, if there, split; product_title in a file of products),
-or the word derived: one or two words of a title and its narrowest category, answered
-by the items that have them. derived?count=1000&answers=20&seed=2 bounds the number of
-searches and of their answers, and draws others.`
+product_locale, esci_label and optionally split; product_title in a file of products),
+or the word derived: one or two words of a title and its narrowest category; the answers
+are all items with these. derived?count=1000&answers=20&seed=2 limits the number of
+searches and of their answers, and changes the seed.`
 
 func queryFlags(cmd *cobra.Command, into *interactions.ESCIOptions) {
 	f := cmd.Flags()
 	f.StringVar(&into.Locale, "locale", "us", "of ESCI files: us, es or jp")
 	f.StringVar(&into.Answers, "labels", "E", "of ESCI files: labels that count as answers, such as ES for exact matches and substitutes")
-	f.BoolVar(&into.Small, "small", false, "of ESCI files: keep to the reduced version")
+	f.BoolVar(&into.Small, "small", false, "of ESCI files: use the reduced version only")
 }
 
 func newTrain(s *cli.Streams) *cobra.Command {
@@ -54,9 +54,9 @@ func newTrain(s *cli.Streams) *cobra.Command {
 		Use:   "train IDS QUERIES... -o DIR",
 		Short: "Train a search engine on searches and their answers",
 		Long: `Learns to find the answers of searches in a catalogue. IDS is a directory made by gritvq
-ids. Of ten searches eight are learned from, one is for validation, by which training
-stops early, and one for testing; ESCI's own test searches stay such. The default budget
-is made for a GPU: on a few cores give --steps 1000 --batch 128 or so.` + "\n\n" + queriesHelp,
+ids. Of ten searches eight are for training, one is for validation and early stopping,
+and one for testing; ESCI's test searches stay test searches. The default budget is
+made for a GPU: on a few cores give about --steps 1000 --batch 128.` + "\n\n" + queriesHelp,
 		Example: `  gritvq retrieve train ids derived -o search
   gritvq retrieve train ids shopping_queries_dataset_examples.parquet shopping_queries_dataset_products.parquet -o search --steps 5000`,
 		Args: cli.AtLeast("IDS", "QUERIES"),
@@ -76,9 +76,9 @@ func newEval(s *cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "eval DIR QUERIES...",
 		Short: "Score a search engine on searches it has not seen",
-		Long: `Makes the searches for testing and reports recall, NDCG and MRR over the whole
-catalogue, also for searches whose answers training hardly saw, and the time of an
-answer. --search ivf or hnsw looks at a part of the catalogue only.` + "\n\n" + queriesHelp,
+		Long: `Runs the test searches and reports recall, NDCG and MRR over the whole catalogue, and
+again for searches whose answers are rare in training, and the time of an answer.
+--search ivf or hnsw searches only a part of the catalogue.` + "\n\n" + queriesHelp,
 		Example: `  gritvq retrieve eval search derived
   gritvq retrieve eval search derived --search hnsw --json
   gritvq retrieve eval search derived --per-query queries.parquet`,
@@ -87,7 +87,7 @@ answer. --search ivf or hnsw looks at a part of the catalogue only.` + "\n\n" + 
 	f := cmd.Flags()
 	f.IntVar(&o.Depth, "depth", 100, "length of the lists; metrics beyond it are not reported")
 	f.StringVar(&o.Ranks, "per-query", "", "file of every search's ranks and scores: .parquet or .csv, for gritvq recommend significance")
-	f.IntVar(&o.Cold, "cold", 0, "searches whose answers each occur at most so often in training are scored apart too")
+	f.IntVar(&o.Cold, "cold", 0, "also score the searches whose answers each occur at most so often in training")
 	o.Add(cmd)
 	queryFlags(cmd, &esci)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -54,7 +54,7 @@ that was interrupted or killed continues with --resume as if nothing had happene
 		"start from these codes: an array [codes*levels, dim], level after level, in\n"+
 			"the units of the vectors (without a network) or of the latents")
 	f.BoolVar(&o.Resume, "resume", false, "continue an interrupted run")
-	f.BoolVar(&o.Force, "force", false, "replace what is in the directory")
+	f.BoolVar(&o.Force, "force", false, "overwrite the files in the directory")
 	f.BoolVar(&o.Input.Drop, "drop-nonfinite", false, "leave out rows with NaN or Inf")
 	cli.WorkersFlag(cmd, &o.Input.Workers)
 	cli.JSONFlag(cmd, &o.json, "the result as")

@@ -26,29 +26,29 @@ type setting struct {
 // settings in the order in which they are applied.
 var settings = []setting{
 	{name: "method", key: "quantizer.method", value: "grit", usage: "quantizer, see: gritvq methods", apply: applyMethod},
-	{name: "codes", key: "quantizer.codes", value: 256, usage: "codes per level", either: "codes per level (default 256, of pictures 16384)"},
-	{name: "levels", key: "quantizer.levels", value: 4, usage: "residual levels, each coding what the ones before left over",
-		either: "residual levels, each coding what the ones before left over (default 4, of pictures 1)"},
+	{name: "codes", key: "quantizer.codes", value: 256, usage: "codes per level", either: "codes per level (default 256, pictures: 16384)"},
+	{name: "levels", key: "quantizer.levels", value: 4, usage: "residual levels, each coding the residual of the ones before",
+		either: "residual levels, each coding the residual of the ones before (default 4, pictures: 1)"},
 	{name: "parts", key: "quantizer.parts", value: 1, usage: "slices of the vector quantized side by side"},
 	{name: "hidden", value: "512,256,128", usage: "widths of the hidden layers, or none to quantize the vectors themselves",
 		either: "vectors: widths of the hidden layers, or none to quantize the vectors themselves (default 512,256,128)", apply: applyHidden},
-	{name: "dim", key: "model.dim", value: 32, usage: "dimension of the latents (0: that of the vectors)",
-		either: "dimension of the latents (default 32, of pictures 256; 0: that of the vectors)"},
+	{name: "dim", key: "model.dim", value: 32, usage: "dimension of the latents (0: same as the vectors)",
+		either: "dimension of the latents (default 32, pictures: 256; 0: same as the vectors)"},
 	{name: "steps", key: "train.steps", value: 0, usage: "training steps (default from the preset)"},
 	{name: "batch", key: "train.batch", value: 1024, usage: "vectors a step",
-		either: "vectors or pictures a step (default 1024, of pictures 64)"},
+		either: "vectors or pictures a step (default 1024, pictures: 64)"},
 	{name: "split", key: "train.split", value: 0.9, usage: "share of the rows to train on; the rest is held out"},
 	{name: "seed", key: "seed", value: uint64(1), usage: "decides initial weights, the split and the order of the data"},
-	{name: "size", key: "model.image.size", value: 256, pictures: true, usage: "pictures: side of the squares the network sees"},
+	{name: "size", key: "model.image.size", value: 256, pictures: true, usage: "pictures: side of the square crop, the network's input"},
 	{name: "short", key: "model.image.short", value: 0, pictures: true,
-		usage: "pictures: what short sides are reduced to before squares are cut: more shows the network the\n" +
-			"detail of large photos (default 286 for --size 256, and in proportion)"},
+		usage: "pictures: length of the short side after scaling, before the crop: larger values keep more\n" +
+			"detail of large photos (default 286 for --size 256, other sizes in proportion)"},
 	{name: "width", key: "model.image.widths", value: "64,128,128,256,256", pictures: true, usage: "pictures: channels at every resolution"},
-	{name: "down", value: 16, pictures: true, usage: "pictures: pixels on the side of a code's cell, a power of two", apply: applyDown},
+	{name: "down", value: 16, pictures: true, usage: "pictures: side of a code's cell in pixels, a power of two", apply: applyDown},
 	{name: "precision", key: "model.image.precision", value: "f32", pictures: true,
 		usage: "pictures: arithmetic of the convolutions, f32 or bf16 (bf16 with XLA; the embedded engine computes in f32)"},
 	{name: "perceptual", key: "train.perceptual", value: 0.0, pictures: true,
-		usage: "pictures: weight of the perceptual loss (default 0.1 where --metrics has a network, else 0)"},
+		usage: "pictures: weight of the perceptual loss (default 0.1 if --metrics has a network, else 0)"},
 }
 
 // Settings are the flags that configure a tokenizer.
@@ -68,7 +68,7 @@ func (s *Settings) AddSharedFlags(cmd *cobra.Command) { s.add(cmd, true, false) 
 func (s *Settings) add(cmd *cobra.Command, pictures, method bool) {
 	f := cmd.Flags()
 	s.flags = f
-	f.StringVar(&s.preset, "preset", "default", "default (does best on real data) or paper (the paper's letter)")
+	f.StringVar(&s.preset, "preset", "default", "default (best on real data) or paper (literally as published)")
 	f.StringVar(&s.file, "config", "", "YAML file of settings, as gritvq config prints it")
 	f.StringArrayVar(&s.sets, "set", nil, "one setting, such as quantizer.dropout=0.1 (repeatable)")
 	for _, v := range settings {

@@ -36,7 +36,7 @@ func (o *TrainFlags) Add(cmd *cobra.Command, p *recommend.Purpose, example, batc
 	f.StringArrayVar(&o.Set, "set", nil, "one setting, such as model.dropout=0.2 (repeatable)")
 	cli.WorkersFlag(cmd, new(int))
 	f.BoolVar(&o.Resume, "resume", false, "continue an interrupted run")
-	f.BoolVar(&o.Force, "force", false, "replace what is in the directory")
+	f.BoolVar(&o.Force, "force", false, "overwrite the files in the directory")
 	cli.JSONFlag(cmd, &o.json, "the result as")
 	cli.BackendFlag(cmd, &o.Backend)
 }
@@ -78,9 +78,9 @@ func (o *TrainFlags) Run(ctx context.Context, s *cli.Streams, label string) erro
 // SearchFlags adds the flags that say among which items answers are found, and how.
 func SearchFlags(cmd *cobra.Command, o *recommend.SearchOptions) {
 	f := cmd.Flags()
-	f.StringVar(&o.IDs, "ids", "", "directory of IDs to which gritvq ids add gave items since training, to find these too")
+	f.StringVar(&o.IDs, "ids", "", "directory of IDs with items that gritvq ids add added since training, to find these too")
 	f.StringVar(&o.Search, "search", "", "how a dual encoder finds items: exact, ivf or hnsw (default exact)")
-	f.IntVar(&o.Effort, "effort", 0, "lists that ivf looks into, or length of the list that hnsw keeps (default: its own)")
+	f.IntVar(&o.Effort, "effort", 0, "lists that ivf searches, or length of hnsw's candidate list (default: the index's own)")
 }
 
 // EvalFlags are the flags of a command that scores a model.

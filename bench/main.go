@@ -123,7 +123,7 @@ func runRecommendation(_ context.Context, flags *flag.FlagSet, args []string) er
 func arguments(flags *flag.FlagSet, line []string) []string {
 	var given []string
 	for {
-		flags.Parse(line)
+		_ = flags.Parse(line) // it exits on errors
 		if flags.NArg() == 0 {
 			return given
 		}

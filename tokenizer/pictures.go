@@ -46,12 +46,12 @@ func (pictureModality) Kind() dataset.Kind { return dataset.Pictures }
 func (pictureModality) Item() string       { return "picture" }
 func (pictureModality) Tokens() string     { return "patches" }
 func (pictureModality) pixels() bool       { return true }
-func (c pictureModality) batch() int       { return c.block() }
+func (p pictureModality) batch() int       { return p.block() }
 
 // blockPixels bounds the pixels that the engine sees at a time.
 const blockPixels = 1 << 20
 
-func (c pictureModality) block() int { return min(64, max(1, blockPixels/(c.Image.Size*c.Image.Size))) }
+func (p pictureModality) block() int { return min(64, max(1, blockPixels/(p.Image.Size*p.Image.Size))) }
 
 func (p pictureModality) validate() error {
 	c := p.Image
@@ -103,15 +103,15 @@ type pictureNetwork struct {
 	grid, dim int
 }
 
-func (c pictureModality) network(int) network {
+func (p pictureModality) network(int) network {
 	var precision dtypes.DType // that of the pictures
-	if c.Image.Precision == "bf16" {
+	if p.Image.Precision == "bf16" {
 		precision = dtypes.BFloat16
 	}
 	return pictureNetwork{
-		encoder: nn.ImageEncoder{Channels: 3, Widths: c.Image.Widths, Blocks: c.Image.Blocks, Dim: c.Dim, DType: precision},
-		decoder: nn.ImageDecoder{Channels: 3, Widths: c.Image.Widths, Blocks: c.Image.Blocks, Dim: c.Dim, Up: c.Image.Up, DType: precision},
-		grid:    c.Image.Grid(), dim: c.Dim,
+		encoder: nn.ImageEncoder{Channels: 3, Widths: p.Image.Widths, Blocks: p.Image.Blocks, Dim: p.Dim, DType: precision},
+		decoder: nn.ImageDecoder{Channels: 3, Widths: p.Image.Widths, Blocks: p.Image.Blocks, Dim: p.Dim, Up: p.Image.Up, DType: precision},
+		grid:    p.Image.Grid(), dim: p.Dim,
 	}
 }
 

@@ -107,8 +107,8 @@ func Open(path string, file io.ReaderAt, size int64) (*parquet.File, error) {
 	return archive, nil
 }
 
-// Recover, when deferred, turns a panic of the decoder, which some damaged
-// pages cause, into an error.
+// Recover turns a panic of the decoder, which some damaged pages cause, into an
+// error. Defer it.
 func Recover(path string, err *error) {
 	if problem := recover(); problem != nil {
 		*err = fmt.Errorf("%s is a damaged parquet file (%v); copy or write it again", path, problem)

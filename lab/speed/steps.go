@@ -62,7 +62,7 @@ func vectorStep(ctx context.Context, name string) (Cost, error) {
 	}
 	step, err := stepTime(ctx, scenarioSource, turns, configuration(name))
 	var kib int64 // stays 0 where the system does not tell
-	fmt.Sscanf(systemField("/proc/self/status", "VmHWM"), "%d kB", &kib)
+	_, _ = fmt.Sscanf(systemField("/proc/self/status", "VmHWM"), "%d kB", &kib)
 	return Cost{step, kib << 10}, err
 }
 

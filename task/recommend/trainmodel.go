@@ -129,10 +129,13 @@ func (o TrainOptions) checkDir() error {
 	return output.RefuseForeign(o.Dir, title, modelFiles...)
 }
 
-// claimDir makes the output directory and, with Force, removes the model or run
-// that is there.
+// claimDir makes the output directory, removes the temporary files of a killed run
+// and, with Force, the model or run that is there.
 func (o TrainOptions) claimDir() error {
-	if err := output.MakeDir(o.Dir); err != nil || !o.Force {
+	if err := output.MakeDir(o.Dir); err != nil {
+		return err
+	}
+	if err := o.Source.Purpose.stored.Sweep(o.Dir); err != nil || !o.Force {
 		return err
 	}
 	if err := os.Remove(filepath.Join(o.Dir, artifact.ManifestFile)); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -122,9 +123,16 @@ func TestInterruptedRunTellsItsSteps(t *testing.T) {
 		t.Errorf("an unfinished run was started over: %v", err)
 	}
 	o.Resume = true
+	left := filepath.Join(o.Dir, "."+train.CheckpointFile+".1.tmp") // as a killed process leaves it
+	if err := os.WriteFile(left, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	w := &remarks{}
 	if _, err := TrainModel(t.Context(), o, w); err != nil || !strings.Contains(w.text.String(), "continuing after step 7 of 20\n") {
 		t.Errorf("the log of a resumed run is %q, %v", w.text.String(), err)
+	}
+	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a temporary file of a killed run stays: %v", err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -114,7 +115,11 @@ func (o EncodeOptions) encodePictures(ctx context.Context, t *Opened, watch task
 	if err != nil {
 		return nil, err
 	}
-	defer part.Close()
+	defer func() {
+		if part.Close(); part.Len() == 0 { // nothing to resume from
+			os.Remove(unfinished)
+		}
+	}()
 	if part.Next() > 0 {
 		watch.Remark("continuing after picture %d of %d", part.Next(), set.Len())
 	}

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 )
 
-// Causes of errors, besides [fs.ErrNotExist] where there is no artifact.
+// Causes of errors, besides [fs.ErrNotExist] if there is no artifact.
 var (
 	ErrUnfinished  = errors.New("unfinished")
 	ErrNewerSchema = errors.New("newer schema")
@@ -29,7 +29,7 @@ func because(cause error, format string, args ...any) error {
 	return &causedError{fmt.Sprintf(format, args...), cause}
 }
 
-// Read reads the manifest in dir into m and verifies the files that it lists. Errors say what is wrong and what to do.
+// Read reads the manifest in dir into m and verifies the files that it lists. Errors name the problem and a remedy.
 func (k *Kind) Read(dir string, m Manifest) error {
 	if err := k.ReadManifest(dir, m); err != nil {
 		return err
@@ -127,7 +127,7 @@ func Identify(dir string) (*Kind, Head, error) {
 	return named(h.Kind), h, err
 }
 
-// otherKind says what is in dir instead, and where below it one of this kind is.
+// otherKind describes the content of dir, and names a directory below it with an artifact of this kind.
 func (k *Kind) otherKind(dir, name string, of *Kind) error {
 	holds, advice := "something else", fmt.Sprintf("name a directory that %s made", k.Command)
 	switch {
@@ -154,7 +154,7 @@ type State int
 const (
 	Absent     State = iota // no directory, or no file of the kind in it
 	Unfinished              // begun
-	Finished                // a manifest, of whatever kind
+	Finished                // a manifest, of any kind
 )
 
 // State looks at dir without reading files. A path that is no directory is an error.

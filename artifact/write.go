@@ -69,7 +69,7 @@ func (k *Kind) WriteManifest(dir string, m Manifest) error {
 	return Bytes(ManifestFile, append(content, '\n')).Write(filepath.Join(dir, ManifestFile))
 }
 
-// Clear removes the kind's files from dir, the manifest first, and what a killed process left of them.
+// Clear removes the kind's files from dir, the manifest first, and temporary files of a killed process.
 func (k *Kind) Clear(dir string) error {
 	for _, name := range k.names() {
 		if err := k.remove(dir, name); err != nil {

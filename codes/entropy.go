@@ -5,8 +5,8 @@ package codes
 const (
 	// Uniform takes log2 K bits for a code.
 	Uniform Method = iota
-	// Counted adapts to how often codes occur, starting from the counts of
-	// a model where there is one.
+	// Counted adapts to the frequency of codes, starting from the counts of
+	// the model, if any.
 	Counted
 	// Contextual predicts a code from its neighbours with a model.
 	Contextual

@@ -25,8 +25,8 @@ type adaptiveCounts struct {
 	top   int // the largest power of two up to K
 }
 
-// newAdaptiveCounts starts from the learned counts [K], or where they are nil
-// or all zero from one for every code.
+// newAdaptiveCounts starts from the learned counts [K], or from one for every
+// code if they are nil or all zero.
 func newAdaptiveCounts(vocab int, learned []uint32) *adaptiveCounts {
 	c := &adaptiveCounts{sums: make([]uint32, vocab+1), step: freshStep, top: 1 << (bits.Len(uint(vocab)) - 1)}
 	var sum uint64

@@ -36,7 +36,7 @@ const (
 	ownLimit = 60
 )
 
-// ownCount counts a decision in the picture at hand.
+// ownCount counts a decision in the current picture.
 type ownCount struct{ ones, total uint8 }
 
 // contextCoder codes one level of one picture.
@@ -49,13 +49,13 @@ type contextCoder struct {
 	slowness int
 	learner  *learner // nil unless training
 
-	// of the place at hand
+	// of the current place
 	neighbour [3]int32 // codes by context, -1 for none
 	row, col  uint32   // place in the picture, in eighths
 	evidence  [maxEvidence]neighbouring
 	predicted shortVector
 
-	// of the decision at hand
+	// of the current decision
 	opinions [mixInputs]int32
 	cells    [learnedContexts]uint32
 }

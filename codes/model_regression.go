@@ -54,7 +54,7 @@ func or(code, other int32) int32 {
 	return code
 }
 
-// predictVector predicts the vector of the place at hand, in units of 1/16.
+// predictVector predicts the vector of the current place, in units of 1/16.
 func (c *contextCoder) predictVector() {
 	clear(c.predicted[:])
 	factors := c.factors
@@ -142,7 +142,7 @@ func (m *levelModel) setRegression(factors []int16) {
 	}
 }
 
-// featureRow fills row with the features of the place at hand.
+// featureRow fills row with the features of the current place.
 func (c *contextCoder) featureRow(row []int64) {
 	clear(row)
 	at := 0

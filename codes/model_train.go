@@ -108,9 +108,9 @@ type unheard struct{}
 
 func (unheard) bit(bit, _ uint32) uint32 { return bit }
 
-// learner counts decisions by context. Every decision is predicted from those
-// before it: the weights of the mix are then learned from predictions as good
-// as those of new pictures, not from counts that know the training pictures.
+// learner counts decisions by context. Every decision is predicted from earlier
+// ones only, so the weights of the mix are learned on predictions of unseen
+// decisions and generalise to new pictures.
 type learner struct {
 	seen [learnedContexts][]tally
 }

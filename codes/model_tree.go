@@ -23,17 +23,17 @@ type codeTree struct {
 	nodes []treeNode
 }
 
-// treeNode is a decision. Node 0 is the root where there is one: a vocabulary
-// of one code has none.
+// treeNode is a decision. Node 0 is the root; a vocabulary of one code has no
+// nodes.
 type treeNode struct {
 	child [2]int32 // the next node, or ^code of a leaf
 	path  uint32   // decisions that lead here, the first in the highest bit
 	depth uint8    // their number
 }
 
-// buildTree splits the codes in two, and again, each time across the
-// direction in which their vectors [K,width] vary most. Counts [K] are the
-// weights: the two halves are about equally frequent.
+// buildTree splits the codes in two, recursively, along the principal axis of
+// their vectors [K,width]. Counts [K] are weights: both halves are about
+// equally frequent.
 func buildTree(vectors []int8, width int, counts []uint32) codeTree {
 	b := treeBuilder{vectors: vectors, width: width, counts: counts, depth: make([]uint8, len(counts)), along: make([]float64, len(counts))}
 	codes := make([]uint32, len(counts))
@@ -139,7 +139,7 @@ func (b *treeBuilder) mainAxis(codes []uint32) []float64 {
 	return axis
 }
 
-// dot is the inner product, rounded alike on every CPU.
+// dot is the inner product, rounded the same on every CPU.
 func dot(a, b []float64) (sum float64) {
 	for i := range a {
 		sum += float64(a[i] * b[i])

@@ -105,7 +105,7 @@ func orthonormalise(axes []float64, d int) {
 	}
 }
 
-// addScaled adds scale times x to sum, rounded alike on every CPU.
+// addScaled adds scale times x to sum, rounded the same on every CPU.
 func addScaled(sum []float64, scale float64, x []float64) {
 	for i := range sum {
 		sum[i] += float64(scale * x[i])

@@ -1,8 +1,8 @@
 // # Picture files
 //
-// A picture as codes takes fewer bits when the codes are predicted. Encode
-// writes one picture a file, Decode reads it; a Model makes it small. A file is
-// a header, a payload and a checksum:
+// Codes take fewer bits when they are predicted from their neighbours. Encode
+// writes one picture a file, Decode reads it; a Model predicts. A file is a
+// header, a payload and a checksum:
 //
 //	bytes   content
 //	4       magic "GVQI"
@@ -14,7 +14,7 @@
 //	varint  vocabulary of the first level, and of every other one
 //	8       identity of the tokenizer and the model: the first bytes of the
 //	        SHA-256 of the tokenizer's fingerprint and the model's SHA-256
-//	        (which is left out where there is no model)
+//	        (the latter only if there is a model)
 //	...     payload, up to the last 4 bytes
 //	4       CRC-32C of all before it, little-endian
 //
@@ -22,8 +22,8 @@
 // the highest bit telling that more follow (as in encoding/binary). The grid has
 // ceil(W/f) columns and ceil(H/f) rows.
 //
-// The payload is a number in [0, 1), in base 256 without the point and without
-// zeros at the end that the decoder can do without. It is the output of a range
+// The payload is a number in [0, 1): its digits in base 256 after the point,
+// without trailing zeros that the decoder can supply. It is the output of a range
 // coder with a 64-bit interval for the symbols, level by level, the grid row by
 // row; a level of one code has none. The first symbol of a level is its method,
 // one of three of the same probability: uniform, each code being one of K

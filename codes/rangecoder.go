@@ -120,8 +120,8 @@ func (d *rangeDecoder) byte() (value byte) {
 	return value
 }
 
-// exhausted reports whether more was read than an encoder can have written: it
-// writes a byte for every one that is read, but for the first eight.
+// exhausted reports whether more was read than an encoder can have written: the
+// decoder reads at most eight bytes more.
 func (d *rangeDecoder) exhausted() bool { return d.next > len(d.in)+8 }
 
 // find returns the place in [0, total) that the next symbol owns; take has to

@@ -70,7 +70,7 @@ func (w *Writer) WriteRows(codes []uint32) error {
 	return nil
 }
 
-// flush writes the codes at hand as one block.
+// flush writes the buffered codes as one block.
 func (w *Writer) flush() error {
 	w.packed = pack(w.packed[:0], w.waiting, w.widths)
 	w.packed = binary.LittleEndian.AppendUint32(w.packed, crc32.Checksum(w.packed, castagnoli))

@@ -11,7 +11,7 @@ import (
 )
 
 // Hash returns the hexadecimal SHA-256 of the keys and values in v, a struct or a
-// pointer to one, whatever the order of the fields. An empty list counts as nil.
+// pointer to one, independent of the order of fields. An empty list counts as nil.
 func Hash(v any) (string, error) {
 	value, err := source(v)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 
 // Set applies one assignment "a.b=value" to the struct that into points to. The
 // value is YAML, but a string needs no quotes and a list no brackets, as in
-// 512,256. The errors are those of [Decode] without a line; after an error into is
+// 512,256. Errors are as in [Decode], without a line; after an error into is
 // unchanged.
 func Set(into any, assignment string) error {
 	root, err := target(into)

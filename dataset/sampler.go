@@ -47,7 +47,7 @@ func (s Selection) From(n int) Selection {
 // held out. Together they are all rows, and none is in both. held gets
 // round(n*fraction) rows; with 0 < fraction and n > 1 it gets at least one, and
 // train always keeps at least one, so fractions outside [0, 1) behave as the
-// nearest possible. The same (n, fraction, seed) always splits alike.
+// nearest possible. The same (n, fraction, seed) always gives the same split.
 func Split(n int, fraction float64, seed uint64) (train, held Selection) {
 	n = max(n, 0)
 	count := 0
@@ -83,8 +83,8 @@ func NewSampler(rows Selection, batch int, seed uint64) (*Sampler, error) {
 func (s *Sampler) BatchSize() int { return s.batch }
 
 // Batch fills dst [BatchSize] with the row numbers of a step's batch. Every
-// epoch visits every row once, in an order of its own; a batch that begins at
-// the end of an epoch goes on into the next, so all are full. It panics when
+// epoch visits every row once, in a new order; a batch that begins at the end
+// of an epoch continues in the next, so all are full. It panics when
 // step is negative or dst has another length.
 func (s *Sampler) Batch(step int64, dst []int) {
 	if step < 0 || len(dst) != s.batch {
@@ -102,8 +102,8 @@ func (s *Sampler) Batch(step int64, dst []int) {
 	}
 }
 
-// Epoch is the number of the pass over the rows in which the step's batch
-// begins, from 0.
+// Epoch is the number, from 0, of the pass over the rows at the beginning of
+// the step's batch.
 func (s *Sampler) Epoch(step int64) int64 {
 	epoch, _ := s.position(step)
 	return epoch

@@ -21,9 +21,9 @@ const Embedded = "go"
 
 // Open starts the engine of a GoMLX configuration; Embedded alone is tuned to [runtime.GOMAXPROCS].
 //
-// The embedded engine counts up to eight goroutines a graph, idle or not, among the threads that one operation may
-// spread over: twice the number of processors. On few cores that leaves next to none for a matrix product. With as many
-// as there are processors half are left, and training on two cores takes 0.53 to 0.67 of the time (results/engine.md).
+// The embedded engine starts up to eight executors a graph. Even idle ones count towards its limit on threads, twice the
+// number of processors, so on few cores hardly any are left for a matrix product. With one executor a processor half of
+// the threads are left, and training on two cores takes 0.53 to 0.67 of the time (results/engine.md).
 func Open(config string) (compute.Backend, error) {
 	heapguard.Ensure()
 	if config == Embedded {

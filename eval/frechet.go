@@ -20,10 +20,10 @@ type Gaussian struct {
 //
 //	|m1 - m2|^2 + tr(S1) + tr(S2) - 2 tr((S1 S2)^(1/2))
 //
-// With S1 = R^T R, the nonzero eigenvalues of S1 S2 are those of the symmetric R S2 R^T,
-// none of them negative, so singular covariances have a real result too. Those of fewer
-// vectors than dimensions say little: see [KernelDistance]. It fails on dimensions that
-// differ.
+// With S1 = R^T R, S1 S2 has the nonzero eigenvalues of the symmetric R S2 R^T, none of
+// them negative, so singular covariances have a real result too. Distances from fewer
+// vectors than dimensions mean little: see [KernelDistance]. It fails on different
+// dimensions.
 func FrechetDistance(a, b Gaussian) (float64, error) {
 	d := len(a.Mean)
 	if d == 0 || len(b.Mean) != d || a.Covariance.SymmetricDim() != d || b.Covariance.SymmetricDim() != d {

@@ -13,7 +13,7 @@ func RankCutoffs() []int { return []int{5, 10, 20, 50, 100} }
 // RanksOf returns the ranks, from 1 for the best, of distinct targets among all scores
 // [items], higher being better. Where m targets are among t tied items, they take the
 // mean positions of m items drawn from t, rounded up: the j-th has rank
-// ceil(j (t + 1) / (m + 1)), so a model that scores all items alike ranks each in the
+// ceil(j (t + 1) / (m + 1)), so a model with equal scores for all items ranks each in the
 // middle of the catalogue. A NaN beats the targets and targets of NaN take the last
 // ranks: a diverged model cannot look good. It panics on a target outside the catalogue.
 func RanksOf[S float32 | float64](scores []S, targets []int) []int {

@@ -131,8 +131,8 @@ func deepest(columns []rankColumn) int {
 	return k
 }
 
-// addChecked adds a user of a file, whose scores [columns] must be those of the ranks. A
-// score that is not in the file is NaN.
+// addChecked adds a user of a file and checks that the scores [columns] follow from the
+// ranks. A score that is not in the file is NaN.
 func (r *Ranking) addChecked(user string, ranks []int, columns []rankColumn, scores []float64) error {
 	if err := r.Add(user, ranks...); err != nil {
 		return err

@@ -126,7 +126,7 @@ func MinPairwiseDistance(rows []float32, k, d int) float64 {
 	return math.Sqrt(nearest)
 }
 
-// closer returns the smaller of |a - b|^2 and limit, reading no more than that takes.
+// closer returns the smaller of |a - b|^2 and limit; it stops reading at the limit.
 func closer(a, b []float64, limit float64) float64 {
 	const stride = 16
 	sum := 0.0

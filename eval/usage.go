@@ -89,7 +89,7 @@ func (u *Usage) Histogram(level int) []uint64 { return slices.Clone(u.counts[lev
 // Level returns the statistics of one level.
 func (u *Usage) Level(level int) UsageStats { return StatsOf(u.counts[level]) }
 
-// StatsOf returns the statistics of codes that were assigned so many times.
+// StatsOf returns the statistics of codes with these counts of assignments.
 func StatsOf[T int64 | uint64](counts []T) UsageStats {
 	var tokens T
 	for _, count := range counts {

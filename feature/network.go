@@ -30,7 +30,7 @@ type Network interface {
 	Features(v weights.Vars, x *graph.Node) *graph.Node
 }
 
-// Input is what a network fixes about its pictures; 0 leaves it free.
+// Input is the picture size and batch that a network requires; 0 is any.
 type Input struct {
 	Size  int // height and width
 	Batch int // pictures at a time

@@ -35,7 +35,7 @@ type HNSW struct {
 	entry  uint32   // where searches begin
 	top    int      // its layer, the highest; -1 without rows
 	bottom []uint32 // [nodes, 1+2M] links of the lowest layer: see block
-	upper  []uint32 // those of the other layers
+	upper  []uint32 // links of the other layers
 	place  []uint32 // [nodes] where a node's upper layers begin in upper
 	walks  sync.Pool
 }

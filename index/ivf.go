@@ -19,7 +19,7 @@ type IVFOptions struct {
 
 const (
 	sampleRows = 256 // rows a list that k-means is trained on at most
-	ivfBlock   = 512 // queries searched together: those of one list fill groups
+	ivfBlock   = 512 // queries searched together: enough for one list to fill groups
 )
 
 // IVF is an inverted file: it looks only into the lists whose centres are best for

@@ -64,7 +64,7 @@ func slice(s []float32, from, to int) []float32 {
 	return s[from:to]
 }
 
-// nearestBlock searches the rows of x, at most as many as s was taken for.
+// nearestBlock searches the rows of x, at most the capacity of s.
 func (c *Codes) nearestBlock(s *scratch, x []float32, index []uint32, dist []float32) {
 	rows := len(index)
 	c.packRows(s, x, rows)

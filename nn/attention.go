@@ -56,7 +56,7 @@ func (a Attention) Recall(v weights.Vars, x *graph.Node, source KeyValues, view 
 }
 
 // Remember computes the keys and values of source [B, S, Width], for Recall. It drops
-// attention weights as T5 does, alike for all queries: a dropped weight is a dropped value.
+// attention weights as T5 does, the same for all queries: a dropped weight is a dropped value.
 func (a Attention) Remember(v weights.Vars, source *graph.Node, random *Random) KeyValues {
 	return KeyValues{
 		Keys:   a.split(linear(source, v.Get("key"))),

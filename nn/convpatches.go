@@ -106,7 +106,7 @@ func padAxes(x *graph.Node, axes ...graph.PadAxis) *graph.Node {
 }
 
 // phase is the part of an input axis with one residue modulo the stride: the taps that
-// reach it, in the order in which they read the output's adjoint, and that reading.
+// reach it, in the order of their reads of the output's adjoint, and these reads.
 type phase struct {
 	taps  []int
 	reads taps

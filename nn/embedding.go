@@ -76,7 +76,7 @@ func (p RelativePositions) Build(v weights.Vars, g *graph.Graph, queries, keys i
 	return graph.Reshape(graph.Transpose(bias, 0, 1), 1, p.Heads, queries, keys)
 }
 
-// bucket is that of a key so many places ahead of its query, negative if it precedes.
+// bucket is the bucket of a key's distance from its query, negative if the key precedes.
 func (p RelativePositions) bucket(ahead int) int {
 	buckets, first := p.buckets(), 0
 	far := -ahead

@@ -59,7 +59,7 @@ func (m MLP) Build(v weights.Vars, x *graph.Node) *graph.Node {
 type FeedForward struct {
 	Width, Hidden int
 	Activation    string  // one of Activations
-	Dropout       float64 // of the hidden values, alike for all places of a sequence
+	Dropout       float64 // of the hidden values, the same for all places of a sequence
 }
 
 // Init returns "up" [Width, Hidden] and "down" [Hidden, Width], Gaussian.

@@ -19,7 +19,7 @@ import (
 
 // Model is a network with one picture tensor as input and one tensor as output.
 type Model struct {
-	nodes     []*node // those that the output needs, in order
+	nodes     []*node // the nodes that the output needs, in order
 	constants map[string]*tensor
 	input     input
 	output    string

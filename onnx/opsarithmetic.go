@@ -50,7 +50,7 @@ func clip(b *builder, n *node) value {
 }
 
 // bound is a limit of Clip: an attribute in old operator sets, later an input;
-// infinite where there is none.
+// infinite by default.
 func (b *builder) bound(n *node, k int, name string) float64 {
 	if n.attributes[name] != nil {
 		return float64(n.float(name, 0))

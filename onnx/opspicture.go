@@ -110,7 +110,7 @@ func maxPool(b *builder, n *node) value {
 	return value{node: nn.MaxPool(x, w.size[0], w.stride[0], false)}
 }
 
-// reach is the padding with which the last window ends at the end of an axis.
+// reach is the padding that makes the last window end at the end of an axis.
 func (w window) reach(axis int, x *Node) [2]int {
 	end := (w.out[axis]-1)*w.stride[axis] + w.size[axis] - x.Shape().Dim(axis+1) - w.padding[axis][0]
 	return [2]int{w.padding[axis][0], end}

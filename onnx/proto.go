@@ -9,7 +9,7 @@ import (
 type fileGraph struct {
 	nodes     []*node
 	constants map[string]*tensor
-	inputs    []input // without those that are initializers
+	inputs    []input // without initializers
 	outputs   []string
 	opset     int64
 }

@@ -79,8 +79,8 @@ func shapeOf(dims []int64) ([]int, error) {
 	return shape, nil
 }
 
-// stored is the element type by which safetensors knows an ONNX one; ONNX's raw
-// bytes have the same layout.
+// stored is safetensors' name of an ONNX element type; ONNX's raw bytes have the
+// same layout.
 var stored = map[int64]safetensors.DType{
 	typeFloat: safetensors.F32, typeDouble: safetensors.F64, typeFloat16: safetensors.F16, typeBFloat16: safetensors.BF16,
 	typeInt32: safetensors.I32, typeInt64: safetensors.I64, typeBool: safetensors.BOOL,

@@ -2,8 +2,8 @@ package optim
 
 import . "github.com/gomlx/gomlx/core/graph"
 
-// sgd is stochastic gradient descent, with a velocity u <- momentum u + g where
-// there is momentum.
+// sgd is stochastic gradient descent; with momentum it keeps a velocity
+// u <- momentum u + g.
 var sgd = rule{
 	name: "sgd",
 	slots: func(o Optimizer) []Slot {

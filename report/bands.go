@@ -6,7 +6,7 @@ import (
 )
 
 // bandLabels are the categories of an x axis: on up to two level lines, or slanted
-// where they are too long for that.
+// if they are too long.
 type bandLabels struct {
 	lines   [][]string
 	slanted bool

@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// mostBars is the number of bars from which neighbours share one.
+// mostBars is the largest number of bars; with more, neighbours share one.
 const mostBars = 256
 
 // BarChart draws many values as bars from zero, such as how often each code
@@ -101,7 +101,7 @@ func (f *frame) drawBar(b bar) {
 	f.close("rect")
 }
 
-// words describes the chart and notes what it does not show.
+// words describes the chart and notes omissions.
 func (c BarChart) words(bars []bar) (description string, notes []string) {
 	low, high, zeros, notFinite := math.Inf(1), math.Inf(-1), 0, 0
 	for _, v := range c.Values {

@@ -154,7 +154,7 @@ func (f *frame) drawLegend(rows [][]legendItem) {
 	}
 }
 
-// hoverData returns the attributes from which the hover script computes values.
+// hoverData returns the attributes that the hover script computes values from.
 func (f *frame) hoverData() []string {
 	scale := func(d domain) string {
 		kind := "lin"

@@ -2,8 +2,8 @@
 // JSON header and the raw bytes of named tensors, with nothing executable.
 //
 // The reader trusts nothing: every length and offset is checked against the
-// bytes at hand before it is used. The writer gives the same bytes for the
-// same tensors, whatever their order.
+// size of the input before it is used. The writer gives the same bytes for the
+// same tensors in any order.
 package safetensors
 
 import (

@@ -28,7 +28,7 @@ func DefaultSpec(method string) (Spec, error) {
 	return s, err
 }
 
-// Describe says in a line what the settings build for items of input numbers.
+// Describe describes in a line the model that the settings build for items of input numbers.
 func (s Spec) Describe(input int) string {
 	q := s.Quantizer
 	text := fmt.Sprintf("%s, %d levels x %d codes", q.Method, q.Levels, q.Codes)
@@ -101,7 +101,7 @@ type Modality interface {
 	Tokens() string     // the origin of tokens in messages, such as "patches"
 
 	validate() error
-	shape(input int) ([]int, error)      // of an item of so many values, as the network takes it
+	shape(input int) ([]int, error)      // of an item of input values, as the network takes it
 	latents(input int) (tokens, dim int) // of an item
 	pixels() bool                        // whether a batch holds Pixels or Values
 	block() int                          // items that the engine sees at a time

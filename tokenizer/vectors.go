@@ -51,7 +51,7 @@ func (c vectorModality) latents(input int) (tokens, dim int) {
 	return 1, cmp.Or(c.Dim, input)
 }
 
-// widths are those of the encoder's layers; nil quantizes the vectors themselves.
+// widths of the encoder's layers; nil quantizes the vectors themselves.
 func (c vectorModality) widths(input int) []int {
 	_, dim := c.latents(input)
 	if len(c.Hidden) == 0 && dim == input {

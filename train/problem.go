@@ -68,8 +68,8 @@ type Result struct {
 type Hooks struct {
 	// Build takes the place of Loss where a step reports or changes more.
 	Build func(v weights.Vars, in Inputs) Pass
-	// Parts is the number of parts in which a batch is taken, one after another;
-	// their gradients are averaged. Batch returns the inputs part after part.
+	// Parts is the number of consecutive parts that a batch is divided into; their
+	// gradients are averaged. Batch returns the inputs part after part.
 	Parts int
 	// Constants are variables that are neither trained nor saved nor exported.
 	Constants weights.Set
@@ -129,7 +129,7 @@ type Pass struct {
 type Update struct {
 	Finite *graph.Node   // whether loss and gradient are finite
 	Step   *graph.Node   // whether, besides, this is the last part of a batch
-	Scale  *graph.Node   // by which clipping multiplies gradients
+	Scale  *graph.Node   // factor of clipped gradients
 	Extra  []*graph.Node // gradients of Pass.Extra
 }
 

@@ -102,7 +102,7 @@ func (t *Trainer) Optimize(v weights.Vars, next map[string]*Node, parameters []s
 	}
 }
 
-// average moves the averages towards the variables by a share, also towards those
+// average moves the averages towards the variables by a share, including variables
 // that only change between steps.
 func (t *Trainer) average(v weights.Vars, next map[string]*Node, share *Node) {
 	for _, path := range t.averaged {

@@ -132,7 +132,7 @@ const strideCodes = 256
 func (c Config) Stride(p string, shape []int) float64 {
 	name := path.Base(p)
 	if c.Attends() || name != "b" && name != "m" {
-		return 1 // attention weights sum to one whatever the number of codes
+		return 1 // attention weights sum to one for any number of codes
 	}
 	return min(1, strideCodes/float64(shape[len(shape)-1]))
 }

@@ -125,8 +125,8 @@ func (c *Config) Arrange(levels, parts int) {
 	}
 }
 
-// Placed says whether codes start on data and need at least as many latents; codes
-// of a fixed grid do not.
+// Placed reports whether codes start on data, which needs at least one latent a code;
+// codes of a fixed grid do not.
 func (c Config) Placed() bool { return !methods[c.Method].Implicit }
 
 // texts describe keys whose tags would be too long, by section.

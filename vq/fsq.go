@@ -18,7 +18,7 @@ import (
 // with o = 1/2 for an even number of values L and 0 otherwise; rounding passes
 // gradients straight through. A latent is mapped to the grid's dimensions and
 // back by learned affine maps where the two differ. The vocabulary is the
-// product of the grid, whatever Codes asked for (see [Config].Grid).
+// product of the grid, not Codes (see [Config].Grid).
 //
 // Where latents have the grid's dimension, level l divides by (L-1)^l, the step of
 // level l-1, as published for residual FSQ. Where they are projected, every level

@@ -106,7 +106,7 @@ func length(x *Node) *Node {
 func sinh(x *Node) *Node { return MulScalar(Sub(Exp(x), Exp(Neg(x))), 0.5) }
 func cosh(x *Node) *Node { return MulScalar(Add(Exp(x), Exp(Neg(x))), 0.5) }
 
-// asinh has the exact derivative 1/√(1+x²), whatever the logarithm's precision.
+// asinh has the exact derivative 1/√(1+x²), independent of the logarithm's precision.
 func asinh(x *Node) *Node {
 	size := Abs(StopGradient(x))
 	value := Mul(Sign(StopGradient(x)), quickLog(Add(size, Sqrt(AddScalar(Square(size), 1)))))

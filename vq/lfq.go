@@ -16,8 +16,8 @@ import (
 // straight-through, with a commitment to the signs (β = 0.25) and an entropy loss
 // mean H(p(·|y)) - H(mean p) that makes choices sharp and codes evenly used. A
 // latent is mapped to the D coordinates and back by learned affine maps where its
-// dimension differs; losses are measured on coordinates. Residual levels are those
-// of [FSQ], with the published step ±2^-l.
+// dimension differs; losses are measured on coordinates. Residual levels are as in
+// [FSQ], with the published step ±2^-l.
 var LFQ = Method{
 	Name: "lfq", Title: "LFQ",
 	Summary: "lookup-free quantization: signs of log2 K coordinates with an entropy loss",

@@ -104,7 +104,7 @@ func (b curve) Assign(ctx *Context, residual *Node) Assigned {
 // walkAtOnce bounds the codes that are put in order by comparing all pairs.
 const walkAtOnce = 1024
 
-// walk returns an order of codes [K,d] that always goes on to the nearest code left.
+// walk orders codes [K,d] so that the nearest remaining code always comes next.
 // Many codes are clustered first, and the walk visits cluster after cluster.
 func walk(codes *weights.Array, seed uint64) ([]int, error) {
 	k, d := codes.Shape[0], codes.Shape[1]

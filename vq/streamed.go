@@ -6,8 +6,8 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// A [choice] scores as many codes at once as make scores [N,B] of streamedElements,
-// and never fewer than leastBlock, which bounds the size of the graph.
+// A [choice] scores blocks of B codes such that scores [N,B] have streamedElements
+// elements; B is at least leastBlock, which bounds the size of the graph.
 const (
 	streamedElements = 1 << 20
 	leastBlock       = 1024

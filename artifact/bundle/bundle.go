@@ -25,7 +25,7 @@ type Bundle struct {
 	Tokenizer *tokenizer.Tokenizer
 	Weights   weights.Set
 	Codebooks []*weights.Array // usable codes [K,d'] of every position
-	Usage     [][]int64        // [positions][K]: training rows that chose a code
+	Usage     [][]int64        // [positions][K]: training rows assigned to a code
 	// Entropy says how codes of pictures follow each other; nil for vectors.
 	Entropy *codes.Model
 }

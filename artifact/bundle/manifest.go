@@ -1,7 +1,7 @@
 // Package bundle keeps a trained tokenizer on disk: a directory with the
 // weights, the configuration and a manifest that describes them.
 //
-//	manifest.json      what the bundle holds, with a checksum of every file
+//	manifest.json      the content of the bundle, with a checksum of every file
 //	model.safetensors  "weights/…" variables, "codebook/<position>" usable codes
 //	                   [K,d'], "usage/<position>" how often training rows chose
 //	                   each code [K], "entropy/…" how codes of pictures follow

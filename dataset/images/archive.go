@@ -112,8 +112,8 @@ func isHidden(name string) bool {
 	return false
 }
 
-// uniqueKeys names members without extension. Where that makes two alike (a.jpg
-// and a.png) the later one keeps it, and a name seen before gets a number.
+// uniqueKeys names members without extension. If two would be equal (a.jpg and
+// a.png) the later one keeps its extension; repeated names get a number.
 func uniqueKeys(members []member) []string {
 	keys := make([]string, len(members))
 	taken := make(map[string]bool, len(members))

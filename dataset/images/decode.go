@@ -77,7 +77,7 @@ func startsWith(pattern string) func([]byte) bool {
 	}
 }
 
-// isBMP looks beyond the magic "BM", with which words begin as well: at the
+// isBMP looks beyond the magic "BM", which can begin a text as well: at the
 // reserved zeros and at the size of the second header.
 func isBMP(head []byte) bool {
 	if len(head) < 18 || string(head[:2]) != "BM" || binary.LittleEndian.Uint32(head[6:]) != 0 {

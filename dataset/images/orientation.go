@@ -8,8 +8,8 @@ import (
 // upright is the EXIF orientation of a picture stored the way it is seen.
 const upright = 1
 
-// orientation returns the EXIF orientation of a JPEG, 1 to 8; whatever cannot
-// be understood is upright.
+// orientation returns the EXIF orientation of a JPEG, 1 to 8, or 1 (upright) if
+// it cannot be read.
 func orientation(jpeg []byte) int {
 	rest := jpeg[min(2, len(jpeg)):] // after the start marker
 	for len(rest) >= 4 && rest[0] == 0xff {

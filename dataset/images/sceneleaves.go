@@ -3,8 +3,8 @@ package images
 import "math"
 
 // leaves is a heap of shapes of all sizes, each hiding part of those below and
-// dropping a shadow: the dead leaves model, whose spectrum and edges are those
-// of natural pictures (Lee, Mumford and Huang 2001).
+// dropping a shadow: the dead leaves model, with the spectrum and edges of
+// natural pictures (Lee, Mumford and Huang 2001).
 func (c *canvas) leaves() {
 	ground, surface := c.vary(colour{0.4, 0.38, 0.34}, 0.25), c.noise(2, 5)
 	c.fill(func(p point) colour { return ground.times(1 + 0.3*surface.at(p)) })

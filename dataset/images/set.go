@@ -15,9 +15,9 @@ type Set struct {
 	origin  origin
 	options Options
 
-	// cache holds prepared pictures, of the first rows no more than could fit,
-	// until the allowance is used up; as every epoch visits every picture once,
-	// replacing some by others would gain nothing.
+	// cache holds prepared pictures of the first rows until its allowance is
+	// used up. Nothing is evicted: every epoch visits every picture once, so
+	// replacing entries would gain nothing.
 	cache []atomic.Pointer[RGB]
 	spent atomic.Int64
 
@@ -69,8 +69,8 @@ func (s *Set) Key(i int) string { return s.origin.key(i) }
 // Close gives back the file behind the set.
 func (s *Set) Close() error { return s.origin.Close() }
 
-// Fingerprint identifies the content, whatever holds it: a folder and a tar or
-// zip of the same files in the same order have the same one. It is "sha256:..."
+// Fingerprint identifies the content, not its container: a folder, a tar and a
+// zip with the same files in the same order have the same one. It is "sha256:..."
 // of the names, sizes and bytes of all files. Above 64 MiB only 256 files,
 // evenly spaced and including the first and the last, are read, and of each
 // the first MiB; the prefix is then "sha256-sampled:". Of a built-in set it is

@@ -2,11 +2,11 @@ package interactions
 
 import "slices"
 
-// Core returns the log of the users with at least minUser interactions and the
-// items with at least minItem, taken away in turn until both hold: the k-core
-// for minUser = minItem = k. Repeated interactions count each time. Names are
-// kept, numbers are given anew. It returns l itself if nothing is to be done,
-// and a log without users if nothing is left.
+// Core removes users with fewer than minUser interactions and items with fewer
+// than minItem, alternately, until none is left: the k-core for minUser =
+// minItem = k. Repeated interactions count each time. Names stay, numbers
+// change. It returns l itself if nothing is removed, and a log without users if
+// everything is.
 func (l *Log) Core(minUser, minItem int) *Log {
 	lengths, counts := make([]int, l.Users()), make([]int, l.Items())
 	takers := l.takers()

@@ -36,8 +36,8 @@ type ESCIOptions struct {
 // products, with a product_title of their own, need no further file. Labels are
 // E, S, C and I or the words behind them.
 //
-// The test queries are those of the files; one training query in nine, by a
-// hash of its text, becomes validation. Queries without an answer are left out
+// The files mark the test queries; one training query in nine, chosen by a hash
+// of its text, becomes validation. Queries without an answer are left out
 // and counted. ctx stops the reading. Errors are one sentence that names the
 // file and a remedy.
 func ReadESCI(ctx context.Context, paths []string, opt ESCIOptions) (*Queries, error) {

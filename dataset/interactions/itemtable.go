@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// readTableItems reads an item a row, in columns of these names or, if there
-// are none, those of the header.
+// readTableItems reads one item a row, from columns with these names; without
+// names the first row is the header.
 func readTableItems(ctx context.Context, path string, rows rowReader, header []string) ([]Item, error) {
 	if header == nil {
 		first, _, err := rows.nextRow(path)

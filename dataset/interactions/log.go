@@ -9,7 +9,7 @@ import (
 )
 
 // Log holds a chronological sequence of items for every user. Users and items
-// are numbered from 0 in the order in which the file first names them. A Log
+// are numbered from 0 in order of first occurrence in the file. A Log
 // does not change and is safe for concurrent use.
 type Log struct {
 	path    string
@@ -49,8 +49,8 @@ func (l *Log) Sequence(user int) []int32 {
 	return l.taken[l.offsets[user]:l.offsets[user+1]:l.offsets[user+1]]
 }
 
-// Fingerprint identifies the users and their sequences, whatever the name, the
-// layout and the order of the file.
+// Fingerprint identifies the users and their sequences, independent of the
+// file's name, layout and order.
 func (l *Log) Fingerprint() string {
 	order := make([]int, l.Users())
 	for u := range order {

@@ -20,8 +20,8 @@ type Options struct {
 	// number. A Time of "-" says that rows are in chronological order. They
 	// must be empty for other formats.
 	User, Item, Time string
-	// MinUser and MinItem drop users and items of fewer interactions, in turn
-	// until none is left to drop: 5 and 5 give the 5-core.
+	// MinUser and MinItem remove users and items with fewer interactions,
+	// alternately, until all have enough: 5 and 5 give the 5-core.
 	MinUser, MinItem int
 }
 

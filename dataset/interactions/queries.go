@@ -10,8 +10,8 @@ import (
 // Part is the purpose of a query: training, validation or testing.
 type Part string
 
-// The parts of a set of queries. A query, whatever the number of its answers,
-// is in one of them.
+// The parts of a set of queries. A query is in exactly one, with all of its
+// answers.
 const (
 	TrainPart      Part = "train"
 	ValidationPart Part = "validation"

@@ -131,7 +131,7 @@ func (f *shopFloor) vectors(dim int, seed uint64) []float32 {
 	return vectors
 }
 
-// bell returns a nearly normal number by operations that round alike on every
+// bell returns a nearly normal number by operations that round the same on every
 // machine: the sum of twelve uniform ones.
 func bell(random *rand.Rand) float64 {
 	sum := -6.0

@@ -27,7 +27,7 @@ type shopFloor struct {
 	appeal    []zipf  // of a shelf
 }
 
-// newShopFloor draws the items, as many of each topic.
+// newShopFloor draws the items, equally many of each topic.
 func newShopFloor(items int, seed uint64) *shopFloor {
 	random := rand.New(rand.NewPCG(seed, 0x6974656d73))
 	topics := min(len(shopTopics), items)

@@ -1,6 +1,6 @@
 package interactions
 
-// evaluated is the length from which a user's last two items are held out:
+// evaluated is the minimum length of a sequence whose last two items are held out:
 // shorter sequences would leave nothing to train on.
 const evaluated = 3
 

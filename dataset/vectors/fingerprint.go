@@ -14,7 +14,7 @@ import (
 const fingerprintBlocks = 256
 
 // Fingerprint identifies the content: "sha256:..." of the shape and of every
-// row as float32, whatever file format they came from. Above 256 MiB of
+// row as float32, independent of the file format. Above 256 MiB of
 // float32 data only 256 blocks of 1 MiB are hashed, evenly spaced and including
 // the first and the last; the prefix is then "sha256-sampled:", and a change
 // between the sampled blocks goes unnoticed. The result is remembered.

@@ -11,7 +11,7 @@ import (
 const (
 	manifoldPatches  = 96
 	manifoldLatents  = 8  // intrinsic dimension of a patch
-	manifoldFactors  = 12 // directions in which patch centres spread
+	manifoldFactors  = 12 // directions of the spread of patch centres
 	manifoldFeatures = 3 * manifoldLatents
 	manifoldNoise    = 0.02
 )

@@ -38,7 +38,7 @@ func (s *normalStream) normal() float64 {
 }
 
 // portableLog is the natural logarithm of a positive finite x, to about 1e-15
-// relative, made of operations that round alike everywhere:
+// relative, by operations that round the same everywhere:
 // log m = 2 artanh((m-1)/(m+1)) after scaling m into [sqrt(1/2), sqrt(2)).
 func portableLog(x float64) float64 {
 	m, exponent := math.Frexp(x)

@@ -29,8 +29,8 @@ type rowGenerator interface {
 //   - mixture (20,000 x 16): a Gaussian mixture whose optimum is known, see
 //     NewMixture
 //
-// "?rows=N&dim=D&seed=S" changes the defaults (seed 1). The first rows of a
-// longer set are those of a shorter one with the same dim and seed.
+// "?rows=N&dim=D&seed=S" changes the defaults (seed 1). A longer set begins with
+// the rows of a shorter one with the same dim and seed.
 func init() {
 	registerSynthetic("manifold", 60_000, 64, func(dim int, seed uint64) rowGenerator { return newManifold(dim, seed) })
 	registerSynthetic("mixture", 20_000, 16, func(dim int, seed uint64) rowGenerator { return NewMixture(dim, seed) })

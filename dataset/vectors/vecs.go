@@ -26,8 +26,8 @@ func openVecsFile(extension string) func(context.Context, source, Options) (*Vec
 
 // openVecs returns the vectors of an .fvecs or .bvecs file: every row is its
 // dimension as a little-endian int32, then that many float32 or bytes. The
-// dimensions of the first and the last row are checked here, those of the
-// others as they are read. The Vectors takes over closer.
+// dimensions of the first and the last row are checked here, of other rows when
+// they are read. The Vectors takes over closer.
 func openVecs(path, extension string, file io.ReaderAt, size int64, closer io.Closer) (*Vectors, error) {
 	element := byteElement()
 	if extension == ".fvecs" {

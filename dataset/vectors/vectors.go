@@ -91,7 +91,7 @@ func (v *Vectors) Rows(start, n int, dst []float32) error {
 const gatherShare = 128
 
 // Gather fills dst [len(rows)*Dim] with the given rows, in the given order,
-// reading in parallel when there are many. Errors are those of Rows.
+// reading in parallel when there are many. Errors are as in Rows.
 func (v *Vectors) Gather(rows []int, dst []float32) error {
 	if len(dst) != len(rows)*v.dim {
 		return fmt.Errorf("reading %s: a buffer of %d numbers cannot hold %d rows of %d", v.path, len(dst), len(rows), v.dim)

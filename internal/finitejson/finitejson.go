@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Marshal is json.Marshal for a struct; its float64 fields, those of embedded and
-// nested structs and elements of slices become null if they are not finite.
+// Marshal is json.Marshal for a struct; float64 fields, also in embedded and nested
+// structs and in slices, become null if they are not finite.
 func Marshal(v any) ([]byte, error) {
 	var out bytes.Buffer
 	err := write(&out, reflect.ValueOf(v))

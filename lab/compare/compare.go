@@ -28,7 +28,7 @@ import (
 // Options describe a comparison. Only Input and Output must be set.
 type Options struct {
 	Input tokenize.Input
-	// Settings are those of all methods, for vectors unless they say pictures. Each method adds its own best practice.
+	// Settings apply to all methods, for vectors unless they say pictures. Each method adds its own best practice.
 	Settings tokenize.Settings
 	Methods  []string  // nil: all that can code the input, unless there are variants
 	Variants []Variant // more contenders

@@ -25,7 +25,7 @@ type Kind struct {
 	held     func(vqtrain.HeldRecord) float64
 	// score adds to a record the scores of a trained cell.
 	score    func(ctx context.Context, s *subject, t trained, r *Record) error
-	fairness string // what all methods have in common
+	fairness string // conditions common to all methods
 	healthy  string // how to read the use of codes
 }
 

@@ -19,7 +19,7 @@ type plan struct {
 	Options         // with defaults; Variants are all contenders
 	points  []Point // by bits
 	seeds   []uint64
-	shared  vqtrain.Config // what trained methods have in common
+	shared  vqtrain.Config // settings common to trained methods
 }
 
 func newPlan(o Options) (*plan, error) {

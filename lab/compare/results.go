@@ -100,7 +100,7 @@ type Record struct {
 	Vocab    []int        `json:"vocab"`           // codes of every position
 	Scores   table.Scores `json:"scores"`
 	Course   []Moment     `json:"course,omitempty"`  // use of codes and held-out score over training, if there are steps
-	Usage    [][]uint64   `json:"usage"`             // [position][code] training and held-out items that chose the code
+	Usage    [][]uint64   `json:"usage"`             // [position][code] training and held-out items assigned to the code
 	Errors   []int        `json:"errors,omitempty"`  // held-out rows of vectors by their squared error; see [ErrorBins]
 	Samples  []Sample     `json:"samples,omitempty"` // held-out pictures and their reconstructions
 	Notes    []string     `json:"notes,omitempty"`   // how to read the scores
@@ -118,7 +118,7 @@ type Moment struct {
 type Sample struct {
 	Original []byte   `json:"original"`
 	Decoded  []byte   `json:"decoded"`
-	PSNR     *float64 `json:"psnr"` // null where they are identical
+	PSNR     *float64 `json:"psnr"` // null for identical pictures
 }
 
 func (c Cell) failed(reason string) Record {

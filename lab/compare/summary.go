@@ -38,7 +38,7 @@ func (s Summary) Best() bool { return s.Rank == 1 }
 func (s Summary) Tied() bool { return s.Difference != nil && s.Difference.Tied }
 
 // Summarize averages records over seeds and ranks the methods of every point, best first; methods that failed
-// with every seed come last. Points keep the order in which they first appear.
+// with every seed come last. Points stay in order of first appearance.
 func (k *Kind) Summarize(records []Record) []Summary {
 	var points []Point
 	for _, r := range records {

@@ -108,7 +108,7 @@ func (r *Results) Table() report.Table {
 	return t
 }
 
-// systemField returns a field of a file of /proc, such as "model name", and nothing where there is none.
+// systemField returns a field of a file of /proc, such as "model name", or "".
 func systemField(path, name string) string {
 	content, _ := os.ReadFile(path)
 	for line := range strings.Lines(string(content)) {

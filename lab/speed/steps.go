@@ -125,7 +125,7 @@ var pictureScenarios = map[string][]string{
 
 const nearestScenario = "nearest-gpu"
 
-// Step runs a scenario and returns its cost. Backend, steps and settings are those of picture scenarios.
+// Step runs a scenario and returns its cost. Backend, steps and settings apply to picture scenarios only.
 func Step(ctx context.Context, name, backendName string, steps int, set []string) (any, error) {
 	if pictureScenarios[name] == nil && name != nearestScenario {
 		return vectorStep(ctx, name)

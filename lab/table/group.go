@@ -16,7 +16,7 @@ type Scores map[string]float64
 // Record is one scored run.
 type Record struct {
 	Method  string
-	Setting string // what else tells groups apart, such as the number of codes
+	Setting string // a setting that distinguishes groups, such as the number of codes
 	Seed    uint64
 	Scores  Scores
 }

@@ -16,7 +16,7 @@ import (
 type Measure struct {
 	Name  string // in records
 	Title string // of its column
-	Note  string // what it means
+	Note  string // its meaning
 	Goal  Goal
 	// Resolution is the smallest difference that counts if seeds do not show how
 	// much the score varies. If Relative is set, it is a share of the best score.
@@ -116,7 +116,7 @@ type Difference struct {
 	Tied    bool     `json:"-"` // by the tie rule of the package
 }
 
-// intervalSeeds is the number of common seeds from which on the interval decides.
+// intervalSeeds is the minimum number of common seeds for the interval to decide.
 const intervalSeeds = 3
 
 // Compare compares a group with the best one, given the typical deviation of the column. It returns nil if they

@@ -95,7 +95,7 @@ func (p *Page) Figure(file, title string, chart report.LineChart) {
 	p.Text("![%s](%s)\n", title, file)
 }
 
-// Commands adds to a page the commands by which runs were made, with the rows they are in.
+// Commands adds the commands of the runs to a page, with their rows.
 func Commands[R Run](p *Page, runs []R, name func(method string) string) {
 	rows := map[string][]string{}
 	var order []string

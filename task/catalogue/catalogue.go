@@ -85,7 +85,7 @@ func WriteItems(dir string, items []interactions.Item) error {
 	return atomicfile.WriteJSON(filepath.Join(dir, ItemsFile), "", lines...)
 }
 
-// AddOptions are those of Add.
+// AddOptions are the options of Add.
 type AddOptions struct {
 	Dir     string // made by Make
 	Source  Source // of the new items; its name is not used
@@ -146,7 +146,7 @@ func (s *source) continueNumbers(table *Table, dir string) error {
 	return nil
 }
 
-// embedAs embeds titles as those of the catalogue in dir were. Titles and embeddings cannot be mixed.
+// embedAs embeds titles in the same way as the catalogue in dir. Titles and embeddings cannot be mixed.
 func (s *source) embedAs(dir string) error {
 	encoder, err := LoadText(filepath.Join(dir, textEncoderFile))
 	absent := errors.Is(err, fs.ErrNotExist)

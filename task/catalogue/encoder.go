@@ -28,7 +28,7 @@ type itemEncoder interface {
 	// encode returns codes [items, len(vocab)] for items that follow before
 	// earlier ones and, with rank, the last codes in the order of their distance.
 	encode(ctx context.Context, s *source, before int, rank bool) ([]uint32, Ranked, error)
-	// store keeps in a table's directory what encodes items that are added later.
+	// store writes the encoder into a table's directory, for items added later.
 	store(dir string) error
 }
 

@@ -25,15 +25,15 @@ import (
 	"github.com/gritvq/gritvq/internal/fingerprint"
 )
 
-// Resolution says how items that share codes are told apart.
+// Resolution is a way to distinguish items with equal codes.
 type Resolution string
 
 const (
 	// Token appends a number to the codes: 0, 1, 2 and so on among the items
 	// that share them, in order of arrival. Every ID is unique.
 	Token Resolution = "token"
-	// Reassign moves the last code of all but the first of them to the nearest that is free. IDs have the
-	// length of the codes; where a prefix has more items than codes, some stay shared.
+	// Reassign moves the last code of all but the first of them to the nearest free one. IDs have the
+	// length of the codes; if a prefix has more items than codes, some IDs stay shared.
 	Reassign Resolution = "reassign"
 )
 
@@ -54,7 +54,7 @@ type Table struct {
 	order []int32 // rows by ID, then by number
 }
 
-// Version is one entry of a table's log: what Build or Add did.
+// Version is one entry of a table's log, written by Build or Add.
 type Version struct {
 	Number int `json:"number"` // from 1
 	Added  int `json:"added"`

@@ -103,7 +103,7 @@ func (m *maker) finishUnion(r *Result, shared itemEncoder) error {
 	return u.Save(m.Output)
 }
 
-// join puts all codes into one table, to count what catalogues share. Items are called catalogue/item.
+// join puts all codes into one table, to count codes that catalogues share. Items are called catalogue/item.
 func (r *Result) join() (*Table, error) {
 	var codes []uint32
 	var keys []string

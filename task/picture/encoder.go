@@ -9,10 +9,10 @@ import (
 	"github.com/gritvq/gritvq/tokenizer"
 )
 
-// Encoder turns pictures of any size into codes and back. The network sees windows of its trained size, which overlap by
-// about a quarter. Across an overlap the latents of one window fade into those of the next before they are quantized, and
-// so do decoded pixels: normalisation depends on the whole window, so a sudden change would be visible. A picture of the
-// trained size gives exactly the codes and pixels of the runtime. An Encoder is safe for concurrent use.
+// Encoder turns pictures of any size into codes and back, through windows of the trained size that overlap by about a
+// quarter. Across an overlap the latents of two windows are blended before they are quantized, and so are decoded pixels:
+// normalisation depends on the whole window, so a sudden change would be visible. A picture of the trained size gives
+// exactly the codes and pixels of the runtime. An Encoder is safe for concurrent use.
 type Encoder struct {
 	Runtime *tokenizer.Runtime
 	Options tokenizer.Options
@@ -116,7 +116,7 @@ func (c cover) cut(p *images.RGB, first, last int) []uint8 {
 	return windows
 }
 
-// mix adds the weighted latents z [window, window, dim] of one window to those of the picture.
+// mix adds the weighted latents z [window, window, dim] of one window to the picture's latents.
 func (c cover) mix(latents, z []float32, row, column int, down, across []float32) {
 	window, top, left := c.x.window, c.y.starts[row], c.x.starts[column]
 	dim := len(z) / (window * window)

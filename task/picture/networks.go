@@ -99,13 +99,13 @@ func (n Networks) Skipped() []string {
 // smallestLPIPS is the side of the smallest pictures that LPIPS compares.
 const smallestLPIPS = 32
 
-// keptFeatures bounds the pictures from which the kernel distance draws. The Frechet distance sees all.
+// keptFeatures bounds the pictures used by the kernel distance. The Frechet distance uses all.
 const keptFeatures = 10000
 
 type perception struct {
 	networks Networks
 	size     int // side of the pictures
-	every    int // one in so many pictures is kept for the kernel distance
+	every    int // every n-th picture is kept for the kernel distance
 
 	lpips     *feature.LPIPSRunner
 	distances float64 // sum

@@ -63,7 +63,7 @@ func (s *Sample) add(b tokenizer.Coded, c tokenizer.Image) {
 	}
 }
 
-// Grid draws the first pictures, at most so many, above their reconstructions, error maps and code maps.
+// Grid draws at most the given number of pictures above their reconstructions, error maps and code maps.
 func (s *Sample) Grid(most int) (*image.RGBA, error) {
 	n := min(most, len(s.Originals))
 	if n < 1 || len(s.Reconstructions) != len(s.Originals) || len(s.Grids) != len(s.Originals) {

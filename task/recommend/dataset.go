@@ -149,7 +149,7 @@ func FromSearches(q *interactions.Queries, table *catalogue.Table) (*Dataset, er
 	return d, nil
 }
 
-// add appends a case. If it is for training, it makes so many examples.
+// add appends a case; a training case counts for the given number of examples.
 func (d *Dataset) add(part Part, c Case, examples int) {
 	if part == TrainPart {
 		d.first = append(d.first, d.Examples()+examples)
@@ -193,8 +193,8 @@ func (d *Dataset) Cases(part Part, limit int) []Case {
 	return chosen
 }
 
-// Cold marks the questions of a part whose relevant items each occur at most so
-// often in training.
+// Cold marks the questions of a part whose relevant items each occur at most the
+// given number of times in training.
 func (d *Dataset) Cold(part Part, atMost int) []bool {
 	cold := make([]bool, len(d.cases[part]))
 	for i, c := range d.cases[part] {

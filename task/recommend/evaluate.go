@@ -83,7 +83,7 @@ type EvalOptions struct {
 	Source Source
 	SearchOptions
 	Depth   int    // length of the lists; 0 is the kind's own
-	Cold    int    // questions whose relevant items occur at most so often in training are scored apart too
+	Cold    int    // also score the questions whose relevant items occur at most so often in training
 	Ranks   string // file of every question's ranks and scores; may be empty
 	Backend string // see engine.Choose
 }

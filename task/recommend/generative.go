@@ -17,7 +17,7 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// A depth of 50 leaves out the cutoff of 100: so many beams take twice the time.
+// A depth of 50 leaves out the cutoff of 100: 100 beams take twice the time.
 var generativeKind = &Kind{Name: "generative", Purpose: Recommending, Score: "log_probability", Depth: 50, Users: true,
 	Default: func() Config { return DefaultGenerative() }}
 

@@ -37,7 +37,7 @@ type Learner interface {
 	// ascending; nil for a model that reads no histories.
 	Rooms() []int
 	// Batches prepares training on a dataset: the returned function makes the
-	// inputs of Loss from examples, with room for so many items of history.
+	// inputs of Loss from examples, with room for a history of the given length.
 	Batches(d *Dataset) (func(examples []Example, room int) ([]*tensors.Tensor, error), error)
 	// Loss builds the scalar to be minimised. Graph code: it may panic.
 	Loss(v weights.Vars, inputs []*graph.Node, random *nn.Random) *graph.Node

@@ -66,8 +66,8 @@ func (s Settings) fitting(document []byte) string {
 	return ""
 }
 
-// fitToSteps shortens the periods that a short run leaves no room for, where they
-// are the preset's and no assignment names them.
+// fitToSteps shortens periods that are too long for a short run, unless they differ
+// from the preset or an assignment names them.
 func (s Settings) fitToSteps(t, preset *train.Config) {
 	if t.Evaluate == preset.Evaluate && !config.Assigns(s.Set, "train.evaluate") {
 		t.Evaluate = max(1, min(t.Evaluate, t.Steps/4))
@@ -77,8 +77,8 @@ func (s Settings) fitToSteps(t, preset *train.Config) {
 	}
 }
 
-// leftAlone says whether the configuration of a trained kind is the default one but
-// for the batch and the seed.
+// leftAlone reports whether the configuration of a trained kind is the default one,
+// except for the batch and the seed.
 func leftAlone(c Config) bool {
 	preset := c.Kind().Default()
 	preset.Training().Batch, preset.Training().Seed = c.Training().Batch, c.Training().Seed

@@ -27,7 +27,7 @@ type Dual struct {
 	ValidationUsers int `yaml:"validation_users" min:"0" doc:"Users scored at an evaluation during training (0: all)."`
 }
 
-// DefaultDual is the paper's network and schedule, but for its 100,000 steps.
+// DefaultDual is the paper's network and schedule, with fewer than its 100,000 steps.
 func DefaultDual() *Dual { return &Dual{Towers: defaultTowers()} }
 
 // Kind is the kind of model.
@@ -52,7 +52,7 @@ type Search struct {
 	Towers `yaml:",inline"`
 }
 
-// DefaultSearch is the paper's network and schedule, but for its 100,000 steps.
+// DefaultSearch is the paper's network and schedule, with fewer than its 100,000 steps.
 func DefaultSearch() *Search {
 	c := &Search{Towers: defaultTowers()}
 	c.Model.Length = 16

@@ -17,7 +17,7 @@ type GridOptions struct {
 	CodingOptions
 	Output string // .png
 	Images int    // pictures to draw
-	Codes  int    // above 0: draw patches of so many codes instead of pictures
+	Codes  int    // above 0: draw patches of this number of codes instead of pictures
 	Seed   uint64 // above 0: draw a random choice of pictures instead of the first
 }
 

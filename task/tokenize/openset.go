@@ -23,7 +23,7 @@ func summarize(ctx context.Context, set dataset.Set, watch task.Watcher) (stats 
 	return v.Scan(ctx, func(done, _ int) { line.Update(int64(done), "read") })
 }
 
-// openSet opens what the model is for. With drop, vectors with NaN or Inf are left out and counted.
+// openSet opens vectors or pictures, as the model needs. With drop, vectors with NaN or Inf are left out and counted.
 func openSet(ctx context.Context, path string, c tokenizer.Config, drop bool, workers int, watch task.Watcher) (dataset.Set, int, error) {
 	line := watch.Line(0, "files")
 	defer line.Done()

@@ -128,8 +128,8 @@ func (s Settings) Explain(err error) error {
 	return usage.Errorf("%s: %w, or settings from: gritvq config --method %s", s.File, unsuited.Err, unsuited.Method)
 }
 
-// FitToSize lowers transform ranks, warm-up and periods of evaluation and log to what a small codebook or a short run
-// leaves room for. Settings that differ from the preset or that sets assign stay.
+// FitToSize lowers transform ranks, warm-up and the periods of evaluation and log that are too large for a small codebook
+// or a short run. Settings that differ from the preset or that sets assign stay.
 func FitToSize(c *vqtrain.Config, preset vqtrain.Config, sets []string) {
 	lower := func(key string, value *int, preset, most int) {
 		if *value == preset && !config.Assigns(sets, key) {

@@ -39,8 +39,8 @@ func (t *Trainer) start(ctx context.Context) error {
 	return t.begin(set)
 }
 
-// begin adds the variables of the quantizer to those of the model, and starts the
-// optimizer anew.
+// begin adds the variables of the quantizer to the model's and restarts the
+// optimizer.
 func (t *Trainer) begin(quantizer weights.Set) error {
 	all, err := t.loop.Variables(false)
 	if err == nil {

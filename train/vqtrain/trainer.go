@@ -82,7 +82,7 @@ func New(backend compute.Backend, c Config, source Source, o Options) (*Trainer,
 	return t, t.listCached()
 }
 
-// tooFew refuses data from which not every code of a level can start.
+// tooFew refuses data with fewer items than a level has codes to start.
 func tooFew(tokens int, name string, codes int) error {
 	if tokens < 2 { // the fewest codes of a level
 		return fmt.Errorf("codes need at least 2 training %s to tell apart, and there is %d; give more data", name, tokens)

@@ -202,7 +202,7 @@ func explainColumns(err error) error {
 	return err
 }
 
-// itemNames splits a list of items at its commas, but for those in quotes.
+// itemNames splits a list of items at commas outside quotes.
 func itemNames(list string) ([]string, error) {
 	if strings.TrimSpace(list) == "" {
 		return nil, nil

@@ -145,8 +145,8 @@ type Run struct {
 	Seed    uint64         `json:"seed,omitempty"`
 	Flags   string         `json:"flags,omitempty"` // of gritvq train, beside those above
 	Seconds float64        `json:"seconds"`
-	Train   Trained        `json:"train,omitzero"`  // what train --json printed
-	Scores  picture.Scores `json:"scores,omitzero"` // what eval --json printed
+	Train   Trained        `json:"train,omitzero"`  // output of train --json
+	Scores  picture.Scores `json:"scores,omitzero"` // output of eval --json
 	Course  [][]*float64   `json:"course,omitempty"`
 	Failed  string         `json:"failed,omitempty"`
 }
@@ -224,6 +224,6 @@ var (
 		{Name: "bits_coded", Title: "bits/pixel, coded", Text: table.Decimals(4)},
 		{Name: "seconds", Title: "seconds", Text: table.Decimals(0)},
 	}
-	// levelMeasures are those of the table of residual levels.
+	// levelMeasures are the measures of the table of residual levels.
 	levelMeasures = []table.Measure{bits, psnr, ssim, lpips, frechet, kid, used}
 )

@@ -18,7 +18,7 @@ const (
 var methods = []string{denseMethod, "lsh", "kmeans-ste", "vqvae", "ste", "rqvae", "simvq", "nsvq", "diveq", "no-radius",
 	"no-transform", ourMethod}
 
-// ownTitles are those of rows that are not called as package vq does.
+// ownTitles are the titles of rows that differ from package vq's.
 var ownTitles = map[string]string{denseMethod: "Dense IDs", "vqvae": "VQ-VAE", "ste": "RQ-VAE", "no-radius": "without radius",
 	"no-transform": "without transform"}
 
@@ -142,7 +142,7 @@ func atPlace(runs *table.Runs[Run], letters string, p place, keep func(Run) bool
 	return runs.Select(letters, func(r Run) bool { return r.place() == p && keep(r) })
 }
 
-// places lists those of the runs with a letter, or the planned ones if there is none.
+// places lists the places of runs with a letter, or the planned ones if there is none.
 func places(runs *table.Runs[Run], letter string, planned ...place) []place {
 	var list []place
 	for _, r := range runs.All {

@@ -17,13 +17,13 @@ import (
 type Run struct {
 	ID        string       `json:"id"` // its first letter names the table it was made for
 	Data      string       `json:"data,omitempty"`
-	IDs       string       `json:"ids,omitempty"`  // method of the IDs, and after an @ what else tells them apart
+	IDs       string       `json:"ids,omitempty"`  // method of the IDs, optionally with @ and a distinguishing setting
 	Kind      string       `json:"kind,omitempty"` // one of the kinds below
 	Seed      uint64       `json:"seed,omitempty"`
 	Flags     string       `json:"flags,omitempty"` // of the command that trained, beside those above
 	Seconds   float64      `json:"seconds"`
-	IDsScores IDsScores    `json:"ids_scores,omitzero"` // what ids --json printed
-	Scores    RankScores   `json:"scores,omitzero"`     // what eval --json printed
+	IDsScores IDsScores    `json:"ids_scores,omitzero"` // output of ids --json
+	Scores    RankScores   `json:"scores,omitzero"`     // output of eval --json
 	Searches  []RankScores `json:"searches,omitempty"`  // the same with other searches
 	Course    [][]*float64 `json:"course,omitempty"`
 	Failed    string       `json:"failed,omitempty"`
@@ -186,7 +186,7 @@ var (
 var kinds = map[string]struct {
 	command  string
 	cutoff   int    // of the paper's tables; figures and tests use it
-	asked    string // what scores are means over
+	asked    string // unit that scores are means over
 	measures []table.Measure
 }{
 	generativeKind: {"gritvq recommend train IDS LOG -o DIR", 10, "users",

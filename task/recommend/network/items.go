@@ -19,8 +19,8 @@ type Items struct {
 }
 
 // NewItems takes the IDs [n, L] of n items, row-major; position t has codes below
-// vocab[t], L = len(vocab). IDs should be unique: items that share one cannot be
-// told apart and are found together.
+// vocab[t], L = len(vocab). IDs should be unique: items with the same ID are always
+// found together.
 func NewItems(codes []uint32, vocab []int) (*Items, error) {
 	if len(vocab) == 0 || len(codes) == 0 {
 		return nil, fmt.Errorf("a catalogue needs items and IDs of at least one position, got %d codes in %d positions", len(codes), len(vocab))

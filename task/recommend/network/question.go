@@ -27,8 +27,8 @@ type Scored struct {
 
 // Options refine how a network answers.
 type Options struct {
-	// Depth is the length of the longest list that can be asked for; a beam search
-	// keeps as many beams.
+	// Depth is the length of the longest list that can be asked for, and the number
+	// of beams of a beam search.
 	Depth int
 	// ExcludeSeen leaves out the items of a question's history.
 	ExcludeSeen bool
@@ -54,7 +54,7 @@ func RoomFor(rooms []int, n int) int {
 	return rooms[at]
 }
 
-// Group puts questions that need the same room into blocks of at most so many: it
+// Group puts questions that need the same room into blocks of limited size and
 // returns their numbers.
 func Group(rooms []int, most int) [][]int {
 	var blocks [][]int

@@ -79,8 +79,8 @@ func (s *BeamSearch) begin(inputs []*tensors.Tensor) (*decoding, error) {
 	return d, nil
 }
 
-// step predicts the codes that follow the prefixes of beams, which are one code
-// longer than those of the step before.
+// step predicts the next codes of beams. Their prefixes are one code longer than
+// in the step before.
 func (d *decoding) step(beams *index.Beams) error {
 	m := d.searcher.model
 	rows := beams.Users * beams.Width

@@ -38,7 +38,7 @@ func before(cmd *cobra.Command, check func() error) {
 	}
 }
 
-// JSONFlag adds --json; of what, such as "the scores as", may be empty.
+// JSONFlag adds --json; of, such as "the scores as", goes into the help text and may be empty.
 func JSONFlag(cmd *cobra.Command, into *bool, of string) {
 	cmd.Flags().BoolVar(into, "json", false, strings.TrimSuffix("print "+of, " ")+" one JSON object")
 }

@@ -23,7 +23,7 @@ type setting struct {
 	apply    func(s *Settings, c *vqtrain.Config, value string) error // instead of assigning the value to the key
 }
 
-// settings in the order in which they are applied.
+// settings in their order of application.
 var settings = []setting{
 	{name: "method", key: "quantizer.method", value: "grit", usage: "quantizer, see: gritvq methods", apply: applyMethod},
 	{name: "codes", key: "quantizer.codes", value: 256, usage: "codes per level", either: "codes per level (default 256, pictures: 16384)"},
@@ -59,7 +59,7 @@ type Settings struct {
 	sets   []string
 }
 
-// AddFlags adds the flags of a command that trains one method, with pictures also those of pictures.
+// AddFlags adds the flags of a command that trains one method; pictures adds the flags for pictures.
 func (s *Settings) AddFlags(cmd *cobra.Command, pictures bool) { s.add(cmd, pictures, true) }
 
 // AddSharedFlags adds the flags that do not depend on the method.

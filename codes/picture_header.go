@@ -98,7 +98,7 @@ func parseHeader(content []byte) (p Picture, id [identityBytes]byte, payload []b
 		p.Vocab = append(p.Vocab, uint32(number()))
 	}
 	if len(rest) < identityBytes {
-		return p, id, nil, errors.New("the header of the picture is damaged: it does not hold what it should")
+		return p, id, nil, errors.New("the header of the picture is damaged")
 	}
 	if err := p.check(); err != nil {
 		return p, id, nil, fmt.Errorf("the header of the picture is damaged: %w", err)

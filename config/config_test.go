@@ -271,8 +271,8 @@ func TestUnsupportedStructsAreReported(t *testing.T) {
 	}
 }
 
-// FuzzDecode checks that no document panics, and that whatever is accepted
-// survives rendering and decoding.
+// FuzzDecode checks that no document panics, and that accepted documents
+// survive rendering and decoding.
 func FuzzDecode(f *testing.F) {
 	f.Add("name: a\ntransform: {rank: 4, kind: linear}\nhidden: [1, 2]")
 	f.Add("grid: [[1, .nan], [-0.0]]\nlayers:\n- {width: 1, kind: conv}\n")

@@ -78,8 +78,8 @@ func TestKernelDistanceIsUnbiased(t *testing.T) {
 	}
 }
 
-// The mean over subsets approaches the estimate from all vectors, whatever the
-// seed; sets of different size take equal shares.
+// The mean over subsets approaches the estimate from all vectors with any seed;
+// sets of different size take equal shares.
 func TestKernelDistanceOverSubsets(t *testing.T) {
 	const d = 4
 	random := rand.New(rand.NewPCG(5, 6))

@@ -84,8 +84,8 @@ func TestMeanStd(t *testing.T) {
 	}
 }
 
-// Differences of thirds tie as those of whole numbers do, though 1 - 2/3 is not
-// 1/3 to the last bit.
+// Differences of thirds tie like whole numbers, though 1 - 2/3 is not 1/3 to the
+// last bit.
 func TestWilcoxonTiesAreExactUpToRounding(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	third := func(n int) float64 { return float64(n) / 3 }

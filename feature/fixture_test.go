@@ -68,7 +68,7 @@ func backboneTensors(b backbone) (tensors []safetensors.Tensor) {
 	return tensors
 }
 
-// mobileTensors are those of a MobileNetV2 of a sixteenth of the usual width.
+// mobileTensors are the tensors of a MobileNetV2 of a sixteenth of the usual width.
 func mobileTensors() (tensors []safetensors.Tensor) {
 	add := func(name string, size, in, out int) {
 		tensors = append(tensors,

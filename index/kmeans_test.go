@@ -201,8 +201,8 @@ func TestKMeansContinuesFromGivenCentres(t *testing.T) {
 	}
 }
 
-// The tree's centres are as good as those chosen over all rows, to a few
-// per cent, and a seed repeats them whatever the workers.
+// The tree's centres are as good as a choice over all rows, to a few per cent,
+// and a seed repeats them with any number of workers.
 func TestTreeStart(t *testing.T) {
 	const n, d, k = 20000, 8, 1024
 	x := make([]float32, n*d)

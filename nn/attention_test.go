@@ -81,8 +81,8 @@ func TestAttention(t *testing.T) {
 	}
 }
 
-// Hidden keys and values do not matter at all, whatever they hold, and get
-// gradients of exactly zero; a query that sees nothing gathers nothing. This
+// Hidden keys and values have no influence and get gradients of exactly zero; a
+// query that sees nothing gathers nothing. This
 // must hold in float32, where the engine's vector exponentials round.
 func TestMaskIsExact(t *testing.T) {
 	const heads, keys, width = 2, 40, 16 // more keys than a vector of the engine

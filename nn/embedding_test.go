@@ -39,8 +39,8 @@ func TestEmbedding(t *testing.T) {
 	gradtest.Close(t, "tokens 2 to 4", got[2], scaled(in["table"].Data[6:], math.Sqrt(3)), 1e-15)
 }
 
-// Vectors begin with values of deviation 1 whatever their width, and are stored
-// where matrices are.
+// Vectors start with deviation 1 at any width, and are stored beside the
+// matrices.
 func TestEmbeddingStart(t *testing.T) {
 	for _, width := range []int{4, 64} {
 		e := Embedding{Rows: 40000 / width, Width: width}

@@ -16,7 +16,7 @@ func small(positions, norm, activation string) Transformer {
 		Positions: positions, Length: 5, Buckets: 6, Distance: 4}
 }
 
-// stacks are combinations in which every option occurs.
+// stacks are combinations that cover every option.
 var stacks = []Transformer{small("relative", "rms", "relu"), small("absolute", "layer", "gelu"), small("none", "rms", "gelu")}
 
 func TestEncoder(t *testing.T) {

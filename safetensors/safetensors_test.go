@@ -275,8 +275,8 @@ func TestConversions(t *testing.T) {
 	}
 }
 
-// FuzzDecode checks that no input panics, and that whatever is accepted
-// survives being written and read again.
+// FuzzDecode checks that no input panics, and that accepted input survives being
+// written and read again.
 func FuzzDecode(f *testing.F) {
 	f.Add(golden)
 	f.Add(golden[:60])

@@ -156,8 +156,8 @@ func onGraph(t testing.TB, set weights.Set, x []float32, n, dim int, fn func(v w
 	return out
 }
 
-// The training loss is the mean squared error in standardized units of what the
-// decoder makes of the quantizer's output.
+// The training loss is the mean squared error, in standardized units, of the
+// decoded quantizer output.
 func TestLossIsTheStandardizedError(t *testing.T) {
 	c := Config{Dim: 4, Hidden: []int{7}, Activation: "silu", Standardize: "feature"}
 	tok, set := newTokenizer(t, c, quantizer(t, "grit", 1), 6)

@@ -155,7 +155,7 @@ func TestFailureWhileStoppingIsNotSkipped(t *testing.T) {
 	}
 }
 
-// A log that was deleted begins anew; nothing is made up for what it said.
+// A deleted log starts again; its lost entries are not invented.
 func TestResumeWithoutItsLog(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -9,7 +9,7 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// echo is a server that knows what it was given.
+// echo is a server that records its input.
 type echo struct {
 	opened, updated, closed int
 	set                     weights.Set

@@ -215,7 +215,7 @@ func TestClippedFeatureConvergesOverSteps(t *testing.T) {
 }
 
 // A step of equal length on every entry of B, all in the worst direction, moves
-// what the codes mix in by no more at 16,384 codes than at 256.
+// the mixture of codes no farther at 16,384 codes than at 256.
 func TestStrideBoundsTheMixedStep(t *testing.T) {
 	move := func(k int) float64 {
 		c := Default()

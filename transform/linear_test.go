@@ -52,7 +52,7 @@ func TestLinearGradientsInClosedForm(t *testing.T) {
 	}
 }
 
-// Codes that no latent selected move only through what all codes share.
+// Codes that no latent selected move only through parameters shared by all codes.
 func TestUnselectedCodesMoveOnlyThroughSharedVariables(t *testing.T) {
 	c := smallConfig(KindLinear)
 	c.RowNorm = RowNormGain
@@ -162,8 +162,8 @@ func TestPrincipalFactorsProject(t *testing.T) {
 		got := multiply(a, multiplyTransposed(b, e, k, d, d), k, d, d)
 		gradtest.Close(t, name, got, e, 1e-9)
 	}
-	// Below full width the factors give the best approximation of that rank: what
-	// is lost are the smallest singular values (Eckart-Young).
+	// Below full width the factors give the best approximation of that rank: only
+	// the smallest singular values are lost (Eckart-Young).
 	a, b, err := principalFactors(codes, k, d, 4)
 	if err != nil {
 		t.Fatal(err)

@@ -132,7 +132,7 @@ func TestAccumulatedGradientReachesTheParameters(t *testing.T) {
 	}
 }
 
-// Resets forget what was collected for the moved codes.
+// Resets clear the gradients accumulated for the moved codes.
 func TestResetForgetsCollectedGradients(t *testing.T) {
 	with, _ := cached(t, transform.KindLinear, "accumulate")
 	collected := with.set["level1/state/cache_gradient"]

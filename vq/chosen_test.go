@@ -15,8 +15,8 @@ import (
 )
 
 // chosenReference is a stack of softmax-chosen levels in plain float64, written
-// from the papers' formulas. Its first evaluation freezes what stop-gradients
-// hold: chosen codes, probabilities, residuals and codes.
+// from the papers' formulas. Its first evaluation freezes the arguments of
+// stop-gradients: chosen codes, probabilities, residuals and codes.
 type chosenReference struct {
 	config Config
 	n, d   int
@@ -185,8 +185,8 @@ func chosenConfig(t testing.TB, method string, levels int) Config {
 	return c
 }
 
-// Forward values and gradients of latents and every parameter are those of the
-// formulas; for one level and two, with noise and without, half-way through the
+// Forward values and gradients of latents and every parameter equal the formulas;
+// for one level and two, with noise and without, half-way through the
 // temperature's schedule.
 func TestChosenCodesFollowTheirFormulas(t *testing.T) {
 	const n, d = 7, 3

@@ -68,9 +68,9 @@ func reconstructionError(t testing.TB, c Config, f Fitted, sample Latents) float
 	})[0][0]
 }
 
-// A fit depends on the sample, the settings and the seed alone, leaves the
-// sample as it was, reports its way to the end, and what it last reports is the
-// error of the codes it returns.
+// A fit depends on the sample, the settings and the seed alone, does not change
+// the sample, and reports its progress to the end; the last report is the error
+// of the returned codes.
 func TestFitIsDeterministicAndReportsItsError(t *testing.T) {
 	for _, method := range classicalMethods {
 		for _, levels := range []int{1, 2} {

@@ -112,9 +112,9 @@ func stepResults(t *testing.T, f fixture, mask []float64, used int, noisy bool) 
 	return by
 }
 
-// Padding changes nothing. Whatever padded rows hold, the loss, the updates, the
-// statistics and the gradients stay the same to the bit; and without noise, which
-// is drawn by the row, they are those of the batch without padding.
+// Padding changes nothing. For any content of padded rows, the loss, the updates,
+// the statistics and the gradients are the same to the bit; without noise, which
+// is drawn by the row, they also equal the batch without padding.
 func TestConformanceOfPadding(t *testing.T) {
 	const used, all = 9, 13
 	mask := slices.Concat(slices.Repeat([]float64{1}, used), make([]float64, all-used))
@@ -150,8 +150,8 @@ func TestConformanceOfPadding(t *testing.T) {
 }
 
 // Latents of a half-precision model are quantized in float32: codes, hard output
-// and loss are those of the same numbers held in float32, to the bit. Only what
-// goes back to the model, the surrogate and the latents' gradient, is rounded.
+// and loss equal float32 latents of the same values, to the bit. Only the results
+// that go back to the model, surrogate and latents' gradient, are rounded.
 func TestConformanceUnderHalfPrecision(t *testing.T) {
 	const n = 20
 	conforming(t, func(t *testing.T, c Config, dim int) {

@@ -14,20 +14,19 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// The conformance suite holds every registered method to what the Quantizer
-// interface promises, alone, residual and product. A new method is covered once
-// it is in the table of methods; only what it does by design and others do not
-// is listed here.
+// The conformance suite checks the contract of the Quantizer interface for every
+// registered method, alone, residual and product. A new method is covered once
+// it is in the table of methods; only deliberate exceptions are listed here.
 var (
-	// drawsCodes: training chooses codes at random (sf-diveq the nearer end of a
-	// segment between two codes, from a random point of which it quantizes).
+	// drawsCodes: training chooses codes at random (sf-diveq draws a point on the
+	// segment between two codes and chooses the nearer end).
 	drawsCodes = []string{"gumbel", "hypervq", "sf-diveq"}
 	// noisySurrogate: training feeds the decoder noise around the code.
 	noisySurrogate = []string{"nsvq", "diveq", "sf-diveq"}
 )
 
 // conforming visits every method in every composition, with latents of 3 and of
-// 5 dimensions a part: 3 is what lfq and fsq code here without a projection.
+// 5 dimensions a part: lfq and fsq code 3 without a projection here.
 // A composition that a method does not allow must say so in one sentence.
 func conforming(t *testing.T, visit func(t *testing.T, c Config, dim int)) {
 	for _, method := range MethodNames() {
@@ -70,11 +69,11 @@ func oneSentence(t *testing.T, err error, method string) {
 	}
 }
 
-// Inference feeds the decoder the hard code, whatever noise is at hand; looking
-// codes up gives the hard output to the bit, in training too; codes are in range
-// of the true vocabulary; where a quantizer says that codes can be searched for,
-// each is the nearest one; a seed repeats itself, and matters exactly to the
-// methods that draw.
+// Inference feeds the decoder the hard code, with any noise; looking codes up
+// gives the hard output to the bit, in training too; codes are in range of the
+// true vocabulary; if a quantizer says that codes can be searched for, each is
+// the nearest one; a seed repeats results, and only methods that draw depend
+// on it.
 func TestConformanceOfForwardValues(t *testing.T) {
 	conforming(t, func(t *testing.T, c Config, dim int) {
 		const n = 40

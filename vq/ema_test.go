@@ -198,8 +198,8 @@ func TestPulledCodesGoWhereAveragesGo(t *testing.T) {
 	gradtest.Close(t, "by hand", got[0][1][:1], []float64{0.3 / 3.8}, 1e-5)
 }
 
-// Under a transform the usable codes C' take the step: along it as far as
-// without one, whatever W's size. An orthogonal W takes exactly that step.
+// Under a transform the usable codes C' take the step, as far along it as without
+// a transform, for any size of W. An orthogonal W takes exactly that step.
 func TestPullReachesUsableCodes(t *testing.T) {
 	for name, w := range map[string][]float32{
 		"turned": {0.6, 0.8, -0.8, 0.6}, "turned and longer": {1.2, 1.6, -1.6, 1.2}, "skewed": {1, 0.4, 0, 0.7},

@@ -15,7 +15,7 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// Four groups of points in the plane: what the examples quantize.
+// Four groups of points in the plane, the data of the examples.
 var points = [][]float32{{0, 0}, {0, 1}, {9, 0}, {9, 1}, {0, 9}, {1, 9}, {9, 9}, {8, 9}}
 
 // quantize composes the quantizer, starts its codes on the points, and returns
@@ -95,8 +95,8 @@ func ExampleEMA() {
 	// 1 code(s) a point, mean squared error 0.125
 }
 
-// GRIT is a radius, which decides what gradient crosses the hard assignment, and
-// a transform of the codebook, through which codes learn together.
+// GRIT is a radius, which decides the gradient across the hard assignment, and a
+// transform of the codebook, which lets codes learn together.
 func ExampleGRIT() {
 	mixer := transform.Default()
 	mixer.Rank = 2
@@ -112,8 +112,8 @@ func ExampleGRIT() {
 	// 1 code(s) a point, mean squared error 0.125
 }
 
-// Residual levels code what the levels before them left over: a second level of
-// four codes tells the points of a group apart.
+// Residual levels code the residual of the levels before them: a second level of
+// four codes separates the points of a group.
 func ExampleResidual() {
 	config := vq.STE.Config()
 	config.Codes, config.Levels = 4, 2

@@ -90,8 +90,8 @@ func fsqBound(l int, y float64) float64 {
 }
 
 // Without a projection: values, codes (first dimension fastest) and gradients
-// are those of the formulas; every value of even and odd dimensions is reached,
-// none beyond.
+// equal the formulas; every value of even and odd dimensions is reached, none
+// beyond.
 func TestFSQFormula(t *testing.T) {
 	grid := []int{2, 3, 4, 5, 8}
 	c := small(t, "fsq", 1)

@@ -152,8 +152,8 @@ func TestGRITGradients(t *testing.T) {
 	}
 }
 
-// One surrogate covers the sum of the levels: the encoder receives g - k⟨g,s⟩s,
-// whatever the number of levels.
+// One surrogate covers the sum of the levels: the encoder receives g - k⟨g,s⟩s
+// for any number of levels.
 func TestResidualEncoderGradientIsThatOfTheSum(t *testing.T) {
 	for _, levels := range []int{1, 2, 4} {
 		c := small(t, "grit", levels)
@@ -181,9 +181,9 @@ func TestResidualEncoderGradientIsThatOfTheSum(t *testing.T) {
 	}
 }
 
-// Learn alone decides whether raw codes are trained, whatever the transform's
-// own switch says: under protocol A neither gradients nor resets reach E, under
-// protocol B both do.
+// Learn alone decides whether raw codes are trained, not the transform's own
+// switch: under protocol A neither gradients nor resets reach E, under protocol B
+// both do.
 func TestLearnDecidesTheProtocol(t *testing.T) {
 	for _, learn := range []string{"gradient", "frozen"} {
 		for _, joint := range []bool{true, false} {

@@ -38,7 +38,7 @@ func TestAsinh(t *testing.T) {
 }
 
 // Latents beyond the ball's usable part, and at its centre, have finite
-// gradients; what lies beyond is as if it lay at the edge.
+// gradients; latents beyond count as lying at the edge.
 func TestHyperVQClipsFarLatents(t *testing.T) {
 	c := chosenConfig(t, "hypervq", 1)
 	f := newFixture(t, c, 3, 4)

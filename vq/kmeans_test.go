@@ -10,8 +10,8 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// Every level clusters what the nearest codes of the levels before leave, part
-// by part: k-means by hand on brute-force residuals gives the same codes.
+// Every level clusters the residuals of the levels before, part by part: k-means
+// by hand on brute-force residuals gives the same codes.
 func TestKMeansLevelsAndPartsCodeWhatIsLeft(t *testing.T) {
 	const n, dim, levels, parts = 400, 6, 3, 2
 	for _, method := range []string{"kmeans", "pq"} {
@@ -94,8 +94,8 @@ func beamError(t *testing.T, c Config, f Fitted, sample Latents, beam int) float
 	return total / float64(len(decoded))
 }
 
-// Codebooks fitted to what a beam leaves are better for a beam than those fitted
-// to what greedy encoding leaves, and both beat encoding them greedily.
+// With beam search, codebooks fitted to residuals of a beam are better than
+// codebooks fitted to greedy residuals, and both beat greedy encoding.
 func TestRQFitsForItsBeam(t *testing.T) {
 	c := classical(t, "rq", 4, 1)
 	c.Codes = 16

@@ -51,7 +51,7 @@ func tableEntropies(y matrix, weight []float64, temperature float64) (each, mean
 	return each, mean
 }
 
-// The factorised entropies equal those of the table, with padding and without,
+// The factorised entropies equal the table's, with padding and without,
 // for even and odd numbers of signs, at soft and at published temperatures; so
 // do their gradients.
 func TestLFQEntropiesEqualTheTable(t *testing.T) {

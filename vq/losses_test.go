@@ -48,8 +48,8 @@ func TestSTELosses(t *testing.T) {
 	}
 }
 
-// GRIT's defaults need no auxiliary loss: whatever weights they set, none of
-// them reaches the encoder unless its weight does.
+// GRIT's defaults need no auxiliary loss: none reaches the encoder unless its
+// weight is set.
 func TestUnweightedLossesAreAbsent(t *testing.T) {
 	c := small(t, "grit", 2)
 	c.Loss.Codebook, c.Loss.Commitment, c.Loss.Usage, c.Loss.AttentionEntropy = 0, 0, 0, 0
@@ -58,7 +58,7 @@ func TestUnweightedLossesAreAbsent(t *testing.T) {
 	sameBits(t, "loss", got[0], []float64{0})
 }
 
-// underuseFixture quantizes n latents to 6 codes of which two are far away.
+// underuseFixture quantizes n latents to 6 codes, two of them far away.
 func underuseFixture(t *testing.T, threshold float64) fixture {
 	c := small(t, "ste", 1)
 	c.Loss.Codebook, c.Loss.Commitment, c.Loss.Usage = 0, 0, 2

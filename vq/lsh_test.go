@@ -12,7 +12,7 @@ import (
 )
 
 // Tokens are Σ 2^j [w_j·x > 0] of the vector itself at every table, and buckets
-// decode to the means of what the tables before left.
+// decode to the means of the residuals of the tables before.
 func TestLSHFollowsItsDefinition(t *testing.T) {
 	const n, dim, levels = 300, 5, 3
 	c := classical(t, "lsh", levels, 1)

@@ -124,7 +124,7 @@ func TestRegisterRefuses(t *testing.T) {
 	}
 }
 
-// Every method has what tables and lists show, and presets that validate.
+// Every method has the texts of tables and lists, and presets that validate.
 func TestMethodsAreComplete(t *testing.T) {
 	for _, name := range MethodNames() {
 		m, err := MethodNamed(name)

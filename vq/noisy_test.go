@@ -86,7 +86,7 @@ func TestDiVeQFormula(t *testing.T) {
 
 // σ is a standard deviation, not a variance: for σ far below the gap δ, z_q
 // misses the code by the part of σn across the gap, whose mean square is
-// σ²(d-1) whatever δ.
+// σ²(d-1) for any δ.
 func TestDiVeQNoiseIsAStandardDeviation(t *testing.T) {
 	const n, d, sigma = 4000, 5, 1e-2
 	c := small(t, "diveq", 1)
@@ -106,7 +106,7 @@ func TestDiVeQNoiseIsAStandardDeviation(t *testing.T) {
 }
 
 // Without noise, the detach variant: the forward value is the code to the bit,
-// gradients are those of z + |ẑ - z|·sg[s], and GRIT's with the Euclidean radius
+// gradients are as of z + |ẑ - z|·sg[s], and as of GRIT with the Euclidean radius
 // in ratio mode and no transform; little noise comes close to it.
 func TestDiVeQWithoutNoiseIsEuclideanGRIT(t *testing.T) {
 	const n, d = 9, 3

@@ -9,8 +9,8 @@ import (
 )
 
 // Chosen codes, values, losses and gradients of the methods with stored codes
-// are those of PyTorch code written from the formulas; for averaged codes so is
-// the update. Noise is given on both sides.
+// equal PyTorch code written from the formulas; so does the update of averaged
+// codes. Noise is given on both sides.
 func TestStoredCodesMatchTorch(t *testing.T) {
 	for method, configure := range map[string]func(c *Config){
 		"ste":      func(*Config) {},

@@ -35,7 +35,7 @@ func TestLookupIsTheHardOutput(t *testing.T) {
 	}
 }
 
-// Level l sees what the levels before it left over and takes the nearest code.
+// Level l takes the code nearest to the residual of the levels before it.
 func TestResidualLevelsCodeTheRemainder(t *testing.T) {
 	c := small(t, "grit", 3)
 	f := newFixture(t, c, 3, 20)
@@ -105,7 +105,7 @@ func TestDropoutDropsLevelsExactly(t *testing.T) {
 	}
 }
 
-// A shared codebook receives the sum of what separate codebooks would.
+// A shared codebook receives the sum of the gradients of separate codebooks.
 func TestSharedCodebookSumsGradients(t *testing.T) {
 	c := small(t, "grit", 3)
 	c.Loss.Codebook, c.Loss.Commitment = 1, 0.25

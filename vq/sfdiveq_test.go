@@ -68,7 +68,7 @@ func newThreaded(in gradtest.Inputs, noise [][]float64, levels int, sigma float6
 	return s
 }
 
-// level returns what a level makes of residuals [n,d] and what it leaves.
+// level returns the output of a level for residuals [n,d] and its residuals.
 func (s *threaded) level(in gradtest.Inputs, l int, rest []float64) (soft, left []float64) {
 	level := s.levels[l]
 	codes := matrix{in[level.path].Data, s.d}

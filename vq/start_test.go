@@ -117,8 +117,8 @@ func TestKMeansStartFindsClusters(t *testing.T) {
 	}
 }
 
-// Every level starts on what the usable codes before it leave over, also where
-// the transform does not start at the raw codes.
+// Every level starts on the residuals of the usable codes before it, also if the
+// transform does not start at the raw codes.
 func TestLevelsStartOnResiduals(t *testing.T) {
 	for _, kind := range kinds {
 		c := small(t, "grit", 2)

@@ -37,8 +37,8 @@ func TestStraightThroughGradientGoesToTheLatentAlone(t *testing.T) {
 	sameBits(t, "code", got["code"], make([]float64, 6))
 }
 
-// rqvae is ste but for what TIGER publishes otherwise: the start on one batch of
-// the untrained encoder, and no resets.
+// rqvae is ste with TIGER's published differences: a start on one batch of the
+// untrained encoder, and no resets.
 func TestRQVAEDiffersFromSTEAsPublished(t *testing.T) {
 	ste, rqvae := STE.Config(), RQVAE.Config()
 	if rqvae.Start.From != "kmeans" || rqvae.Start.Sample != 1024 || rqvae.Start.Warmup != 0 || rqvae.Resets.Every != 0 {
@@ -53,8 +53,8 @@ func TestRQVAEDiffersFromSTEAsPublished(t *testing.T) {
 	}
 }
 
-// Losses add up over levels, and every level starts as k-means of what the ones
-// before left: with a code a latent, the second level has nothing to do.
+// Losses add up over levels, and every level starts as k-means of the residuals
+// of the ones before: with a code a latent, the second level has nothing to do.
 func TestRQVAEStartsEveryLevelOnTheRest(t *testing.T) {
 	c := RQVAE.Config()
 	c.Codes, c.Levels = 12, 2
@@ -65,7 +65,7 @@ func TestRQVAEStartsEveryLevelOnTheRest(t *testing.T) {
 	}
 	second := widen(set["level1/codes"]).Data
 	gradtest.Close(t, "second level", second, make([]float64, len(second)), 1e-9)
-	for i := range set["level1/codes"].Data { // what a level adds to the loss is not averaged away
+	for i := range set["level1/codes"].Data { // the loss of a level is not averaged away
 		set["level1/codes"].Data[i] = 2
 	}
 	loss := lossOf(t, f)

@@ -94,8 +94,8 @@ func noiseOf(t *testing.T, in gradtest.Inputs, block int) []float64 {
 	return got
 }
 
-// However codes are cut into blocks, with noise or without: values are those of
-// the definition, and gradients its finite differences.
+// For any division of codes into blocks, with noise or without, values equal the
+// definition, and gradients its finite differences.
 func TestStreamedSoftmaxIsTheDirectOne(t *testing.T) {
 	in := choiceInputs(5, 7, 3)
 	for _, noisy := range []bool{false, true} {

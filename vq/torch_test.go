@@ -34,8 +34,8 @@ func readTorch(t *testing.T, method string, variables map[string]string) torchFi
 	return f
 }
 
-// Values, losses and gradients of SimVQ, FSQ and LFQ are those of PyTorch code
-// written from the formulas.
+// Values, losses and gradients of SimVQ, FSQ and LFQ equal PyTorch code written
+// from the formulas.
 func TestMatchesTorch(t *testing.T) {
 	one := func(n int) gradtest.Value {
 		v := gradtest.Value{Shape: []int{n}, Data: make([]float64, n)}

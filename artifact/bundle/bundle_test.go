@@ -21,7 +21,7 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// settings is a whole configuration, of which a tokenizer's Spec is a part.
+// settings is a whole configuration; a tokenizer's Spec is a part of it.
 type settings struct {
 	Seed      uint64           `yaml:"seed" doc:"Seed."`
 	Model     tokenizer.Config `yaml:"model" doc:"Network."`

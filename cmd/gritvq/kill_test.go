@@ -38,7 +38,7 @@ func runToEnd(t *testing.T, args []string) {
 }
 
 // signalWhen starts gritvq, sends it a signal as soon as the moment has come,
-// and returns what it printed and how it ended.
+// and returns its output and exit status.
 func signalWhen(t *testing.T, args []string, signal os.Signal, moment func() bool) (output string, state *os.ProcessState) {
 	t.Helper()
 	var text bytes.Buffer

@@ -59,7 +59,7 @@ func TestMovies(t *testing.T) {
 	}
 }
 
-// Parquet files name items beside whatever else they hold.
+// Parquet files name items beside other columns.
 func TestParquetItems(t *testing.T) {
 	type row struct {
 		Vector []float32 `parquet:"vector,list"`

@@ -67,7 +67,7 @@ func TestFinishedCellsAreNeverRunAgain(t *testing.T) {
 		}
 		return fine(ctx, cell)
 	}
-	for attempt, want := range []int64{3, 1} { // the second time only what failed
+	for attempt, want := range []int64{3, 1} { // the second time only failed runs
 		runs.Store(0)
 		c := pretend(dir, count)
 		c.jobs = 2
@@ -249,7 +249,7 @@ func TestHalfTrainedCellsGoOn(t *testing.T) {
 	}
 }
 
-// The scores are those of the tokenizer on exactly the held-out rows.
+// The scores equal the tokenizer's own on exactly the held-out rows.
 func TestScoresAreConsistent(t *testing.T) {
 	c, cell := real(t, t.TempDir())
 	records, err := c.run(t.Context(), []Cell{cell("ema", 30), cell("grit", 30)})

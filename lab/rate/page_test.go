@@ -39,7 +39,7 @@ func TestNeed(t *testing.T) {
 	}
 }
 
-// TestFront leaves out what has more bits and is no better.
+// TestFront leaves out points with more bits that are no better.
 func TestFront(t *testing.T) {
 	points := []Point{{Setting: "c", BitsPerPixel: 0.3, LPIPS: 0.2}, {Setting: "a", BitsPerPixel: 0.1, LPIPS: 0.4},
 		{Setting: "worse", BitsPerPixel: 0.2, LPIPS: 0.4}, {Setting: "as many bits", BitsPerPixel: 0.3, LPIPS: 0.3}}
@@ -76,8 +76,8 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// TestPage writes the page of a few points: who needs the fewest bits stands
-// out, and what people wrote above stays.
+// TestPage writes the page of a few points: the fewest bits are in bold, and
+// the text above stays.
 func TestPage(t *testing.T) {
 	dir := t.TempDir()
 	points := []Point{

@@ -117,7 +117,7 @@ func reference(t *testing.T, r *tokenizer.Runtime, p *images.RGB) ([]uint32, []f
 }
 
 // Every size from a pixel to three windows gives a grid of the promised shape
-// and a picture of the same size, those of the plain loops above.
+// and a picture of the same size, equal to the plain loops above.
 func TestAllSizes(t *testing.T) {
 	r := untrained(t, 16, []int{8, 8, 8}, 1, 1)
 	e := Encoder{Runtime: r}
@@ -151,7 +151,7 @@ func TestAllSizes(t *testing.T) {
 	}
 }
 
-// Rows of windows in bands of their own give what all windows at once give.
+// Encoding windows band by band equals encoding all windows at once.
 func TestBands(t *testing.T) {
 	r := untrained(t, 16, []int{8, 8}, 1, 1)
 	c, err := Encoder{Runtime: r}.cover(16*300, 16*300)

@@ -27,7 +27,7 @@ var keys = []string{
 	"lpips", "lpips_network", "mse", "perplexity", "psnr", "ssim", "tokens_per_code", "utilization",
 }
 
-// Without networks the scores are those of the tokenizer, and null for the rest.
+// Without networks the scores are the tokenizer's own, and null for the rest.
 func TestEvaluateWithoutNetworks(t *testing.T) {
 	r, set := untrained(t, 16, []int{8, 8}, 2, 1), scenes(t, 70, 16)
 	_, held := dataset.Split(set.Len(), 0.9, 1)
@@ -143,7 +143,7 @@ func TestEvaluateDamagedPictures(t *testing.T) {
 	}
 }
 
-// With the published networks, batches give what one look at all pictures gives.
+// With the published networks, batches give the same scores as all pictures at once.
 func TestEvaluateWithNetworks(t *testing.T) {
 	networks := metrics(t)
 	r, set := untrained(t, 32, []int{8, 8, 8}, 1, 1), scenes(t, 6, 32)

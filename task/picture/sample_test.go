@@ -18,7 +18,7 @@ import (
 
 var pagePath = flag.String("page", "", "also write a page with the pictures of a sample to this file, to look at it")
 
-// A sample is what the runtime makes of the pictures, and goes on a page.
+// A sample holds the runtime's reconstructions and can be put on a page.
 func TestSample(t *testing.T) {
 	r, set := untrained(t, 16, []int{8, 8}, 2, 1), scenes(t, 70, 16)
 	s, err := Take(t.Context(), r, set, dataset.All(70), tokenizer.Options{})

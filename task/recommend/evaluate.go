@@ -123,7 +123,7 @@ func Evaluate(ctx context.Context, o EvalOptions, w task.Watcher) (*Evaluation, 
 		return nil, err
 	}
 	if hash := r.Manifest.DataHash; hash != "" && hash != d.Fingerprint {
-		w.Remark("note: %s was trained on other data than these (%s, or another part of it): what is asked for may be what it has learned from",
+		w.Remark("note: %s was trained on other data than these (%s, or another part of it): test items may be among its training items",
 			o.Dir, r.Manifest.Data)
 	}
 	return o.score(ctx, r, d, w)

@@ -15,8 +15,8 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// popularKind recommends the items that most examples have as their target. It
-// shows what a kind needs: its settings, its model and a registration.
+// popularKind recommends the most frequent targets of examples. It shows the
+// parts of a kind: settings, a model and a registration.
 var popularKind = &Kind{Name: "popular", Purpose: Recommending, Score: "share", Depth: 10,
 	Default: func() Config { return &popular{Floor: 1} }}
 

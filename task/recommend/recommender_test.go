@@ -20,8 +20,8 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// carousel is a log in which item i is always followed by item i+1: what comes
-// next is known, so a model that learns must find it.
+// carousel is a log where item i+1 always follows item i: the next item is
+// known, so a model that learns must find it.
 func carousel(t *testing.T, users, items int) (*interactions.Log, *catalogue.Table) {
 	t.Helper()
 	var text strings.Builder

@@ -17,7 +17,7 @@ import (
 	"github.com/gritvq/gritvq/train"
 )
 
-// remarks keeps what a workflow remarks.
+// remarks keeps the remarks of a workflow.
 type remarks struct {
 	task.Silent
 	text strings.Builder

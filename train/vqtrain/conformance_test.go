@@ -71,9 +71,9 @@ func learned(method string) float64 {
 	return 0.15
 }
 
-// From random rows and an untrained network, every method learns to leave a
-// fraction of what the best single code leaves, and little of what it left
-// before training.
+// From random rows and an untrained network, every method reaches a fraction of
+// the error of the best single code, and a small part of its error before
+// training.
 func TestConformanceOfLearning(t *testing.T) {
 	source := open(t, "synthetic:mixture?rows=4000&dim=8")
 	baseline := mean(source.Variance)
@@ -106,7 +106,7 @@ func lively(t testing.TB, method string) Config {
 	c := everything(t, method)
 	c.Quantizer.Codes = 16
 	if method == "fsq" {
-		c.Quantizer.Grid = []int{5, 4} // 20 codes, whatever was asked for
+		c.Quantizer.Grid = []int{5, 4} // 20 codes, independent of Codes
 	}
 	if own, _ := vq.Defaults(method); own.Resets.Every == 0 {
 		c.Quantizer.Resets.Every = 0

@@ -70,7 +70,7 @@ func run(t testing.TB, trainer *Trainer) weights.Set {
 	return set
 }
 
-// inputs are those of the given step: the vectors and the mask, for every part.
+// inputs returns the vectors and the mask of the given step, for every part.
 func inputs(t testing.TB, trainer *Trainer, at int) []*tensors.Tensor {
 	t.Helper()
 	list, err := trainer.batch(int64(at))

@@ -41,11 +41,11 @@ func TestMethodsReachTheKnownOptimum(t *testing.T) {
 	mixture := vectors.NewMixture(16, 1)
 	optimum := mixture.Noise * mixture.Noise
 	bounds := map[string]float64{
-		// Placed at one length whatever the target's, these start farther away and
-		// are still moving; four times the steps bring both within 4 %.
+		// These codes start at a fixed length, farther from the target, and are still
+		// moving; four times the steps bring both within 4 %.
 		"ibq": 1.4, "hypervq": 1.6,
-		// Its codes serve the lines to their neighbours on the curve too, which here
-		// visits the centres in no order: the hard error is not what it minimises.
+		// Its codes also serve the lines to their neighbours on the curve, which visits
+		// the centres in no order here: it does not minimise the hard error.
 		"sf-diveq": 12,
 	}
 	reached := 0
@@ -77,7 +77,7 @@ func TestMethodsReachTheKnownOptimum(t *testing.T) {
 			targets[i] = x + float32(0.3*rng.NormFloat64())
 		}
 		if _, err := vq.Place(trainer.model.Quantizer, set.Sub("quantizer"), 0, rows, targets, transform.Reset); err != nil {
-			continue // its codes are computed; the conformance suite bounds what it learns
+			continue // its codes are computed; the conformance suite bounds its error
 		}
 		if err := trainer.bank.Install(set); err != nil {
 			t.Fatal(err)

@@ -171,8 +171,8 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// What outweighs the small error of a picture is lightened, and what a paper says
-// is left alone.
+// Losses that would outweigh the small error of a picture get a smaller weight;
+// the paper preset stays unchanged.
 func TestPicturePresets(t *testing.T) {
 	for _, c := range []struct {
 		preset, method string

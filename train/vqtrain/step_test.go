@@ -90,7 +90,7 @@ func moves(a, b []float32) bool {
 	return max(slices.Max(a), slices.Max(b), -slices.Min(a), -slices.Min(b)) > 1e-7
 }
 
-// Clipping bounds what a step collects, too.
+// Clipping also bounds the gradients that a step accumulates.
 func TestClippingBoundsTheGradient(t *testing.T) {
 	for _, gradient := range []string{"live", "accumulate"} {
 		c := tiny(t, "grit")
@@ -245,8 +245,8 @@ func TestAveragedWeightsFollow(t *testing.T) {
 	}
 }
 
-// Codes that are pulled to what chose them still follow the loss: the two steps
-// add up.
+// Codes pulled to the centroid of their latents still follow the loss: the two
+// steps add up.
 func TestPulledCodesGoBothWays(t *testing.T) {
 	moves := func(pull, rate float64) []float32 {
 		c := tiny(t, "grit")

@@ -189,7 +189,7 @@ func TestSignificanceOverSeeds(t *testing.T) {
 		!(overSeeds.Low < 0.375 && overSeeds.High > 0.375) {
 		t.Errorf("over seeds %+v, want p %g", overSeeds, want)
 	}
-	// A single seed is what gritvq recommend significance says.
+	// A single seed gives the figures of gritvq recommend significance.
 	a, err := eval.ReadRanking(filepath.Join(users, "g-grit-1.parquet"))
 	if err != nil {
 		t.Fatal(err)

@@ -33,8 +33,8 @@ func TestBatch(t *testing.T) {
 	items := newItems(t, []uint32{1, 11, 2, 12, 3, 13, 4, 14}, []int{10, 20})
 	inputs := newBatch(t, m, items, []network.Example{example(3, "x", 0, 1, 2), example(0, "y", 3)}, Shape{Rows: 3, History: 2})
 	x, y := m.userToken("x"), m.userToken("y")
-	// Codes of the first position follow the start and three users, those of the
-	// second follow ten more.
+	// Codes of the first position come after the start and three users, codes of
+	// the second after ten more.
 	want := []int32{
 		x, 4 + 2, 14 + 12, 4 + 3, 14 + 13,
 		y, 4 + 4, 14 + 14, 0, 0,
@@ -107,8 +107,8 @@ func TestBatchErrors(t *testing.T) {
 	}
 }
 
-// What follows a history does not matter: neither more room, nor what fills it,
-// nor the other rows.
+// Padding after a history does not matter, neither its length nor its content,
+// nor do the other rows.
 func TestPaddingDoesNotMatter(t *testing.T) {
 	for name, c := range variants() {
 		m, items := newModel(t, c), catalogue(t, 20)

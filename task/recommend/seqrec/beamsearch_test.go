@@ -76,8 +76,8 @@ func same(t *testing.T, what string, got, want []network.Scored) {
 	}
 }
 
-// A beam as wide as the catalogue finds what scoring every item finds, with and
-// without items already seen.
+// A beam as wide as the catalogue equals scoring every item, with and without
+// items already seen.
 func TestRecommendEqualsBruteForce(t *testing.T) {
 	for name, c := range variants() {
 		m, items := newModel(t, c), catalogue(t, 40)
@@ -97,7 +97,7 @@ func TestRecommendEqualsBruteForce(t *testing.T) {
 	}
 }
 
-// A narrow beam may miss items, but what it finds is in the catalogue, in order,
+// A narrow beam may miss items, but its answers are in the catalogue, in order,
 // without repetition, and scored exactly.
 func TestNarrowBeamsScoreExactly(t *testing.T) {
 	m, items := newModel(t, tiny()), catalogue(t, 80)
@@ -229,7 +229,7 @@ func TestBeamSearchErrors(t *testing.T) {
 	if _, err := s.Top(ctx, someQuestions(1, 40), 1); !errors.Is(err, context.Canceled) {
 		t.Errorf("after a stop came %v", err)
 	}
-	long := []int32{99, 1, 2, 3, 4, 5, 6, 7} // the unknown item is older than what the model reads
+	long := []int32{99, 1, 2, 3, 4, 5, 6, 7} // the unknown item is older than the model's history
 	broken := m.Init(1)
 	broken["encoder/norm/scale"].Data[0] = float32(math.NaN())
 	missing := m.Init(1)

@@ -10,8 +10,8 @@ import (
 	"github.com/gritvq/gritvq/task/recommend/seqrec"
 )
 
-// Three items with IDs of two codes and a third that tells apart those that
-// share them, and an untrained model that is asked what follows two of them.
+// Three items with IDs of two codes, plus a third code that resolves collisions,
+// and an untrained model that predicts the item after two of them.
 func ExampleBeamSearch() {
 	vocab := []int{8, 8, 2}
 	items, err := network.NewItems([]uint32{

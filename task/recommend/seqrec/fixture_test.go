@@ -26,7 +26,7 @@ func tiny() Config {
 // tinyVocab ends with a position that tells items apart that share the others.
 var tinyVocab = []int{4, 3, 5, 2}
 
-// variants are networks in which every option occurs.
+// variants are networks that cover every option.
 func variants() map[string]Config {
 	other := tiny()
 	other.Norm, other.Positions, other.Tied, other.Activation = "layer", "absolute", false, "gelu"

@@ -10,9 +10,9 @@ import (
 	"github.com/gritvq/gritvq/task/recommend/twotower"
 )
 
-// Three items with IDs of two codes, the first two of which share theirs, and
-// untrained towers that are asked for what follows the third: items with the
-// same ID have the same score.
+// Three items with IDs of two codes, the first two items with the same ID, and
+// untrained towers that predict the item after the third: items with the same
+// ID have the same score.
 func ExampleRetriever() {
 	vocab := []int{8, 8}
 	c := twotower.Default()

@@ -22,7 +22,7 @@ func tiny() Config {
 	}
 }
 
-// variant is a model in which other options occur than in the next.
+// variant is a model; each has other options than the next.
 type variant struct {
 	config Config
 	reads  Reads

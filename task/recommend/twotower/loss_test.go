@@ -37,7 +37,7 @@ func plainLoss(queries, items, shares, rivals []float64, batch, width int) float
 	return loss
 }
 
-// The loss and its gradients are those of the definition, with and without the
+// The loss and its gradients equal the definition, with and without the
 // correction for popularity, in a batch where some items are not to be beaten.
 func TestInBatchLoss(t *testing.T) {
 	const batch, width = 5, 3

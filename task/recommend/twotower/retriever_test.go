@@ -13,9 +13,9 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// The exact index finds what comparing every vector finds; queries of all
-// lengths get the vectors that the graph of the loss gives them, whatever their
-// company, and the approximate indexes give the same with full effort.
+// The exact index equals comparing every vector; queries of all lengths get the
+// vectors of the loss's graph, in any batch; and the approximate indexes give
+// the same with full effort.
 func TestSearchEqualsBruteForce(t *testing.T) {
 	for name, kind := range variants() {
 		m := newModel(t, kind.config, kind.reads)

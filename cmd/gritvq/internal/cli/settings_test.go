@@ -77,7 +77,7 @@ func TestFlagsBecomeSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A short run is lowered to its size but for what --set names, if only to repeat the preset.
+	// A short run shortens its periods, except settings that --set names, even with the preset's value.
 	short := []string{"--steps", "60"}
 	for key, value := range map[string]func(vqtrain.Config) int{
 		"train.schedule.warmup": func(c vqtrain.Config) int { return c.Train.Schedule.Warmup },

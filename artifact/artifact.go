@@ -14,7 +14,7 @@ import (
 // ManifestFile is the name of every manifest.
 const ManifestFile = "manifest.json"
 
-// Head is common to all manifests. Write fills in Schema and Files, and Kind where the kind has one name.
+// Head is common to all manifests. Write fills in Schema and Files, and Kind if the kind has one name.
 type Head struct {
 	Schema    int       `json:"schema"`
 	Kind      string    `json:"kind"`

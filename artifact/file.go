@@ -19,7 +19,7 @@ type File struct {
 	Size   int64  `json:"size"`   // -1: not recorded
 }
 
-// Sum returns the checksum as bytes; ok is false if it is none.
+// Sum returns the checksum as bytes; ok is false if it is malformed.
 func (f File) Sum() (sum [sha256.Size]byte, ok bool) {
 	decoded, err := hex.DecodeString(f.SHA256)
 	if err != nil || len(decoded) != len(sum) {

@@ -34,9 +34,9 @@ func (g CodeMap) check(vocab []uint32) error {
 	return nil
 }
 
-// Train learns a model from the codes of pictures, usually those the tokenizer
-// was trained on. Vocab is the number of codes of each level; vectors are their
-// code vectors, for each level [K,d] with a d of its own. The model depends on
+// Train learns a model from the codes of pictures, usually the tokenizer's
+// training pictures. Vocab is the number of codes of each level; vectors are the
+// code vectors [K,d] of each level, where d may differ. The model depends on
 // the arguments alone. Pictures of a few million codes take seconds.
 //
 // It fails on arguments that do not fit each other and when ctx ends.

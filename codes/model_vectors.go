@@ -85,7 +85,7 @@ func mainAxes(x []float64, d int, counts []uint32, n int) []float64 {
 }
 
 // orthonormalise makes the rows of axes [n,d] orthogonal and of length 1. A row
-// without a part of its own becomes zero.
+// that depends linearly on earlier rows becomes zero.
 func orthonormalise(axes []float64, d int) {
 	for at := 0; at < len(axes); at += d {
 		row := axes[at:][:d]

@@ -34,10 +34,10 @@ func NewWriter(w io.Writer, header Header) (*Writer, error) {
 	return out, nil
 }
 
-// WriteRows appends codes [n, levels], row-major. It fails, and writes none
-// of them, on a part of a row, on a code outside its level's vocabulary and
-// on more rows than the header announced; a failed write to the underlying
-// file ends the writer.
+// WriteRows appends codes [n, levels], row-major. It writes nothing and fails
+// on a partial row, on a code outside its level's vocabulary and on more rows
+// than the header announced; a failed write to the underlying file ends the
+// writer.
 func (w *Writer) WriteRows(codes []uint32) error {
 	if w.err != nil {
 		return w.err

@@ -210,8 +210,8 @@ var (
 	switchWord = regexp.MustCompile(`^(?i:y|n|yes|no|on|off)$`)
 )
 
-// quote writes s as a YAML scalar, plain where no reader can take it for
-// anything but a string.
+// quote writes s as a YAML scalar, without quotes if every reader takes it for
+// a string.
 func quote(s string) (string, error) {
 	if !utf8.ValidString(s) {
 		return "", errors.New("a string is not UTF-8, so YAML cannot hold it")

@@ -11,8 +11,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// scalar decodes a node into a string, number or boolean. A plain 7 is a
-// string where one is wanted, but a quoted "7" is never a number.
+// scalar decodes a node into a string, number or boolean. A plain 7 may be
+// decoded into a string, but a quoted "7" never into a number.
 func (d decoder) scalar(node *yaml.Node, v reflect.Value, key string, enum []string) error {
 	tag := node.ShortTag()
 	if node.Kind != yaml.ScalarNode || node.Style&yaml.TaggedStyle != 0 || tag == "!!null" {

@@ -4,9 +4,9 @@ package index
 
 import "simd/archsimd"
 
-// fusedScores is kern.scores with fused multiply-adds, where there is one: its
-// results differ in the last bits from one CPU to another, which is enough for
-// scores that only propose.
+// fusedScores is kern.scores with fused multiply-adds, if the CPU has them. Last
+// bits differ between CPUs; that is accurate enough for scores that only select
+// candidates.
 func fusedScores(kern kernel) func(panel, half, group []float32, out []float32, stride int) {
 	switch kern.name {
 	case "avx512":

@@ -12,8 +12,8 @@ type Product struct {
 	d     int
 }
 
-// NewProduct composes the encoders of consecutive parts, whose dimensions add up to
-// that of the vector. It fails if there is none or one is nil.
+// NewProduct composes the encoders of consecutive parts of the vector. It fails
+// without encoders or if one is nil.
 func NewProduct(parts ...*Residual) (*Product, error) {
 	if len(parts) == 0 {
 		return nil, errors.New("a product encoder needs at least one part")

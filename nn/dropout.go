@@ -24,8 +24,8 @@ func NewRandom(state *graph.Node) *Random {
 	return &Random{state: state, pools: !onEmbeddedEngine(state)}
 }
 
-// poolSize is how many numbers are drawn at a time where the engine compiles: every
-// draw is hundreds of operations, slow to compile and kernels of their own.
+// poolSize is the number of values drawn at a time on engines that compile: every
+// draw is hundreds of operations in separate kernels, slow to compile.
 const poolSize = 1 << 20
 
 func (r *Random) uniform(dims []int) *graph.Node {

@@ -117,7 +117,7 @@ func (w window) reach(axis int, x *Node) [2]int {
 }
 
 // averagePool sums under a kernel of ones and divides by the number of pixels
-// under the window: of the picture or, if the file says so, of the padded one.
+// under the window; if the file says so, padding counts too.
 func averagePool(b *builder, n *node) value {
 	x := b.picture(n, 0)
 	w := b.window(n, x, n.ints("kernel_shape"))

@@ -19,8 +19,8 @@ func lineClass(i int) string {
 	return seriesClass(i) + []string{"", " dashed", " dotted"}[i/len(lightColours.series)%3]
 }
 
-// drawLine draws one series: the thinned line, and a marker on each point
-// where there are few or where a point has no neighbour to be joined with.
+// drawLine draws one series: the thinned line, and markers on all points if there
+// are few, otherwise on points without neighbours.
 func (f *frame) drawLine(number int, s Series) {
 	ok := func(i int) bool { return drawable(s.x(i), f.x.log) && drawable(s.Y[i], f.y.log) }
 	picked := thinLine(len(s.Y), linePoints, ok,
@@ -125,8 +125,8 @@ func (f *frame) drawBand(number int, s Series) {
 	f.close("g")
 }
 
-// drawMarks draws the vertical markers; labels that would run into each other
-// go to further rows, and only the line is left where the rows are full.
+// drawMarks draws the vertical markers; labels that would overlap go to further
+// rows, and are left out once the rows are full.
 func (f *frame) drawMarks(marks []Mark) {
 	ends := []float64{math.Inf(-1), math.Inf(-1), math.Inf(-1)}
 	for _, mark := range marks {

@@ -30,7 +30,7 @@ type Cell struct {
 	Link   string // optional, in HTML: address relative to the page
 }
 
-// Align is where the text of a column stands.
+// Align is the alignment of a column's text.
 type Align int
 
 // The alignments of a Column.

@@ -117,8 +117,8 @@ type Pass struct {
 	Loss    *graph.Node
 	Scalars []*graph.Node // reported to After, averaged over the parts of a batch
 	Outputs []*graph.Node // reported to After
-	// Extra are nodes that are no parameters and whose gradients Finish needs; they
-	// count for clipping, in the group Codes.
+	// Extra are nodes other than parameters whose gradients Finish needs; they count
+	// for clipping, in the group Codes.
 	Extra []*graph.Node
 	// Finish changes the new values of variables after the optimizer, before they
 	// are averaged.

@@ -57,8 +57,8 @@ func (t *Trainer) Run(ctx context.Context) (_ *Result, err error) {
 		}
 	}
 	if ctx.Err() != nil {
-		// A step that was cut short left nothing behind: the state is that of the
-		// last whole step.
+		// An interrupted step changes nothing: the state is from the last whole
+		// step.
 		if err := t.Save(); err != nil {
 			return nil, fmt.Errorf("%w, and the checkpoint could not be saved: %w", ErrInterrupted, err)
 		}

@@ -9,9 +9,9 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// The layout of a step's first output: numbers that are complete with the last
-// part of a batch, the norms of the groups' gradients among them; then the loss
-// and the pass's scalars, which are averaged over the parts.
+// The layout of a step's first output: first the numbers that are complete with
+// the last part of a batch, such as the norms of the groups' gradients; then the
+// loss and the pass's scalars, averaged over the parts.
 const (
 	outKept = iota
 	outNorm

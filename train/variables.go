@@ -8,8 +8,8 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// Restart begins the optimizer anew with the given variables, which are all that
-// the model has from here.
+// Restart restarts the optimizer with the given variables, from now on all of the
+// model's.
 func (t *Trainer) Restart(set weights.Set) error {
 	t.state.Since = t.state.Step
 	return t.install(set)

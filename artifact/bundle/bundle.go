@@ -20,13 +20,13 @@ import (
 // Bundle is a trained tokenizer.
 type Bundle struct {
 	Manifest Manifest
-	// Config is config.yaml: the whole configuration, of which Tokenizer.Spec is a part.
+	// Config is config.yaml: the whole configuration, which includes Tokenizer.Spec.
 	Config    []byte
 	Tokenizer *tokenizer.Tokenizer
 	Weights   weights.Set
 	Codebooks []*weights.Array // usable codes [K,d'] of every position
 	Usage     [][]int64        // [positions][K]: training rows assigned to a code
-	// Entropy says how codes of pictures follow each other; nil for vectors.
+	// Entropy predicts codes of pictures from their neighbours; nil for vectors.
 	Entropy *codes.Model
 }
 

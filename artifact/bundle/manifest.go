@@ -55,7 +55,7 @@ type Manifest struct {
 type Data struct {
 	Name        string `json:"name"` // without its directory
 	Fingerprint string `json:"fingerprint"`
-	Held        string `json:"held_name,omitempty"` // where a held-out file was given
+	Held        string `json:"held_name,omitempty"` // of the held-out file, if given
 	Rows        int    `json:"rows"`
 	TrainRows   int    `json:"train_rows"`
 	HeldRows    int    `json:"held_rows"`

@@ -55,11 +55,11 @@ func tiffOrientation(tiff []byte) int {
 	return upright
 }
 
-// flips are the directions in which a picture of an EXIF orientation is
-// mirrored; from 5 on its axes are exchanged too.
+// flips are the mirrored axes of every EXIF orientation; from 5 on the axes are
+// exchanged too.
 var flips = [9]struct{ x, y bool }{2: {x: true}, 3: {true, true}, 4: {y: true}, 6: {y: true}, 7: {true, true}, 8: {x: true}}
 
-// turn returns p as it is meant to be seen, given its EXIF orientation.
+// turn returns p upright, given its EXIF orientation.
 func turn(p *RGB, orientation int) *RGB {
 	if orientation == upright {
 		return p

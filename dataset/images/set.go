@@ -77,8 +77,8 @@ func (s *Set) Close() error { return s.origin.Close() }
 // the hash of its name and parameters. The result is remembered.
 func (s *Set) Fingerprint() (string, error) { return s.fingerprint() }
 
-// Whole returns picture i as it is: undistorted, in full, upright, in its own
-// size. The error of a damaged picture is a *Damage.
+// Whole returns picture i unscaled and uncropped, but upright. The error of a
+// damaged picture is a *Damage.
 func (s *Set) Whole(i int) (*RGB, error) {
 	if err := s.check(i); err != nil {
 		return nil, err

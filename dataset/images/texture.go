@@ -31,7 +31,7 @@ func (c *canvas) noise(cells, octaves int) *noise {
 	return n
 }
 
-// at returns the height at a point; outside the canvas the border goes on.
+// at returns the height at a point; outside the canvas the border is repeated.
 func (n *noise) at(p point) float64 {
 	sum := 0.0
 	x, y := clamp(p.x), clamp(p.y)

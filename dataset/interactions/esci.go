@@ -71,7 +71,7 @@ type esciReader struct {
 	judgement bool            // a file of judgements was met
 }
 
-// The columns read, of which the first count must be there.
+// The columns to read; the first count are required.
 var (
 	judgementColumns = []string{"query_id", "query", "product_id", "product_locale", "esci_label", "small_version", "split", "product_title",
 		"product_brand", "product_color"}

@@ -22,13 +22,13 @@ var (
 
 // ReadItems reads the catalogue behind path:
 //
-//   - .jsonl: one object a line with an id, a title (or short_text) and, where
-//     there are any, a text, a brand and categories: a list, a list of lists,
-//     of which the first counts, or a text with "|" or ">" between them
+//   - .jsonl: one object a line with an id, a title (or short_text) and
+//     optionally a text, a brand and categories: a list, a list of lists (the
+//     first counts), or a text with "|" or ">" between them
 //   - .dat: id::title::categories, as MovieLens has it, in UTF-8 or Latin-1
 //   - .csv, .tsv: columns of these names, under a header
-//   - .parquet: the same, of which only that of the id must be there; the file
-//     may hold embeddings too
+//   - .parquet: the same columns, only the id is required; the file may hold
+//     embeddings too
 //   - "synthetic:shop?...": the catalogue of a built-in shop, see NewShop
 //
 // ctx stops the reading. Errors are one sentence that names the file, the line

@@ -73,7 +73,7 @@ func (c itemColumns) item(fields []string) Item {
 	return item
 }
 
-// utf8Text returns text that is not UTF-8 as the Latin-1 that it then is.
+// utf8Text decodes text as Latin-1 if it is not UTF-8.
 func utf8Text(text string) string {
 	if utf8.ValidString(text) {
 		return strings.Clone(text)

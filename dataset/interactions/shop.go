@@ -89,8 +89,8 @@ func NewShop(users, items, dim int, seed uint64) *Shop {
 	return s
 }
 
-// vectors gives every department, topic, style and feature a random direction,
-// and an item the sum of its own plus some noise.
+// vectors gives every department, topic, style and feature a random direction;
+// the vector of an item is the sum of its directions plus some noise.
 func (f *shopFloor) vectors(dim int, seed uint64) []float32 {
 	random := rand.New(rand.NewPCG(seed, 0x766563746f7273))
 	directions := map[string][]float64{}

@@ -24,8 +24,8 @@ var (
 // noTime is the Options.Time of tables whose order is that of time.
 const noTime = "-"
 
-// ErrColumns is in the errors that another choice of columns may help with, so
-// that a program can add how its users choose them.
+// ErrColumns marks errors that another choice of columns may fix, so that a
+// program can explain to its users how to choose them.
 var ErrColumns = errors.New("choose the columns")
 
 // columns are the places of user, item and time in a row; time is -1 if the
@@ -180,8 +180,8 @@ func namedColumns(path string, names []string, opt Options) (columns, error) {
 	return at, nil
 }
 
-// findColumn returns the place of the column that was chosen by name or number,
-// or of the first that goes by one of the usual names; -1 if there is none.
+// findColumn returns the place of the column chosen by name or number, or of the
+// first column with a usual name; -1 if there is none.
 func findColumn(names []string, choice string, usual []string) int {
 	if n, err := strconv.Atoi(choice); err == nil {
 		if n < 1 || n > len(names) {

@@ -11,7 +11,7 @@ type Stats struct {
 	// Mean and Variance [Dim] are over the finite rows; the variance divides
 	// by their number.
 	Mean, Variance []float64
-	// Fingerprint is that of Vectors.Fingerprint, of all rows.
+	// Fingerprint equals Vectors.Fingerprint, over all rows.
 	Fingerprint string
 }
 

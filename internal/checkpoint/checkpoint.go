@@ -74,8 +74,8 @@ func rotate(dir string, keep int) error {
 }
 
 // Load reads the newest checkpoint of dir that can be read, its state into into.
-// It returns nil if there is none. path is that of the file, and damaged says why
-// newer ones were passed over.
+// It returns nil if there is none. path names the file, and damaged explains why
+// newer ones were skipped.
 func Load(dir string, keep int, into any) (c *Content, path string, damaged, err error) {
 	for age := range max(1, keep) {
 		path = filepath.Join(dir, name(age))

@@ -61,7 +61,7 @@ func (c *Columns) EachRow(ctx context.Context, names []string, visit func(values
 	return nil
 }
 
-// eachRowOf visits the rows of one group, of which row is the first.
+// eachRowOf visits the rows of one group, starting at row.
 func (c *Columns) eachRowOf(ctx context.Context, group parquet.RowGroup, names []string, row int64,
 	visit func([]parquet.Value) error) error {
 	readers, values := make([]*columnReader, len(names)), make([]parquet.Value, len(names))

@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// Run is one line of a file of runs: a model that was trained and scored, or why that failed.
+// Run is one line of a file of runs: the scores of a trained model, or a failure.
 type Run interface {
 	About() About
 	Record() Record // without a setting

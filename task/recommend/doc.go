@@ -7,7 +7,6 @@
 // a [Model]; adding one takes a file and a call of [Register]. [TrainModel],
 // [Evaluate] and [Ask] are the workflows of the commands recommend and retrieve.
 //
-// The networks are in packages seqrec, which writes the ID of the next item code
-// by code, and twotower, which compares a vector of the question with one of
-// every item.
+// The networks are in packages seqrec (generates the ID of the next item code by
+// code) and twotower (compares a vector of the question with one of every item).
 package recommend

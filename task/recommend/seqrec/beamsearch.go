@@ -30,9 +30,8 @@ type BeamSearch struct {
 }
 
 // NewBeamSearch prepares a model with the given variables for a catalogue. Depth is
-// the number of prefixes kept from position to position, and the most IDs that can
-// be found; 0 is 20. Questions is 32 where it is 0, and 512 for engines with
-// hundreds of cores.
+// the number of beams, and of IDs that can be found; 0 means 20. Questions 0 means
+// 32, or 512 for engines with hundreds of cores.
 func NewBeamSearch(backend compute.Backend, m *Model, set weights.Set, items *network.Items, o network.Options) (*BeamSearch, error) {
 	if err := m.vocab.Check(items); err != nil {
 		return nil, err

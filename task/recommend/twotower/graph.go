@@ -37,9 +37,9 @@ func (m *Model) Loss(v weights.Vars, inputs []*Node, random *nn.Random) *Node {
 //	-log( exp(s_bb) / Σ_j rivals_bj exp(s_bj) ),  s_bj = <q_b, v_j> - shares_j
 //
 // for queries q and items v [B, width], shares [B] or nil, and rivals [B, B] of 0
-// and 1 with a diagonal of 1. Subtracting the logarithm of how often an item is
-// drawn makes the sampled softmax one over the whole catalogue (Bengio and
-// Senécal, 2008; Yi et al., 2019).
+// and 1 with a diagonal of 1. Subtracting the logarithm of an item's sampling
+// frequency makes the sampled softmax approximate the softmax over the whole
+// catalogue (Bengio and Senécal, 2008; Yi et al., 2019).
 func inBatchLoss(queries, items, shares, rivals *Node) *Node {
 	batch := queries.Shape().Dim(0)
 	scores := Dot(queries, items).General([]int{1}, nil, []int{1}, nil) // [B, B]

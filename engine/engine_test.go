@@ -14,7 +14,7 @@ import (
 	"github.com/gritvq/gritvq/internal/usage"
 )
 
-// matrices are as large as those of a training step.
+// matrices are as large as in a training step.
 func matrices() (x, w *tensors.Tensor) {
 	values := func(rows, columns int) *tensors.Tensor {
 		flat := make([]float32, rows*columns)

@@ -10,7 +10,7 @@ import (
 )
 
 // hashedFeatures rebuilds the rows of testdata/fixtures.py; every value is a
-// float32 but for the offset's last bits.
+// float32, except for the offset's last bits.
 func hashedFeatures(seed uint32, n, d int, scale, offset float64) []float32 {
 	rows := make([]float32, 0, n*d)
 	for i := range n {

@@ -30,7 +30,7 @@ func join(parts ...[]byte) (all []byte) {
 	return all
 }
 
-// tensorMessage is a TensorProto of this type with whatever holds its elements.
+// tensorMessage is a TensorProto of this type with the given fields of elements.
 func tensorMessage(name string, kind int64, dims []int64, elements ...[]byte) []byte {
 	m := join(intField(2, kind), textField(8, name), join(elements...))
 	for _, dim := range dims {

@@ -159,7 +159,7 @@ func graphLoss(c Config) gradtest.Function {
 }
 
 // hostLoss is the same loss from the paper's definition in float64, with the
-// stop-gradient factor frozen at the base point: what finite differences see.
+// stop-gradient factor frozen at the base point, as finite differences need it.
 func hostLoss(c Config, base gradtest.Inputs, baseMetric Metric) func(gradtest.Inputs) float64 {
 	frozen := make([][]float64, rows)
 	for i := range rows {

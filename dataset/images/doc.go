@@ -1,4 +1,4 @@
-// Package images brings pictures in, as squares of one size.
+// Package images reads image datasets as squares of one size.
 //
 // Open reads a folder, a tar (WebDataset shards too), a zip, a single picture
 // or a built-in synthetic set as one type, Set. Crops hands out training

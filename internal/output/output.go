@@ -1,5 +1,5 @@
-// Package output checks places that results are to be written to, before any
-// work is done: nothing that is read or of other origin is overwritten.
+// Package output checks output files and directories before any
+// work is done: no input and no file of other origin is overwritten.
 package output
 
 import (
@@ -45,7 +45,7 @@ func MakeDir(dir string) error {
 func RefuseForeign(dir, what string, names ...string) error {
 	for _, path := range Inside(dir, names...) {
 		if _, err := os.Lstat(path); err == nil {
-			return fmt.Errorf("%s is there already and no %s's; choose another directory, or --force to replace it", path, what)
+			return fmt.Errorf("%s exists and is not part of a %s; choose another directory, or --force to replace it", path, what)
 		}
 	}
 	return nil
@@ -56,7 +56,7 @@ func RefuseInput(targets []string, inputs ...string) error {
 	for _, target := range targets {
 		for _, input := range inputs {
 			if Same(target, input) {
-				return usage.Errorf("%s is read, and would be replaced by what is made of it; choose another place for the output", input)
+				return usage.Errorf("%s is an input and would be overwritten; choose another place for the output", input)
 			}
 		}
 	}

@@ -107,7 +107,7 @@ func checkDirectory(dir string) error {
 	}
 	for _, name := range []string{PageFile, SheetFile, ResultsFile} {
 		if exists(name) && !exists(cellsDir) {
-			return fmt.Errorf("%s is there already and no comparison's; choose another directory with -o", filepath.Join(dir, name))
+			return fmt.Errorf("%s exists and is not part of a comparison; choose another directory with -o", filepath.Join(dir, name))
 		}
 	}
 	return nil

@@ -95,7 +95,7 @@ func TestMakeRefusesNonsense(t *testing.T) {
 		"--levels 0 --codes 0: use at least":    {Sources: one, Dense: true},
 		`two catalogues are called "x"; use`:    {Sources: named("x", "x"), Dense: true, Config: config},
 		`two catalogues are called "tokenizer"`: {Sources: named("tokenizer", "x"), Dense: true, Config: config},
-		"report.html is there already":          {Sources: one, Dense: true, Config: config, Output: own},
+		"report.html exists and is not part":    {Sources: one, Dense: true, Config: config, Output: own},
 		"16 IDs, too few for 40 items":          {Sources: named("x", "y", "z", "w"), Dense: true, Config: config},
 		"cannot read":                           {Sources: []Source{{Input: filepath.Join(dir, "none.npy")}}, Dense: true, Config: config},
 	} {

@@ -65,7 +65,8 @@ func (o SearchOptions) load(ctx context.Context, dir string, p *Purpose, w task.
 	trained := r.Catalogue.Table
 	fitting, err := later.Fitting(trained)
 	if err != nil {
-		return nil, fmt.Errorf("%s cannot be used with what %s was trained on: %w; give the directory it was trained with, or train again",
+		return nil, fmt.Errorf("%s cannot be used with %s, which was trained on other IDs: %w; "+
+			"give the directory it was trained with, or train again",
 			o.IDs, dir, err)
 	}
 	if left := later.Len() - fitting.Len(); left > 0 {

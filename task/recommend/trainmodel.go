@@ -114,7 +114,7 @@ func (o TrainOptions) checkDir() error {
 	begun := checkpoint || train.IsLog(filepath.Join(o.Dir, train.LogFile)) // perhaps killed before its first checkpoint
 	switch {
 	case !made && !begun && output.Present(own):
-		return fmt.Errorf("%s is there already and no %s's; choose another directory", own, title)
+		return fmt.Errorf("%s exists and is not part of a %s; choose another directory", own, title)
 	case !made && !errors.Is(missing, os.ErrNotExist):
 		return fmt.Errorf("%s holds something else than a %s; choose another directory", o.Dir, title)
 	case o.Force:

@@ -1,6 +1,5 @@
-// Package recommend trains, stores, evaluates and asks models that find items of
-// a catalogue: recommenders, which are asked with a user's history, and search
-// engines, which are asked with a text.
+// Package recommend trains, stores, evaluates and asks recommenders and search
+// engines over the items of a catalogue.
 //
 // A [Dataset] holds questions and their relevant items, of a log of interactions
 // or of a list of searches. A [Kind] of model has settings, a [Config], and makes

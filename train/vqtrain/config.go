@@ -23,7 +23,7 @@ type Config struct {
 // Train configures the run.
 type Train struct {
 	train.Loop `yaml:",inline"`
-	Accumulate int       `yaml:"accumulate" doc:"Parts in which a batch is taken, one after another, so that large ones fit into memory."`
+	Accumulate int       `yaml:"accumulate" doc:"Number of parts that a batch is processed in, to save memory."`
 	Split      float64   `yaml:"split" doc:"Share of the rows trained on; the rest is held out (ignored when a held-out file is given)."`
 	HeldRows   int       `yaml:"held_rows" doc:"Held-out rows scored during training."`
 	Perceptual float64   `yaml:"perceptual" doc:"Pictures: weight of the l1 distance in a perceptual network's features (0: none)."`

@@ -54,7 +54,7 @@ func (r *Runtime) Assign(ctx context.Context, z []float32, n int, o Options) ([]
 	levels := cmp.Or(o.Levels, layout.Levels)
 	codes := make([]uint32, n*layout.Parts*levels)
 	if vq.Searchable(r.tokenizer.Quantizer) {
-		beam := cmp.Or(o.Beam, r.tokenizer.Spec.Quantizer.Beam())
+		beam := cmp.Or(o.Beam, r.tokenizer.Spec.Quantizer.Beam)
 		r.search.Encode(z, n, levels, max(1, beam), codes, o.Workers)
 		return codes, nil
 	}

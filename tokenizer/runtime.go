@@ -7,7 +7,6 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
-	"github.com/gritvq/gritvq/index"
 	"github.com/gritvq/gritvq/internal/heapguard"
 	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
@@ -22,7 +21,7 @@ const BlockRows = 1024
 type Runtime struct {
 	tokenizer *Tokenizer
 	codebooks []*weights.Array // usable codes of every position
-	search    *index.Product
+	search    vq.Search
 	encode    *model.Exec
 	decode    *model.Exec
 	choose    *model.Exec // latents to codes, for quantizers that are not searchable
@@ -79,34 +78,11 @@ func NewRuntime(backend compute.Backend, t *Tokenizer, set weights.Set, codebook
 func (r *Runtime) Update(set weights.Set, codebooks []*weights.Array) (err error) {
 	r.codebooks, r.search = codebooks, nil
 	if codebooks != nil {
-		if r.search, err = newSearch(r.tokenizer.Quantizer.Layout(), codebooks); err != nil {
+		if r.search, err = vq.NewSearch(r.tokenizer.Quantizer, set.Sub(vq.Prefix), codebooks); err != nil {
 			return err
 		}
 	}
 	return weights.Install(r.store, set)
-}
-
-func newSearch(layout vq.Layout, codebooks []*weights.Array) (*index.Product, error) {
-	if len(codebooks) != layout.Positions() {
-		return nil, fmt.Errorf("%d codebooks for %d code positions", len(codebooks), layout.Positions())
-	}
-	var parts []*index.Residual
-	for first := 0; first < len(codebooks); first += layout.Levels {
-		var levels []*index.Codes
-		for i, book := range codebooks[first : first+layout.Levels] {
-			codes, err := index.NewCodes(book.Data, book.Shape[0], book.Shape[1])
-			if err != nil {
-				return nil, fmt.Errorf("codebook %d: %w", first+i, err)
-			}
-			levels = append(levels, codes)
-		}
-		part, err := index.NewResidual(levels...)
-		if err != nil {
-			return nil, err
-		}
-		parts = append(parts, part)
-	}
-	return index.NewProduct(parts...)
 }
 
 // Close releases weights and compiled networks; the runtime must not be used afterwards.

@@ -42,7 +42,7 @@ func (s Spec) Describe(input int) string {
 }
 
 // ReadSpec reads model and quantizer from a stored configuration, YAML or JSON. Other sections are skipped; absent keys
-// keep the defaults of the method.
+// stand for the behaviour before they existed.
 func ReadSpec(document []byte) (Spec, error) {
 	var stored struct {
 		Quantizer struct {
@@ -56,7 +56,14 @@ func ReadSpec(document []byte) (Spec, error) {
 	if err != nil {
 		return s, err
 	}
+	s = s.Earlier()
 	return s, config.DecodePart(document, &s)
+}
+
+// Earlier returns what keys absent from a stored configuration stand for.
+func (s Spec) Earlier() Spec {
+	s.Quantizer = s.Quantizer.Earlier()
+	return s
 }
 
 // Config describes the network around the quantizer.

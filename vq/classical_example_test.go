@@ -73,7 +73,7 @@ func ExampleRQ() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(len(fitted.Variables), "codebooks, encoded with a beam of", c.Beam())
+	fmt.Println(len(fitted.Variables), "codebooks, encoded with a beam of", c.Beam)
 	// Output: 3 codebooks, encoded with a beam of 5
 }
 

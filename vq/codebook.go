@@ -137,13 +137,19 @@ func (b codebook) Assign(ctx *Context, residual *Node) Assigned {
 }
 
 func (b codebook) nearest(ctx *Context, residual *Node) (index, hard *Node) {
+	choose := func(codes *Node) *Node {
+		if ctx.Given != nil {
+			return Reshape(ctx.Given, -1)
+		}
+		return Nearest(residual, codes)
+	}
 	if !ctx.Training || !b.caches() {
 		codes := b.Usable(ctx)
-		index = Nearest(residual, codes)
+		index = choose(codes)
 		return index, Take(codes, index)
 	}
 	cache := ctx.Vars.Get(cachePath)
-	index = Nearest(residual, cache)
+	index = choose(cache)
 	if b.accumulates() {
 		return index, Take(cache, index)
 	}

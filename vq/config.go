@@ -18,6 +18,7 @@ type Config struct {
 	Levels    int              `yaml:"levels" doc:"Residual levels: each codes what the ones before left over."`
 	Parts     int              `yaml:"parts" doc:"Product quantization: slices of the vector quantized side by side."`
 	Shared    bool             `yaml:"shared" doc:"All residual levels share one codebook."`
+	Beam      int              `yaml:"beam"`
 	Dropout   float64          `yaml:"dropout"`
 	Distance  string           `yaml:"distance" enum:"euclidean|cosine"`
 	Start     Start            `yaml:"start" doc:"How codes start."`
@@ -94,7 +95,7 @@ type Resets struct {
 
 func commonDefaults() Config {
 	return Config{
-		Codes: 256, Levels: 4, Parts: 1, Distance: Euclidean,
+		Codes: 256, Levels: 4, Parts: 1, Beam: 1, Distance: Euclidean,
 		Start:     Start{From: "kmeans", Warmup: 0.2},
 		Learn:     "gradient",
 		Average:   Average{Decay: 0.99, Epsilon: 1e-5, Every: 8},
@@ -113,8 +114,15 @@ func commonDefaults() Config {
 // Rotated says whether the model around the quantizer must rotate vectors.
 func (c Config) Rotated() bool { return methods[c.Method].Rotated }
 
-// Beam is the default number of partial encodings kept from level to level.
-func (c Config) Beam() int { return max(1, methods[c.Method].Beam) }
+// Earlier returns the configuration that keys absent from a stored one stand for: the
+// behaviour of the program before these keys existed.
+func (c Config) Earlier() Config {
+	c.Beam = 1
+	if c.Method == RQ.Name {
+		c.Beam = 5
+	}
+	return c
+}
 
 // Arrange sets levels times parts codes a vector: side by side for product
 // quantizers, as given for all others.
@@ -132,6 +140,7 @@ func (c Config) Placed() bool { return !methods[c.Method].Implicit }
 // texts describe keys whose tags would be too long, by section.
 var texts = map[string]map[string]string{
 	"quantizer": {
+		"beam": "Partial encodings kept from level to level, in training and when encoding; 1 takes the nearest code of each level.",
 		"dropout": "Probability that a training step uses only a random number of leading levels, so that fewer levels " +
 			"decode well.",
 		"distance": "What makes a code the nearest; cosine puts latents and codes on the unit sphere (methods that store " +

@@ -102,10 +102,9 @@ func productDefaults(c *Config, r *Rates) {
 var RQ = Method{
 	Name: "rq", Title: "RQ",
 	Summary:   "residual k-means with beam search",
-	Defaults:  classicalDefaults,
+	Defaults:  func(c *Config, r *Rates) { classicalDefaults(c, r); c.Beam = rqBeam },
 	Check:     checkClassical,
 	Classical: fitRQ,
-	Beam:      rqBeam,
 }
 
 const (

@@ -99,13 +99,13 @@ func beamError(t *testing.T, c Config, f Fitted, sample Latents, beam int) float
 func TestRQFitsForItsBeam(t *testing.T) {
 	c := classical(t, "rq", 4, 1)
 	c.Codes = 16
-	if c.Beam() != 5 {
-		t.Errorf("the beam of rq is %d, want 5", c.Beam())
+	if c.Beam != 5 {
+		t.Errorf("the beam of rq is %d, want 5", c.Beam)
 	}
-	greedy := c
-	greedy.Method = "kmeans"
-	if greedy.Beam() != 1 {
-		t.Errorf("the beam of kmeans is %d, want 1", greedy.Beam())
+	greedy := classical(t, "kmeans", 4, 1)
+	greedy.Codes = 16
+	if greedy.Beam != 1 {
+		t.Errorf("the beam of kmeans is %d, want 1", greedy.Beam)
 	}
 	var withBeam, without, encodedGreedily float64
 	for seed := range uint64(4) {

@@ -39,7 +39,6 @@ type Method struct {
 	Product     bool // codes lie side by side, not in levels
 	Implicit    bool // codes are a fixed grid, of which none is stored
 	Rotated     bool // codes are for latents in a learned rotation
-	Beam        int  // partial encodings kept by default; 0 is greedy
 }
 
 // Preset changes settings of a quantizer and its learning rates.

@@ -63,7 +63,9 @@ func (p *Product) Build(ctx *Context, z *Node) Output {
 	out := Output{Updates: map[string]*Node{}, Stats: map[string]*Node{}}
 	var hard, soft, index []*Node
 	for i, q := range p.parts {
-		o := q.Build(ctx.in(partPath(i)), p.slice(z, i))
+		at := ctx.in(partPath(i))
+		at.Given = ctx.given(i*p.layout.Levels, (i+1)*p.layout.Levels)
+		o := q.Build(at, p.slice(z, i))
 		hard, soft, index = append(hard, o.Hard), append(soft, o.Soft), append(index, o.Index)
 		out.Residuals = append(out.Residuals, o.Residuals...)
 		mergeUpdates(out.Updates, o.Updates)

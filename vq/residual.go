@@ -102,7 +102,9 @@ func (q *Residual) Build(ctx *Context, z *Node) Output {
 	indices := make([]*Node, q.config.Levels)
 	for l := range q.config.Levels {
 		level, path := q.at(l)
-		a := level.Assign(ctx.in(path), residual)
+		at := ctx.in(path)
+		at.Given = ctx.given(l, l+1)
+		a := level.Assign(at, residual)
 		if ctx.Training {
 			mergeUpdates(out.Updates, q.gate(ctx, l, a.Updates))
 		}

@@ -1,6 +1,7 @@
 package vq
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/gomlx/gomlx/core/graph"
@@ -61,6 +62,30 @@ func TestResidualLevelsCodeTheRemainder(t *testing.T) {
 		gap += distance(rest, make([]float64, 3)) / 20
 	}
 	gradtest.Close(t, "gap", got[2], []float64{gap}, 1e-5)
+}
+
+// Codes chosen outside the graph are used as they are, also where others are nearer.
+func TestGivenCodesAreUsed(t *testing.T) {
+	for _, parts := range []int{1, 2} {
+		c := small(t, "grit", 2)
+		c.Parts = parts
+		f := newFixture(t, c, 4, 9)
+		got := f.eval32(t, func(ctx *Context, z *graph.Node) []*graph.Node {
+			own := f.q.Build(ctx, z)
+			again := *ctx
+			again.Given = own.Index
+			repeated := f.q.Build(&again, z)
+			again.Given = graph.ZerosLike(own.Index)
+			zeros := f.q.Build(&again, z)
+			return []*graph.Node{own.Hard, repeated.Hard, zeros.Index, zeros.Hard, Lookup(f.q, ctx, zeros.Index), own.Index}
+		})
+		sameBits(t, "own codes given", got[1], got[0])
+		sameBits(t, "code 0", got[2], make([]float64, len(got[2])))
+		sameBits(t, "vector of code 0", got[3], got[4])
+		if slices.Max(got[5]) == 0 {
+			t.Fatal("all nearest codes are 0: the test shows nothing")
+		}
+	}
 }
 
 // A dropped level adds nothing: not to the output, not to the losses, not to

@@ -40,6 +40,8 @@ func (c Config) checkSize(dim int) error {
 		return fmt.Errorf("levels: %d is too few, use at least 1", c.Levels)
 	case c.Parts < 1 || c.Parts > dim:
 		return fmt.Errorf("parts: %d must be between 1 and the latent dimension %d", c.Parts, dim)
+	case c.Beam < 1:
+		return fmt.Errorf("beam: %d is too narrow, use at least 1", c.Beam)
 	case c.Dropout < 0 || c.Dropout > 1:
 		return fmt.Errorf("dropout: %g must be between 0 and 1", c.Dropout)
 	}

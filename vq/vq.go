@@ -29,7 +29,10 @@ type Context struct {
 	Active *graph.Node
 	// Mask [N] is 1 for rows in use and 0 for padding, which affects neither losses
 	// nor statistics; nil means all.
-	Mask   *graph.Node
+	Mask *graph.Node
+	// Given [N,L] (int32) are codes that were chosen outside the graph, such as by a
+	// beam search with the current codes; nil lets the quantizer choose.
+	Given  *graph.Node
 	Random *Random // the step's noise; nil at inference
 }
 
@@ -38,6 +41,14 @@ func (c *Context) in(path string) *Context {
 	sub := *c
 	sub.Vars = c.Vars.In("%s", path)
 	return &sub
+}
+
+// given returns the chosen codes of a range of positions; nil if there are none.
+func (c *Context) given(from, to int) *graph.Node {
+	if c.Given == nil {
+		return nil
+	}
+	return graph.Slice(c.Given, graph.AxisRange(), graph.AxisRange(from, to))
 }
 
 // Output is one quantized batch. N latents of dimension d, L codes each.

@@ -47,7 +47,7 @@ type Optimizer struct {
 }
 
 // ReadConfig reads a stored configuration, as YAML or as JSON (which is YAML
-// too). Keys that were added since keep the defaults of the method.
+// too). Keys that were added since stand for the behaviour before them.
 func ReadConfig(document []byte) (Config, error) {
 	spec, err := tokenizer.ReadSpec(document)
 	if err != nil {
@@ -57,6 +57,7 @@ func ReadConfig(document []byte) (Config, error) {
 	if err != nil {
 		return c, err
 	}
+	c.Spec = c.Spec.Earlier()
 	if err := config.Decode(document, &c); err != nil {
 		return c, err
 	}

@@ -1,0 +1,58 @@
+package vq
+
+import (
+	"fmt"
+
+	"github.com/gritvq/gritvq/index"
+	"github.com/gritvq/gritvq/weights"
+)
+
+// Search finds and looks up codes on the host. Codes [n,parts*levels] run part after
+// part. It is safe for concurrent use.
+type Search interface {
+	// Encode writes the codes of latents x [n,d] at the first levels of every part (0:
+	// all). A beam above 1 keeps that many partial encodings from level to level. The
+	// codes of a row depend on neither the other rows nor workers (0: all cores).
+	Encode(x []float32, n, levels, beam int, out []uint32, workers int)
+	// Decode writes the vectors [n,d] of codes.
+	Decode(codes []uint32, n, levels int, out []float32) error
+}
+
+// HostSearcher is a [Quantizer] whose codes are not found by nearest search in
+// codebooks alone. Search is given the quantizer's variables and its Codebooks.
+type HostSearcher interface {
+	Search(set weights.Set, books []*weights.Array) (Search, error)
+}
+
+// NewSearch returns the search of q with the given variables and codebooks.
+func NewSearch(q Quantizer, set weights.Set, books []*weights.Array) (Search, error) {
+	layout := q.Layout()
+	if len(books) != layout.Positions() {
+		return nil, fmt.Errorf("%d codebooks for %d code positions", len(books), layout.Positions())
+	}
+	if s, ok := q.(HostSearcher); ok {
+		return s.Search(set, books)
+	}
+	return newSearch(layout, books)
+}
+
+// newSearch searches for the nearest codes of every level.
+func newSearch(layout Layout, codebooks []*weights.Array) (*index.Product, error) {
+	var parts []*index.Residual
+	for first := 0; first < len(codebooks); first += layout.Levels {
+		var levels []*index.Codes
+		for i, book := range codebooks[first : first+layout.Levels] {
+			codes, err := index.NewCodes(book.Data, book.Shape[0], book.Shape[1])
+			if err != nil {
+				return nil, fmt.Errorf("codebook %d: %w", first+i, err)
+			}
+			levels = append(levels, codes)
+		}
+		part, err := index.NewResidual(levels...)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, part)
+	}
+	return index.NewProduct(parts...)
+}

@@ -3,6 +3,7 @@ package train
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -39,14 +40,16 @@ func (t *Trainer) Call(name string, pace *tensors.Tensor, inputs []*tensors.Tens
 
 // call runs the parts of a step one after another and returns its scalars and the
 // outputs of all parts.
-func (t *Trainer) call(kind string, inputs []*tensors.Tensor) (report []float32, outputs []*tensors.Tensor, err error) {
+func (t *Trainer) call(kind string, inputs, more []*tensors.Tensor) (report []float32, outputs []*tensors.Tensor, err error) {
 	if t.programs[stepProgram] == nil && weights.Compiles(t.backend) {
 		t.Status("compiling the " + kind + " step") // as XLA does for up to a minute
 	}
 	parts := t.parts()
-	size := len(inputs) / parts
+	of := func(i int, list []*tensors.Tensor) []*tensors.Tensor {
+		return list[i*len(list)/parts : (i+1)*len(list)/parts]
+	}
 	for i := range parts {
-		part, out, err := t.callPart(i, inputs[i*size:(i+1)*size])
+		part, out, err := t.callPart(i, slices.Concat(of(i, inputs), of(i, more)))
 		outputs = append(outputs, out...)
 		if err != nil {
 			finalize(outputs)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -58,7 +59,7 @@ func hooked(state *tally) (Problem, **Trainer) {
 		},
 		Build: func(v weights.Vars, in Inputs) Pass {
 			scaled := graph.Mul(loss(v, in.Batch, in.Random), graph.Reshape(v.Get("state/one")))
-			return Pass{Loss: scaled, Scalars: []*graph.Node{in.Progress}, Outputs: []*graph.Node{in.Batch[1]}, Extra: in.Batch[:1],
+			return Pass{Loss: scaled, Scalars: []*graph.Node{in.Progress}, Outputs: []*graph.Node{in.Batch[2]}, Extra: in.Batch[:1],
 				Finish: func(next map[string]*graph.Node, u Update) {
 					if state.Started {
 						old := v.Get("state/scratch")
@@ -66,21 +67,32 @@ func hooked(state *tally) (Problem, **Trainer) {
 					}
 				}}
 		},
-		Before: func(context.Context) (string, error) {
+		Before: func(_ context.Context, inputs []*tensors.Tensor) (string, []*tensors.Tensor, error) {
+			if len(inputs) != 4 {
+				return "", nil, errors.New("a step without its inputs")
+			}
+			// A mark for each part: the step and the part's number.
+			at := float32(2 * (*trainer).Step())
+			more := []*tensors.Tensor{tensors.FromScalar(at), tensors.FromScalar(at + 1)}
 			if state.Started || (*trainer).Step() < 10 {
-				return "first", nil
+				return "first", more, nil
 			}
 			state.Started = true
 			set, err := (*trainer).Variables(false)
 			if err != nil {
-				return "", err
+				return "", more, err
 			}
-			return "second", (*trainer).Restart(set.Merge("", weights.Set{"follower": weights.New(1), "state/scratch": weights.New(1)}))
+			return "second", more, (*trainer).Restart(set.Merge("", weights.Set{"follower": weights.New(1), "state/scratch": weights.New(1)}))
 		},
 		After: func(s *Step) error {
 			state.Sum += float64(s.Scalars[0])
 			if len(s.Inputs) != 4 || len(s.Outputs) != 2 || s.Gradients["network"] == 0 {
 				return errors.New("a step without its inputs, outputs or gradients")
+			}
+			for part, mark := range s.Outputs {
+				if got := tensors.ToScalar[float32](mark); got != float32(2*(s.Step-1)+part) {
+					return fmt.Errorf("part %d of step %d has the mark %g", part, s.Step, got)
+				}
 			}
 			if state.Started {
 				return (*trainer).Bank().Install(weights.Set{"follower": weights.Full(float32(s.Step), 1)})

@@ -82,8 +82,10 @@ type Hooks struct {
 	Decay  map[weights.Group]float64
 	Stride func(path string, dims []int) float64
 
-	// Before prepares the next step and names its kind, such as "training".
-	Before func(ctx context.Context) (kind string, err error)
+	// Before prepares the next step on the inputs of a batch and names its kind, such
+	// as "training". It may return more inputs, as many for every part of the batch,
+	// part after part, which follow the others; the loop releases them.
+	Before func(ctx context.Context, inputs []*tensors.Tensor) (kind string, more []*tensors.Tensor, err error)
 	// After does periodic work once a step is counted, before its evaluation. It
 	// may depend on the saved state alone, so that a resumed run repeats it.
 	After func(s *Step) error

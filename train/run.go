@@ -96,14 +96,15 @@ func finalize(list []*tensors.Tensor) {
 // The order is fixed, and everything in it depends only on the saved state, so
 // that a resumed run repeats it.
 func (t *Trainer) Advance(ctx context.Context, inputs []*tensors.Tensor) (err error) {
-	kind := "training"
+	kind, more := "training", []*tensors.Tensor(nil)
 	if t.problem.Before != nil {
-		if kind, err = t.problem.Before(ctx); err != nil {
+		if kind, more, err = t.problem.Before(ctx, inputs); err != nil {
 			return err
 		}
 	}
+	defer finalize(more)
 	rate := t.rate()
-	report, outputs, err := t.call(kind, inputs)
+	report, outputs, err := t.call(kind, inputs, more)
 	if err != nil {
 		return fmt.Errorf("step %d: %w", t.state.Step+1, err)
 	}

@@ -54,7 +54,7 @@ type Entropy struct {
 
 // Start says where codes begin.
 type Start struct {
-	From   string  `yaml:"from" enum:"kmeans|data|random"`
+	From   string  `yaml:"from" enum:"rq|kmeans|data|random"`
 	Warmup float64 `yaml:"warmup"`
 	Sample int     `yaml:"sample" doc:"Latents drawn for placing the codes (0: 64 a code, at least 16384)."`
 	Noise  float64 `yaml:"noise" doc:"Standard deviation of noise added to started codes, relative to the latents'."`
@@ -124,6 +124,12 @@ func (c Config) Earlier() Config {
 	return c
 }
 
+// SearchesBeam says whether codes depend on a beam: training then takes the codes that
+// a search outside the graph finds with it, as encoding does.
+func (c Config) SearchesBeam() bool {
+	return c.Beam > 1 && c.Levels > 1 && methods[c.Method].Tabled()
+}
+
 // Arrange sets levels times parts codes a vector: side by side for product
 // quantizers, as given for all others.
 func (c *Config) Arrange(levels, parts int) {
@@ -151,7 +157,9 @@ var texts = map[string]map[string]string{
 		"noise":   "diveq, sf-diveq: standard deviation of the noise on the quantization direction (0 is the detach variant).",
 	},
 	"start": {
-		"from": "kmeans (on latents of the untrained or warmed-up encoder), data (random latents) or random (uniform in +-1/K).",
+		"from": "rq (all levels fitted together, as method rq does; one level is k-means), kmeans (level by level; both on latents of the " +
+			"untrained or warmed-up encoder), data (random latents) or random (uniform in +-1/K). Shared levels and cosine distances take " +
+			"kmeans for rq.",
 		"warmup": "Share of the steps trained without quantization before the codes are placed (without a network there is " +
 			"nothing to warm up).",
 	},

@@ -64,7 +64,7 @@ func checkFSQ(c Config, _ int) error {
 // checkImplicit refuses settings for stored codes.
 func checkImplicit(c Config) error {
 	switch {
-	case c.Start.From == "kmeans":
+	case c.Start.From == "kmeans" || c.Start.From == "rq":
 		return fmt.Errorf("quantizer.start.from: %s has no stored codes to cluster, use data or random", c.Method)
 	case c.Learn != "gradient":
 		return fmt.Errorf("quantizer.learn: %s learns its projections by gradient only, not %s", c.Method, c.Learn)

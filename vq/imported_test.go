@@ -65,7 +65,7 @@ func TestStartFromRefusesOtherShapes(t *testing.T) {
 	for want, got := range map[string]func() (Quantizer, error){
 		"2 codebooks were given": func() (Quantizer, error) { return StartFrom(q, []*weights.Array{weights.New(4, 3), weights.New(4, 3)}) },
 		"has shape [5 3]":        func() (Quantizer, error) { return StartFrom(q, []*weights.Array{weights.New(5, 3)}) },
-		"one part only":          func() (Quantizer, error) { return StartFrom(product, []*weights.Array{weights.New(4, 3)}) },
+		"part 0: 0 codebooks":    func() (Quantizer, error) { return StartFrom(product, []*weights.Array{weights.New(4, 1)}) },
 	} {
 		if _, err := got(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)

@@ -21,6 +21,7 @@ type Residual struct {
 	stack
 	method    Method
 	estimator Estimator
+	codes     []*weights.Array // first codes of every codebook; nil: placed on latents
 }
 
 func newResidual(c Config, dim int) *Residual {
@@ -55,12 +56,24 @@ func (q *Residual) Init(sample Latents, rng *rand.Rand) (weights.Set, error) {
 	if e, ok := q.estimator.(EstimatorStarter); ok {
 		set = e.Start(q.layout.Dim)
 	}
+	books := q.codes
+	if books == nil && q.config.StartsClassical() {
+		c := q.config
+		c.Parts = 1 // of one part
+		var err error
+		if books, err = FitStart(context.Background(), c, sample, FitOptions{Seed: rng.Uint64()}); err != nil {
+			return nil, err
+		}
+	}
+	if books != nil {
+		return q.startGiven(set, books, sample, rng)
+	}
 	rest := sample.clone()
 	if q.config.Transform.RowNorm == transform.RowNormLatent {
 		rest.normalise()
 	}
-	books := q.layout.Books()
-	for l := range books {
+	last := len(q.layout.Books()) - 1
+	for l := range last + 1 {
 		level, path := q.at(l)
 		if g, ok := level.(Graded); ok {
 			level = g.At(l)
@@ -70,7 +83,7 @@ func (q *Residual) Init(sample Latents, rng *rand.Rand) (weights.Set, error) {
 			return nil, fmt.Errorf("starting level %d: %w", l, err)
 		}
 		set.Merge(path, vars)
-		if l == len(books)-1 {
+		if l == last {
 			break
 		}
 		if err := rest.subtractNearest(usable); err != nil {

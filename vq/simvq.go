@@ -34,7 +34,7 @@ var SimVQ = Method{
 
 func checkSimVQ(c Config, _ int) error {
 	switch {
-	case c.Start.From == "kmeans":
+	case c.Start.From == "kmeans" || c.Start.From == "rq":
 		return fmt.Errorf("quantizer.start.from: simvq's raw codes are Gaussian, not clustered; use data or random")
 	case c.Loss.Usage > 0:
 		return fmt.Errorf("quantizer.loss.usage: simvq has no usage regulariser, set it to 0")

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"path"
 	"slices"
 
 	"github.com/gritvq/gritvq/index"
+	"github.com/gritvq/gritvq/transform"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -28,7 +30,7 @@ func (c Config) startCodes(sample Latents, rng *rand.Rand) (*weights.Array, []in
 	}
 	codes := weights.New(c.Codes, sample.Dim)
 	var counts []int
-	if c.Start.From == "kmeans" {
+	if c.Start.From == "kmeans" || c.Start.From == "rq" {
 		o := index.KMeansOptions{Seed: rng.Uint64(), Iterations: startIterations}
 		if c.Codes > largeStart {
 			o.Init, o.Iterations = index.InitTree, largeStartIterations
@@ -58,9 +60,37 @@ func (c Config) startCodes(sample Latents, rng *rand.Rand) (*weights.Array, []in
 	return codes, counts, nil
 }
 
-type imported struct {
-	*Residual
-	codes []*weights.Array
+// Tabled says whether codes are a table with nearest-code search: running averages,
+// cosine distances and a classical start need one.
+func (m Method) Tabled() bool { return m.Level == nil && m.Classical == nil && m.New == nil }
+
+// StartsClassical says whether codes start as those of the classical residual
+// quantizer, see [FitStart].
+func (c Config) StartsClassical() bool {
+	return c.Start.From == RQ.Name && methods[c.Method].Tabled() && !(c.Shared && c.Levels > 1) &&
+		c.Distance != Cosine && c.Transform.RowNorm != transform.RowNormLatent
+}
+
+// Reference returns the settings of the classical residual quantizer of the same size.
+func (c Config) Reference() Config {
+	r := RQ.Config()
+	r.Codes, r.Levels, r.Parts = c.Codes, c.Levels, c.Parts
+	return r
+}
+
+// FitStart fits the classical residual quantizer to a sample and returns its codes
+// [K,d'] at every code position, for [StartFrom].
+func FitStart(ctx context.Context, c Config, sample Latents, o FitOptions) ([]*weights.Array, error) {
+	fitted, err := FitClassical(ctx, c.Reference(), sample, o)
+	if err != nil {
+		return nil, err
+	}
+	layout := Layout{Parts: c.Parts, Levels: c.Levels}
+	codes := make([]*weights.Array, layout.Positions())
+	for position := range codes {
+		codes[position] = fitted.Variables[path.Join(layout.Path(position), CodesPath)]
+	}
+	return codes, nil
 }
 
 // importable is a [Level] whose variables can be made for given codes.
@@ -68,37 +98,72 @@ type importable interface {
 	init(codes *weights.Array, counts []int, gain float64, rng *rand.Rand) (weights.Set, error)
 }
 
-// StartFrom returns q with given first codes [K,d] for every level instead of codes
-// placed on latents. It fails for a product of parts and on codes that do not fit.
+// StartFrom returns q with given first codes [K,d'] of every codebook instead of
+// codes placed on latents. It fails on codes that do not fit.
 func StartFrom(q Quantizer, codes []*weights.Array) (Quantizer, error) {
-	r, ok := q.(*Residual)
-	if !ok {
-		return nil, fmt.Errorf("a codebook can be imported for one part only, the quantizer has %d", q.Layout().Parts)
+	switch q := q.(type) {
+	case *Residual:
+		return q.startFrom(codes)
+	case *Product:
+		started := *q
+		started.parts = nil
+		for i, part := range q.parts {
+			end := (i + 1) * len(codes) / len(q.parts)
+			p, err := part.startFrom(codes[i*len(codes)/len(q.parts) : end])
+			if err != nil {
+				return nil, fmt.Errorf("part %d: %w", i, err)
+			}
+			started.parts = append(started.parts, p)
+		}
+		return &started, nil
 	}
-	if _, ok := r.levels[0].(importable); !ok || r.method.Classical != nil {
-		return nil, fmt.Errorf("method %s has no codebook to import into", r.config.Method)
+	return nil, fmt.Errorf("a quantizer of this construction has no codebook to import into")
+}
+
+func (q *Residual) startFrom(codes []*weights.Array) (*Residual, error) {
+	if _, ok := q.levels[0].(importable); !ok || q.method.Classical != nil {
+		return nil, fmt.Errorf("method %s has no codebook to import into", q.config.Method)
 	}
-	if books := len(r.layout.Books()); len(codes) != books {
+	if books := len(q.layout.Books()); len(codes) != books {
 		return nil, fmt.Errorf("%d codebooks were given, the quantizer has %d", len(codes), books)
 	}
 	for l, c := range codes {
-		if want := []int{r.config.Codes, r.layout.Dim}; !slices.Equal(c.Shape, want) {
+		if want := []int{q.config.Codes, q.layout.Dim}; !slices.Equal(c.Shape, want) {
 			return nil, fmt.Errorf("the codebook of level %d has shape %v, the quantizer needs %v", l, c.Shape, want)
 		}
 	}
-	return imported{r, codes}, nil
+	started := *q
+	started.codes = codes
+	return &started, nil
 }
 
-func (q imported) Init(sample Latents, rng *rand.Rand) (weights.Set, error) {
-	set, err := q.Residual.Init(sample, rng)
-	if err != nil {
-		return nil, err
-	}
-	for l, codes := range q.codes {
-		level, path := q.at(l)
-		vars, err := level.(importable).init(codes.Clone(), nil, max(rowsOf(codes).meanNorm(), 1e-3), rng)
+// startGiven returns the variables of the levels for given codes. Running averages
+// start with the numbers of latents of the sample that the codes draw.
+func (q *Residual) startGiven(set weights.Set, books []*weights.Array, sample Latents, rng *rand.Rand) (weights.Set, error) {
+	var counts [][]int
+	if (q.config.Learn == "ema" || q.config.Average.Pull > 0) && sample.N > 0 {
+		search, err := newSearch(q.layout, books)
 		if err != nil {
-			return nil, fmt.Errorf("importing level %d: %w", l, err)
+			return nil, err
+		}
+		chosen := make([]uint32, sample.N*q.config.Levels)
+		search.Encode(sample.Rows, sample.N, q.config.Levels, q.config.Beam, chosen, 0)
+		for range books {
+			counts = append(counts, make([]int, q.config.Codes))
+		}
+		for i, code := range chosen {
+			counts[i%q.config.Levels][code]++
+		}
+	}
+	for l, codes := range books {
+		level, path := q.at(l)
+		var n []int
+		if counts != nil {
+			n = counts[l]
+		}
+		vars, err := level.(importable).init(codes.Clone(), n, max(rowsOf(codes).meanNorm(), 1e-3), rng)
+		if err != nil {
+			return nil, fmt.Errorf("starting level %d: %w", l, err)
 		}
 		set.Merge(path, vars)
 	}

@@ -62,7 +62,7 @@ func (s Start) check() error {
 	case s.Sample < 0 || s.Noise < 0:
 		return fmt.Errorf("start: sample and noise must not be negative")
 	}
-	return oneOf("start.from", s.From, "kmeans", "data", "random")
+	return oneOf("start.from", s.From, "rq", "kmeans", "data", "random")
 }
 
 func (a Average) check() error {
@@ -102,10 +102,6 @@ func (r Resets) check() error {
 	return oneOf("resets.donor", cmp.Or(r.Donor, "latents"), "latents", "used")
 }
 
-// tabled says whether codes are a table with nearest-code search, which running
-// averages and cosine distances need.
-func (m Method) tabled() bool { return m.Level == nil && m.Classical == nil && m.New == nil }
-
 func (m Method) movable(c Config, dim int) bool {
 	if m.Level == nil {
 		return m.Classical == nil
@@ -116,13 +112,13 @@ func (m Method) movable(c Config, dim int) bool {
 
 func (c Config) checkLearning(m Method, dim int) error {
 	switch pull := c.Average.Pull > 0; {
-	case c.Cache.Period > 1 && !m.tabled():
+	case c.Cache.Period > 1 && !m.Tabled():
 		return fmt.Errorf("cache.period: %s has no codebook to reuse between steps, set it to 1", c.Method)
-	case c.Learn == "ema" && !m.tabled():
+	case c.Learn == "ema" && !m.Tabled():
 		return fmt.Errorf("learn: codes of %s do not learn by ema, use %s", c.Method, m.Config().Learn)
 	case c.Resets.Every > 0 && !m.movable(c, dim):
 		return fmt.Errorf("resets.every: codes of %s cannot be moved, set it to 0", c.Method)
-	case pull && !m.tabled():
+	case pull && !m.Tabled():
 		return fmt.Errorf("average.pull: %s has no codes that follow the latents assigned to them; set it to 0", c.Method)
 	case pull && c.Learn != "gradient":
 		return fmt.Errorf("average.pull: is for codes that learn by gradient; with learn: %s set it to 0", c.Learn)
@@ -138,7 +134,7 @@ func (c Config) checkLearning(m Method, dim int) error {
 
 func (c Config) checkDistance(m Method) error {
 	switch cosine := c.Distance == Cosine; {
-	case cosine && !m.tabled():
+	case cosine && !m.Tabled():
 		return fmt.Errorf("distance: %s stores no codes that could be compared by cosine; use euclidean", c.Method)
 	case cosine && c.Levels > 1:
 		return fmt.Errorf("distance: residuals of the first level of %s are not on the sphere; use cosine with one level", c.Method)

@@ -20,7 +20,6 @@ import (
 	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/train/vqtrain"
-	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -49,9 +48,8 @@ func (t *training) run(ctx context.Context) (*outcome, error) {
 		return nil, err
 	}
 	defer trainer.Close()
-	m := trainer.Model()
 	if t.codes != nil {
-		if m.Quantizer, err = vq.StartFrom(m.Quantizer, t.codes); err != nil {
+		if err := trainer.StartFrom(t.codes); err != nil {
 			return nil, err
 		}
 	}

@@ -36,24 +36,30 @@ func (t *Trainer) role(p string) train.Role {
 	return train.Trained
 }
 
-// before places the codes when the warm-up ends, and refreshes cached codebooks.
-func (t *Trainer) before(ctx context.Context) (string, error) {
+// before places the codes when the warm-up ends, refreshes cached codebooks and, with
+// a beam, finds the codes of the batch.
+func (t *Trainer) before(ctx context.Context, inputs []*tensors.Tensor) (kind string, given []*tensors.Tensor, err error) {
 	step := t.Step()
 	if !t.state.Started && step >= t.warmup() {
 		if err := t.start(ctx); err != nil {
-			return "", err
+			return "", nil, err
 		}
 	}
 	if !t.state.Started {
-		return "warm-up", nil
+		return "warm-up", nil, nil
 	}
 	if t.cacheDue(step) {
 		// The first refresh has nothing collected to step with.
 		if err := t.refreshCache(t.loop.Updates() > 0 && len(t.accumulators) > 0); err != nil {
-			return "", err
+			return "", nil, err
 		}
 	}
-	return "training", nil
+	if t.config.Quantizer.SearchesBeam() {
+		if given, err = t.assign(step, inputs); err != nil {
+			return "", nil, fmt.Errorf("finding the codes of a batch: %w", err)
+		}
+	}
+	return "training", given, nil
 }
 
 // after does a tokenizer's periodic work. The order is fixed.

@@ -47,11 +47,13 @@ func variants(t testing.TB) map[string]Config {
 	product.Train.Optimizer.Name = "sgd"
 	pulled := everything(t, "grit")
 	pulled.Quantizer.Average.Pull = 0.5
+	beam := everything(t, "grit")
+	beam.Quantizer.Beam, beam.Quantizer.Start.From, beam.Train.Accumulate = 3, "rq", 2
 	averagedProduct := averaged
 	averagedProduct.Quantizer.Parts = 2
 	return map[string]Config{
 		"live cache": live, "accumulating cache": accumulate, "ema": ema, "ema under a transform": averaged,
-		"attention, shared": attention, "product": product, "averaged product": averagedProduct, "pulled": pulled, "ste": everything(t, "ste"),
+		"attention, shared": attention, "product": product, "averaged product": averagedProduct, "pulled": pulled, "beam": beam, "ste": everything(t, "ste"),
 	}
 }
 

@@ -28,15 +28,37 @@ var (
 // optimizer anew, so that all parameters count their steps from here.
 func (t *Trainer) start(ctx context.Context) error {
 	t.loop.Status("placing the codes")
-	latents, err := t.sampleLatents(ctx, startSample)
-	if err != nil {
-		return fmt.Errorf("placing the first codes: %w", err)
-	}
-	set, err := t.model.Quantizer.Init(latents, weights.Rand(t.config.Seed, "codes"))
+	set, err := t.place(ctx)
 	if err != nil {
 		return fmt.Errorf("placing the first codes: %w", err)
 	}
 	return t.begin(set)
+}
+
+// place returns the first variables of the quantizer. A classical start is the fit
+// of method rq, to the bit: the same sample, seed and iterations.
+func (t *Trainer) place(ctx context.Context) (weights.Set, error) {
+	size, q, rng := startSample, t.model.Quantizer, weights.Rand(t.config.Seed, "codes")
+	classical := t.config.Quantizer.StartsClassical() && t.codes == nil
+	if classical {
+		size = fitSample
+	}
+	latents, err := t.sampleLatents(ctx, size)
+	if err != nil {
+		return nil, err
+	}
+	codes := t.codes
+	if classical {
+		if codes, err = vq.FitStart(ctx, t.config.Quantizer, latents, vq.FitOptions{Seed: t.config.Seed}); err != nil {
+			return nil, err
+		}
+	}
+	if codes != nil {
+		if q, err = vq.StartFrom(q, codes); err != nil {
+			return nil, err
+		}
+	}
+	return q.Init(latents, rng)
 }
 
 // begin adds the variables of the quantizer to the model's and restarts the

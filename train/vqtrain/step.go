@@ -34,6 +34,9 @@ func (t *Trainer) build(v weights.Vars, in train.Inputs) train.Pass {
 		if t.config.Quantizer.Dropout > 0 {
 			ctx.Active = active
 		}
+		if len(in.Batch) > batchInputs {
+			ctx.Given = in.Batch[batchInputs]
+		}
 		ctx.Random = vq.NewRandom(in.Random)
 		pass = t.model.Pass(ctx, x)
 	} else {

@@ -31,6 +31,7 @@ type Trainer struct {
 	loop    *train.Trainer
 	bank    *weights.Bank // of the loop
 
+	codes   []*weights.Array // first codes of every codebook; nil: placed on latents
 	sampler *dataset.Sampler
 	state   state
 	record  Record // of the step under way
@@ -115,6 +116,14 @@ func (t *Trainer) problem() (train.Problem, error) {
 	return p, err
 }
 
+// StartFrom takes first codes [K,d'] of every codebook instead of codes placed on
+// latents. It fails on codes that do not fit.
+func (t *Trainer) StartFrom(codes []*weights.Array) error {
+	t.codes = codes
+	_, err := vq.StartFrom(t.model.Quantizer, codes)
+	return err
+}
+
 // Model is the tokenizer under training.
 func (t *Trainer) Model() *tokenizer.Tokenizer { return t.model }
 
@@ -150,6 +159,9 @@ func (t *Trainer) Close() error {
 	}
 	return t.loop.Close()
 }
+
+// batchInputs is the number of inputs of a part of a batch: items and mask.
+const batchInputs = 2
 
 // batch reads the examples of a step, part after part, each with a mask [levels]
 // that is 1 for levels in use.

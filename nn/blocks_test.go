@@ -1,6 +1,8 @@
 package nn
 
 import (
+	"math"
+	"slices"
 	"testing"
 
 	"github.com/gomlx/gomlx/core/graph"
@@ -67,23 +69,73 @@ func TestResidualBlock(t *testing.T) {
 
 func TestUpsample(t *testing.T) {
 	for _, kind := range UpsampleKinds {
-		u := Upsample{In: 3, Out: 2, Kind: kind}
-		checkBlock(t, u.Init(weights.Rand(1, kind)), gaussian(weights.Rand(2, kind), 2, 3, 4, 3), u.Build,
-			func(v variables, x picture) picture { return x.upsample(v, kind) })
+		for _, stride := range []int{2, 3, 5} {
+			u := Upsample{In: 3, Out: 2, Kind: kind, Stride: stride}
+			checkBlock(t, u.Init(weights.Rand(1, kind)), gaussian(weights.Rand(2, kind), 2, 3, 4, 3), u.Build,
+				func(v variables, x picture) picture { return x.upsample(v, kind, stride) })
+		}
 	}
 }
 
 func TestImageEncoder(t *testing.T) {
-	e := ImageEncoder{Channels: 2, Widths: []int{3, 4}, Blocks: 1, Dim: 2, Groups: 2}
-	checkBlock(t, e.Init(weights.Rand(1, "encoder")), gaussian(weights.Rand(2, "encoder"), 2, 4, 6, 2), e.Build,
-		func(v variables, x picture) picture { return x.encode(v, e) })
+	for _, strides := range [][]int{nil, {3}} {
+		for _, linear := range []bool{false, true} {
+			e := ImageEncoder{Channels: 2, Widths: []int{3, 4}, Strides: strides, Blocks: 1, Dim: 2, Groups: 2, Linear: linear}
+			checkBlock(t, e.Init(weights.Rand(1, "encoder")), gaussian(weights.Rand(2, "encoder"), 2, 2*e.Factor(), 3*e.Factor(), 2), e.Build,
+				func(v variables, x picture) picture { return x.encode(v, e) })
+		}
+	}
 }
 
 func TestImageDecoder(t *testing.T) {
-	for _, up := range UpsampleKinds {
-		d := ImageDecoder{Channels: 2, Widths: []int{3, 4}, Blocks: 1, Dim: 2, Groups: 2, Up: up}
+	for _, d := range []ImageDecoder{{Up: "transposed"}, {Up: "nearest"}, {Up: "nearest", Strides: []int{3}, Linear: true}} {
+		d.Channels, d.Widths, d.Blocks, d.Dim, d.Groups = 2, []int{3, 4}, 1, 2, 2
 		checkBlock(t, d.Init(weights.Rand(1, "decoder")), gaussian(weights.Rand(2, "decoder"), 2, 2, 3, 2), d.Build,
 			func(v variables, x picture) picture { return x.decode(v, d) })
+	}
+}
+
+// With a linear path, fresh networks add nothing to it, and the squares come back in their places.
+func TestLinearPathStartsAlone(t *testing.T) {
+	e := ImageEncoder{Channels: 2, Widths: []int{3, 4, 4}, Strides: []int{3, 2}, Blocks: 1, Dim: 72, Linear: true}
+	d := ImageDecoder{Channels: 2, Widths: e.Widths, Strides: e.Strides, Blocks: 1, Dim: 72, Linear: true, Up: "nearest"}
+	set := weights.Set{}.Merge("e", e.Init(weights.Rand(1, "e"))).Merge("d", d.Init(weights.Rand(1, "d")))
+	for i := range 72 { // the identity of squares of 6 x 6 x 2 values
+		set["e/linear/weights"].Data[73*i], set["d/linear/weights"].Data[73*i] = 1, 1
+	}
+	in := asInputs(set, 0)
+	in["x"] = gaussian(weights.Rand(2, "x"), 2, 12, 18, 2)
+	got := gradtest.Eval[float32](t, in, func(nodes map[string]*graph.Node) []*graph.Node {
+		v := weights.FromNodes(nodes)
+		return []*graph.Node{d.Build(v.In("d"), e.Build(v.In("e"), nodes["x"]))}
+	})[0]
+	gradtest.Close(t, "picture", got, in["x"].Data, 1e-7)
+}
+
+// A constant grid of latents decodes to a picture that is constant away from its borders, whatever the weights: the
+// enlargement draws no pattern of its own. Transposed convolutions do.
+func TestNearestDrawsNoCheckerboard(t *testing.T) {
+	for _, strides := range [][]int{nil, {3, 2}} {
+		contrast := map[string]float64{}
+		for _, up := range UpsampleKinds {
+			d := ImageDecoder{Channels: 1, Widths: []int{4, 4, 4}, Strides: strides, Blocks: 0, Dim: 3, Up: up}
+			in := asInputs(d.Init(weights.Rand(1, "checkerboard")), 0)
+			in["z"] = gradtest.Value{Shape: []int{1, 9, 9, 3}, Data: slices.Repeat([]float64{0.3, -1, 0.7}, 81)}
+			got := gradtest.Eval[float32](t, in, func(nodes map[string]*graph.Node) []*graph.Node {
+				return []*graph.Node{d.Build(weights.FromNodes(nodes), nodes["z"])}
+			})[0]
+			side := 9 * factor(d.Widths, d.Strides)
+			low, high := math.Inf(1), math.Inf(-1)
+			for y := side / 3; y < 2*side/3; y++ {
+				for x := side / 3; x < 2*side/3; x++ {
+					low, high = min(low, got[y*side+x]), max(high, got[y*side+x])
+				}
+			}
+			contrast[up] = high - low
+		}
+		if contrast["nearest"] > 1e-5 || contrast["transposed"] < 0.01 {
+			t.Errorf("strides %v: contrast of a constant grid %v", strides, contrast)
+		}
 	}
 }
 

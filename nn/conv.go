@@ -49,24 +49,25 @@ func addBias(x, bias *graph.Node, l layout) *graph.Node {
 	return graph.Add(x, graph.Reshape(bias, 1, 1, 1, l.layers*channels))
 }
 
-// Upsample doubles height and width.
+// Upsample multiplies height and width.
 type Upsample struct {
 	In, Out int
 	Kind    string // one of UpsampleKinds
+	Stride  int    // the factor; 0 is 2
 }
 
-// UpsampleKinds are the ways to double an image: a 4 x 4 transposed convolution of
-// stride 2, or repeating every pixel before a 3 x 3 convolution, which cannot draw a
-// checkerboard.
+// UpsampleKinds are the ways to enlarge an image: a transposed convolution whose kernel
+// is twice as wide as its stride, or repeating every pixel before a 3 x 3 convolution,
+// which cannot draw a checkerboard.
 var UpsampleKinds = []string{"transposed", "nearest"}
 
-// Init returns "bias" [Out] and "weights": [4, 4, Out, In] of the transposed kind or
-// [3, 3, In, Out].
+// Init returns "bias" [Out] and "weights": [2·Stride, 2·Stride, Out, In] of the
+// transposed kind or [3, 3, In, Out].
 func (u Upsample) Init(rng *rand.Rand) weights.Set {
 	set := weights.Set{"bias": weights.New(u.Out)}
-	switch u.Kind {
+	switch taps := 2 * cmp.Or(u.Stride, 2); u.Kind {
 	case "transposed": // 2 x 2 of the taps meet an output
-		set["weights"] = weights.Uniform(rng, math.Sqrt(3/float64(4*u.In)), 4, 4, u.Out, u.In)
+		set["weights"] = weights.Uniform(rng, math.Sqrt(3/float64(4*u.In)), taps, taps, u.Out, u.In)
 	case "nearest":
 		set["weights"] = weights.Uniform(rng, math.Sqrt(3/float64(9*u.In)), 3, 3, u.In, u.Out)
 	default:
@@ -75,30 +76,44 @@ func (u Upsample) Init(rng *rand.Rand) weights.Set {
 	return set
 }
 
-// nearestTaps turns 3 taps on the doubled image into 4 taps of a transposed convolution
-// on the image itself: each row sums the taps that read one source pixel.
-var nearestTaps = [][]float64{{0, 0, 1}, {0, 1, 1}, {1, 1, 0}, {1, 0, 0}}
+// nearestTaps turns 3 taps on an image repeated stride times into stride + 2 taps of a
+// transposed convolution on the image itself: tap r of it, for output stride·y + r - 1,
+// sums those of the 3 taps that read source pixel y.
+func nearestTaps(stride int) [][]float64 {
+	rows := make([][]float64, stride+2)
+	for r := range rows {
+		rows[r] = make([]float64, 3)
+		for i := range 3 {
+			if at := r - 2 + i; at >= 0 && at < stride {
+				rows[r][i] = 1
+			}
+		}
+	}
+	return rows
+}
 
-// Build maps x [B, H, W, In] to [B, 2H, 2W, Out] in the precision of x.
+// Build maps x [B, H, W, In] to [B, Stride·H, Stride·W, Out] in the precision of x.
 //
-// Repeated pixels meet the 3 x 3 kernel in four ways only, so both kinds are transposed
-// convolutions, and the doubled image is never made.
+// Repeated pixels meet the 3 x 3 kernel in a few ways only, so both kinds are transposed
+// convolutions, and the repeated image is never made.
 func (u Upsample) Build(v weights.Vars, x *graph.Node) *graph.Node {
 	return u.build(v, x, layout{images: x.Shape().Dim(0), layers: 1})
 }
 
 func (u Upsample) build(v weights.Vars, x *graph.Node, l layout) *graph.Node {
-	kernel := v.Get("weights")
+	kernel, stride := v.Get("weights"), cmp.Or(u.Stride, 2)
+	before, after := stride/2, stride-stride/2 // pixels of a transposed kernel beyond the source pixel's own
 	if u.Kind == "nearest" {
-		taps := graph.ConstAs(kernel, nearestTaps)
+		taps, wide := graph.ConstAs(kernel, nearestTaps(stride)), stride+2
 		kernel = graph.TransposeAllAxes(kernel, 0, 1, 3, 2) // [3, 3, Out, In]
-		kernel = graph.Reshape(graph.Dot(taps, graph.Reshape(kernel, 3, -1)).Product(), 4, 3, -1)
+		kernel = graph.Reshape(graph.Dot(taps, graph.Reshape(kernel, 3, -1)).Product(), wide, 3, -1)
 		kernel = graph.TransposeAllAxes(kernel, 1, 0, 2)
-		kernel = graph.Reshape(graph.Dot(taps, graph.Reshape(kernel, 3, -1)).Product(), 4, 4, -1)
-		kernel = graph.Reshape(graph.TransposeAllAxes(kernel, 1, 0, 2), 4, 4, u.Out, u.In)
+		kernel = graph.Reshape(graph.Dot(taps, graph.Reshape(kernel, 3, -1)).Product(), wide, wide, -1)
+		kernel = graph.Reshape(graph.TransposeAllAxes(kernel, 1, 0, 2), wide, wide, u.Out, u.In)
+		before, after = 1, 1
 	}
 	d := x.Shape().Dimensions
-	up := ConvolveTransposed(x, graph.ConvertDType(kernel, x.DType()), 2*d[1], 2*d[2],
-		ConvOptions{Stride: 2, Padding: [2][2]int{{1, 1}, {1, 1}}, layers: l.layers})
+	up := ConvolveTransposed(x, graph.ConvertDType(kernel, x.DType()), stride*d[1], stride*d[2],
+		ConvOptions{Stride: stride, Padding: [2][2]int{{before, after}, {before, after}}, layers: l.layers})
 	return addBias(up, v.Get("bias"), l)
 }

@@ -105,14 +105,14 @@ func (p picture) plus(q picture) picture {
 	return y
 }
 
-// repeated is the image with every pixel twice in both directions.
-func (p picture) repeated() picture {
-	y := blank(p.n, 2*p.h, 2*p.w, p.c)
+// repeated is the image with every pixel stride times in both directions.
+func (p picture) repeated(stride int) picture {
+	y := blank(p.n, stride*p.h, stride*p.w, p.c)
 	for n := range y.n {
 		for py := range y.h {
 			for px := range y.w {
 				for c := range y.c {
-					*y.at(n, py, px, c) = *p.at(n, py/2, px/2, c)
+					*y.at(n, py, px, c) = *p.at(n, py/stride, px/stride, c)
 				}
 			}
 		}
@@ -120,27 +120,27 @@ func (p picture) repeated() picture {
 	return y
 }
 
-// scattered is the 4 x 4 transposed convolution of stride 2: every pixel adds
-// its multiple of the kernel [4, 4, out, in].
-func (p picture) scattered(v variables) picture {
+// scattered is the transposed convolution with a kernel twice the stride: every pixel
+// adds its multiple of the kernel [2·stride, 2·stride, out, in].
+func (p picture) scattered(v variables, stride int) picture {
 	k, bias := v.get("weights"), v.get("bias").Data
 	out := k.Shape[2]
-	y := blank(p.n, 2*p.h, 2*p.w, out)
+	y := blank(p.n, stride*p.h, stride*p.w, out)
 	for i := range y.data {
 		y.data[i] = bias[i%out]
 	}
 	for n := range p.n {
 		for py := range p.h {
 			for px := range p.w {
-				for ky := range 4 {
-					for kx := range 4 {
-						oy, ox := 2*py+ky-1, 2*px+kx-1
+				for ky := range 2 * stride {
+					for kx := range 2 * stride {
+						oy, ox := stride*py+ky-stride/2, stride*px+kx-stride/2
 						if oy < 0 || oy >= y.h || ox < 0 || ox >= y.w {
 							continue
 						}
 						for to := range out {
 							for from := range p.c {
-								*y.at(n, oy, ox, to) += *p.at(n, py, px, from) * k.Data[((ky*4+kx)*out+to)*p.c+from]
+								*y.at(n, oy, ox, to) += *p.at(n, py, px, from) * k.Data[((ky*2*stride+kx)*out+to)*p.c+from]
 							}
 						}
 					}
@@ -151,11 +151,39 @@ func (p picture) scattered(v variables) picture {
 	return y
 }
 
-func (p picture) upsample(v variables, kind string) picture {
+func (p picture) upsample(v variables, kind string, stride int) picture {
 	if kind == "nearest" {
-		return p.repeated().conv(v, 1, 1, 1)
+		return p.repeated(stride).conv(v, 1, 1, 1)
 	}
-	return p.scattered(v)
+	return p.scattered(v, stride)
+}
+
+// moved copies every value of p to the place that at names.
+func (p picture) moved(y picture, at func(py, px, c int) (int, int, int)) picture {
+	for n := range p.n {
+		for py := range p.h {
+			for px := range p.w {
+				for c := range p.c {
+					oy, ox, oc := at(py, px, c)
+					*y.at(n, oy, ox, oc) = *p.at(n, py, px, c)
+				}
+			}
+		}
+	}
+	return y
+}
+
+func (p picture) patches(side int) picture {
+	return p.moved(blank(p.n, p.h/side, p.w/side, side*side*p.c), func(y, x, c int) (int, int, int) {
+		return y / side, x / side, (y%side*side+x%side)*p.c + c
+	})
+}
+
+func (p picture) unpatched(side int) picture {
+	channels := p.c / side / side
+	return p.moved(blank(p.n, p.h*side, p.w*side, channels), func(y, x, c int) (int, int, int) {
+		return y*side + c/channels/side, x*side + c/channels%side, c % channels
+	})
 }
 
 func (p picture) residual(v variables, groups int) picture {
@@ -168,27 +196,39 @@ func (p picture) residual(v variables, groups int) picture {
 }
 
 func (p picture) encode(v variables, e ImageEncoder) picture {
+	squares := p.patches(e.Factor())
 	p = p.conv(v.sub("input"), 1, 1, 1)
 	for stage := range e.Widths {
 		for block := range e.Blocks {
 			p = p.residual(v.sub("stage%d/block%d", stage, block), e.Groups)
 		}
 		if stage < len(e.Widths)-1 {
-			p = p.conv(v.sub("stage%d/down", stage), 2, 1, 1)
+			stride := strideAt(e.Strides, stage)
+			pad := SamePadding(max(3, stride), 1)[0]
+			p = p.conv(v.sub("stage%d/down", stage), stride, pad[0], pad[1])
 		}
 	}
-	return p.groupNorm(v.sub("norm"), commonDivisor(p.c, e.Groups)).silu().conv(v.sub("output"), 1, 0, 0)
+	p = p.groupNorm(v.sub("norm"), commonDivisor(p.c, e.Groups)).silu().conv(v.sub("output"), 1, 0, 0)
+	if e.Linear {
+		p = p.plus(squares.conv(v.sub("linear"), 1, 0, 0))
+	}
+	return p
 }
 
 func (p picture) decode(v variables, d ImageDecoder) picture {
+	latents := p
 	p = p.conv(v.sub("input"), 1, 1, 1)
 	for stage := len(d.Widths) - 1; stage >= 0; stage-- {
 		for block := range d.Blocks {
 			p = p.residual(v.sub("stage%d/block%d", stage, block), d.Groups)
 		}
 		if stage > 0 {
-			p = p.upsample(v.sub("stage%d/up", stage), d.Up)
+			p = p.upsample(v.sub("stage%d/up", stage), d.Up, strideAt(d.Strides, stage-1))
 		}
 	}
-	return p.groupNorm(v.sub("norm"), commonDivisor(p.c, d.Groups)).silu().conv(v.sub("output"), 1, 1, 1)
+	p = p.groupNorm(v.sub("norm"), commonDivisor(p.c, d.Groups)).silu().conv(v.sub("output"), 1, 1, 1)
+	if d.Linear {
+		p = p.plus(latents.conv(v.sub("linear"), 1, 0, 0).unpatched(factor(d.Widths, d.Strides)))
+	}
+	return p
 }

@@ -2,6 +2,7 @@ package tokenizer
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/gomlx/compute/dtypes"
@@ -10,14 +11,17 @@ import (
 	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/nn"
 	"github.com/gritvq/gritvq/weights"
+	"gonum.org/v1/gonum/mat"
 )
 
 // Image describes the convolutional network of a tokenizer of pictures.
 type Image struct {
 	Size      int    `yaml:"size" doc:"Side of the square pictures in pixels (0: a tokenizer of vectors)."`
 	Short     int    `yaml:"short"`
-	Widths    []int  `yaml:"widths" doc:"Channels at every resolution, from the picture down; each but the first halves the side."`
+	Widths    []int  `yaml:"widths" doc:"Channels at every resolution, from the picture down."`
+	Strides   []int  `yaml:"strides" doc:"Factors between the resolutions, one less than widths (empty: each halves the side)."`
 	Blocks    int    `yaml:"blocks" doc:"Residual blocks at every resolution."`
+	Linear    bool   `yaml:"linear"`
 	Up        string `yaml:"up" enum:"transposed|nearest"`
 	Precision string `yaml:"precision" enum:"f32|bf16" doc:"Arithmetic of the convolutions; codes are always compared and learned in f32."`
 }
@@ -25,13 +29,44 @@ type Image struct {
 // Docs describes keys for package config.
 func (Image) Docs() map[string]string {
 	return map[string]string{
-		"short": "What short sides are reduced to before squares are cut from them (0: 286 for squares of 256, and in proportion).",
-		"up":    "The decoder's way up: transposed convolutions, or nearest neighbours and a convolution.",
+		"short":  "What short sides are reduced to before squares are cut from them (0: 286 for squares of 256, and in proportion).",
+		"linear": "Adds a linear path: squares of pixels to their principal components and back. The network starts at zero and adds to it.",
+		"up":     "The decoder's way up: transposed convolutions, or nearest neighbours and a convolution.",
 	}
 }
 
 // Down is the side of the square of pixels behind a code.
-func (c Image) Down() int { return 1 << max(0, len(c.Widths)-1) }
+func (c Image) Down() int {
+	if len(c.Strides) == 0 {
+		return 1 << max(0, len(c.Widths)-1)
+	}
+	down := 1
+	for _, stride := range c.Strides {
+		down *= stride
+	}
+	return down
+}
+
+// SetDown makes a square of down x down pixels a cell: a stage for every prime factor of down, the largest first, because
+// the first stages cost most. It cuts the widths or repeats the last.
+func (c *Image) SetDown(down int) {
+	c.Strides = nil
+	for prime := 2; down > 1; prime++ {
+		for ; down%prime == 0; down /= prime {
+			c.Strides = append(c.Strides, prime)
+		}
+	}
+	slices.Reverse(c.Strides)
+	stages := len(c.Strides) + 1
+	c.Widths = slices.Clone(c.Widths)
+	for len(c.Widths) < stages {
+		c.Widths = append(c.Widths, c.Widths[len(c.Widths)-1])
+	}
+	c.Widths = c.Widths[:stages]
+	if !slices.ContainsFunc(c.Strides, func(stride int) bool { return stride != 2 }) {
+		c.Strides = nil
+	}
+}
 
 // Grid is the side of the grid of codes of a picture.
 func (c Image) Grid() int { return c.Size / c.Down() }
@@ -60,9 +95,12 @@ func (p pictureModality) validate() error {
 		return fmt.Errorf("model.dim: a tokenizer of pictures needs a latent dimension, such as 64")
 	case len(c.Widths) == 0 || slices.Min(c.Widths) < 1:
 		return fmt.Errorf("model.image.widths: %v must be positive numbers, such as [64, 128, 256]", c.Widths)
-	case len(c.Widths) > 12 || c.Size%c.Down() != 0:
-		return fmt.Errorf("model.image.size: %d is not a multiple of %d, by which %d widths divide it; use a multiple, or other widths",
-			c.Size, c.Down(), len(c.Widths))
+	case len(c.Strides) > 0 && (len(c.Strides) != len(c.Widths)-1 || slices.Min(c.Strides) < 1):
+		return fmt.Errorf("model.image.strides: %v must be %d positive numbers, one between every two of the widths %v, or empty",
+			c.Strides, len(c.Widths)-1, c.Widths)
+	case len(c.Widths) > 12 || slices.ContainsFunc(c.Strides, func(s int) bool { return s > c.Size }) || c.Size%c.Down() != 0:
+		return fmt.Errorf("model.image.size: %d is not a multiple of %d, the side of a cell; use a multiple, or another --down",
+			c.Size, c.Down())
 	case c.Size < eval.SSIMWindow:
 		return fmt.Errorf("model.image.size: %d is less than %d, the side of the smallest pictures that SSIM scores", c.Size, eval.SSIMWindow)
 	case c.Size > 1<<12:
@@ -100,6 +138,7 @@ func (p pictureModality) describe(int) string {
 type pictureNetwork struct {
 	encoder   nn.ImageEncoder
 	decoder   nn.ImageDecoder
+	size      int // of pictures
 	grid, dim int
 }
 
@@ -108,19 +147,50 @@ func (p pictureModality) network(int) network {
 	if p.Image.Precision == "bf16" {
 		precision = dtypes.BFloat16
 	}
+	c := p.Image
+	var strides []int // of the network: nil for the usual
+	if len(c.Strides) > 0 {
+		strides = c.Strides
+	}
 	return pictureNetwork{
-		encoder: nn.ImageEncoder{Channels: 3, Widths: p.Image.Widths, Blocks: p.Image.Blocks, Dim: p.Dim, DType: precision},
-		decoder: nn.ImageDecoder{Channels: 3, Widths: p.Image.Widths, Blocks: p.Image.Blocks, Dim: p.Dim, Up: p.Image.Up, DType: precision},
-		grid:    p.Image.Grid(), dim: p.Dim,
+		encoder: nn.ImageEncoder{Channels: 3, Widths: c.Widths, Strides: strides, Blocks: c.Blocks, Dim: p.Dim, Linear: c.Linear,
+			DType: precision},
+		decoder: nn.ImageDecoder{Channels: 3, Widths: c.Widths, Strides: strides, Blocks: c.Blocks, Dim: p.Dim, Linear: c.Linear, Up: c.Up,
+			DType: precision},
+		size: c.Size, grid: c.Grid(), dim: p.Dim,
 	}
 }
 
 func (n pictureNetwork) identity() bool { return false }
 
-func (n pictureNetwork) init(seed uint64, _, _ []float64) weights.Set {
+func (n pictureNetwork) init(seed uint64, sample Sample) weights.Set {
 	set := weights.Set{}
 	set.Merge("encoder", n.encoder.Init(weights.Rand(seed, "encoder")))
-	return set.Merge("decoder", n.decoder.Init(weights.Rand(seed, "decoder")))
+	set.Merge("decoder", n.decoder.Init(weights.Rand(seed, "decoder")))
+	if n.encoder.Linear && sample.Items.N > 0 {
+		rng := weights.Rand(seed, "linear path")
+		fitPatchMap(n.patches(sample.Items, rng), n.dim, rng).fill(set)
+	}
+	return set
+}
+
+// patches draws squares of pictures [n, values], standardized.
+func (n pictureNetwork) patches(pictures dataset.Batch, rng *rand.Rand) *mat.Dense {
+	side := n.encoder.Factor()
+	values, cells := 3*side*side, n.grid*n.grid
+	count := min(pictures.N*cells, max(leastPatches, patchesPerValue*values))
+	rows := mat.NewDense(count, values, nil)
+	for i, cell := range rng.Perm(pictures.N * cells)[:count] {
+		picture, y, x := cell/cells, cell%cells/n.grid*side, cell%n.grid*side
+		row := rows.RawRowView(i)
+		for dy := range side {
+			at := 3 * ((picture*n.size+y+dy)*n.size + x)
+			for j, pixel := range pictures.Pixels[at : at+3*side] {
+				row[3*side*dy+j] = float64(pixel)/127.5 - 1
+			}
+		}
+	}
+	return rows
 }
 
 func (n pictureNetwork) standardize(_ weights.Vars, x *graph.Node) *graph.Node {

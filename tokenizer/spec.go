@@ -131,7 +131,7 @@ func (c Config) Pictures() bool { return c.Image.Size > 0 }
 
 // network carries items to latents and back. Network and loss work in standardized units.
 type network interface {
-	init(seed uint64, mean, variance []float64) weights.Set
+	init(seed uint64, sample Sample) weights.Set
 	standardize(v weights.Vars, x *graph.Node) *graph.Node
 	restore(v weights.Vars, y *graph.Node) *graph.Node
 	encode(v weights.Vars, standard *graph.Node) *graph.Node // to latents [N,d]

@@ -77,7 +77,7 @@ func TestPictures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	variables := tok.InitNetwork(3, nil, nil)
+	variables := tok.InitNetwork(3, Sample{})
 	codes, err := tok.Quantizer.Init(vq.Latents{Rows: make([]float32, 8), N: 2, Dim: 4}, weights.Rand(1, "codes"))
 	if err != nil {
 		t.Fatal(err)

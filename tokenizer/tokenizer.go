@@ -72,9 +72,29 @@ func (t *Tokenizer) Dim() int { return t.Quantizer.Layout().Dim }
 // Identity says whether vectors are quantized as they are, without a network.
 func (t *Tokenizer) Identity() bool { return t.network.identity() }
 
-// InitNetwork returns the variables around the quantizer. mean and variance are by dimension; pictures have none.
-func (t *Tokenizer) InitNetwork(seed uint64, mean, variance []float64) weights.Set {
-	set := t.network.init(seed, mean, variance)
+// Sample is the part of the training data that the first variables depend on.
+type Sample struct {
+	Mean, Variance []float64     // of vectors, by dimension
+	Items          dataset.Batch // pictures, see [Tokenizer.SampleItems]
+}
+
+// samplePictures show enough squares for their principal components.
+const samplePictures = 256
+
+// Linear says whether latents start as a linear map of the items, which fits the data before training.
+func (t *Tokenizer) Linear() bool { return t.Spec.Model.Pictures() && t.Spec.Model.Image.Linear }
+
+// SampleItems is the number of training items that the first variables depend on, 0 if they depend on none.
+func (t *Tokenizer) SampleItems() int {
+	if t.Linear() {
+		return samplePictures
+	}
+	return 0
+}
+
+// InitNetwork returns the variables around the quantizer. Without items, a linear path is left at zero.
+func (t *Tokenizer) InitNetwork(seed uint64, sample Sample) weights.Set {
+	set := t.network.init(seed, sample)
 	if t.Spec.Quantizer.Rotated() {
 		set["state/rotation"] = weights.Eye(t.Dim())
 	}

@@ -27,7 +27,7 @@ func newTokenizer(t testing.TB, c Config, q vq.Config, input int) (*Tokenizer, w
 	for i := range mean {
 		mean[i], variance[i] = float64(i)/3, 1+float64(i%4)
 	}
-	set := tok.InitNetwork(3, mean, variance)
+	set := tok.InitNetwork(3, Sample{Mean: mean, Variance: variance})
 	encoder, err := NewRuntime(gradtest.Engine(t), tok, set, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -90,11 +90,11 @@ func (c vectorModality) network(input int) network {
 
 func (n vectorNetwork) identity() bool { return len(n.encoder.Widths) == 0 }
 
-func (n vectorNetwork) init(seed uint64, mean, variance []float64) weights.Set {
+func (n vectorNetwork) init(seed uint64, sample Sample) weights.Set {
 	set := weights.Set{}
 	set.Merge("encoder", n.encoder.Init(weights.Rand(seed, "encoder")))
 	set.Merge("decoder", n.decoder.Init(weights.Rand(seed, "decoder")))
-	set["state/mean"], set["state/scale"] = standardization(n.standardization, mean, variance)
+	set["state/mean"], set["state/scale"] = standardization(n.standardization, sample.Mean, sample.Variance)
 	return set
 }
 

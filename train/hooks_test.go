@@ -37,7 +37,7 @@ type line struct {
 func hooked(state *tally) (Problem, **Trainer) {
 	p, trainer := regression(-1), new(*Trainer)
 	whole, loss := p.Batch, p.Loss
-	p.Init = func() weights.Set { return weights.Set{"w": weights.New(2, 1)} }
+	p.Init = func() (weights.Set, error) { return weights.Set{"w": weights.New(2, 1)}, nil }
 	p.Batch = func(step int64) (parts []*tensors.Tensor, err error) {
 		for _, half := range []int64{2 * step, 2*step + 1} {
 			inputs, err := whole(half)

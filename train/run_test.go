@@ -26,7 +26,9 @@ func regression(poison int64) Problem {
 	all := weights.Normal(rng, 1, 256, 2)
 	return Problem{
 		Identity: "regression",
-		Init:     func() weights.Set { return weights.Set{"w": weights.New(2, 1), "state/fixed": weights.Full(5, 1)} },
+		Init: func() (weights.Set, error) {
+			return weights.Set{"w": weights.New(2, 1), "state/fixed": weights.Full(5, 1)}, nil
+		},
 		Batch: func(step int64) ([]*tensors.Tensor, error) {
 			x, y := make([]float32, 0, 32), make([]float32, 0, 16)
 			for i := range 16 {
@@ -239,7 +241,10 @@ func TestConfigIsChecked(t *testing.T) {
 func TestPackedVariablesLearnTheSame(t *testing.T) {
 	problem := regression(40)
 	first := problem.Init
-	problem.Init = func() weights.Set { return first().Merge("", weights.Set{"b": weights.New(1, 1)}) }
+	problem.Init = func() (weights.Set, error) {
+		set, err := first()
+		return set.Merge("", weights.Set{"b": weights.New(1, 1)}), err
+	}
 	loss := problem.Loss
 	problem.Loss = func(v weights.Vars, in []*graph.Node, random *graph.Node) *graph.Node {
 		return graph.Add(loss(v, in, random), graph.ReduceAllSum(graph.Square(graph.AddScalar(v.Get("b"), -1))))

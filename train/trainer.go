@@ -60,7 +60,10 @@ func New(backend compute.Backend, problem Problem, config Config, o Options) (*T
 }
 
 func (t *Trainer) prepare() (err error) {
-	first := t.problem.Init()
+	first, err := t.problem.Init()
+	if err != nil {
+		return err
+	}
 	if t.options.Pack || weights.Compiles(t.backend) {
 		t.pack(first)
 	}

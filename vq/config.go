@@ -160,8 +160,8 @@ var texts = map[string]map[string]string{
 		"from": "rq (all levels fitted together, as method rq does; one level is k-means), kmeans (level by level; both on latents of the " +
 			"untrained or warmed-up encoder), data (random latents) or random (uniform in +-1/K). Shared levels and cosine distances take " +
 			"kmeans for rq.",
-		"warmup": "Share of the steps trained without quantization before the codes are placed (without a network there is " +
-			"nothing to warm up).",
+		"warmup": "Share of the steps trained without quantization before the codes are placed (none without a " +
+			"network, or with pictures' linear path).",
 	},
 	"average": {
 		"pull": "Codes that learn by gradient also go this share of the way that averaged ones would (0: none, 1: all of it).",

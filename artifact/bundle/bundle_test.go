@@ -52,7 +52,7 @@ func sample(t testing.TB) *Bundle {
 	if err := b.SetConfig(whole); err != nil {
 		t.Fatal(err)
 	}
-	b.Weights = m.InitNetwork(1, make([]float64, 5), []float64{1, 1, 1, 1, 1})
+	b.Weights = m.InitNetwork(1, tokenizer.Sample{Mean: make([]float64, 5), Variance: []float64{1, 1, 1, 1, 1}})
 	set, err := m.Quantizer.Init(vq.Latents{Rows: make([]float32, 8), N: 2, Dim: 4}, weights.Rand(1, "codes"))
 	if err != nil {
 		t.Fatal(err)

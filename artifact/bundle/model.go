@@ -9,6 +9,7 @@ import (
 
 	"github.com/gritvq/gritvq/codes"
 	"github.com/gritvq/gritvq/safetensors"
+	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
 )
@@ -142,7 +143,7 @@ func (b *Bundle) check() error {
 // decoding use the codebooks.
 func (b *Bundle) checkWeights() error {
 	zeros := make([]float64, b.Tokenizer.Input)
-	want := b.Tokenizer.InitNetwork(0, zeros, zeros)
+	want := b.Tokenizer.InitNetwork(0, tokenizer.Sample{Mean: zeros, Variance: zeros})
 	network := weights.Set{}
 	for p, a := range b.Weights {
 		if at := firstNotFinite(a.Data); at >= 0 {

@@ -45,7 +45,7 @@ func startUntrained(ctx context.Context, engine compute.Backend, size int, width
 	if err != nil {
 		return nil, err
 	}
-	variables := t.InitNetwork(1, nil, nil)
+	variables := t.InitNetwork(1, tokenizer.Sample{})
 	networks, err := tokenizer.NewRuntime(engine, t, variables, nil)
 	if err != nil {
 		return nil, err

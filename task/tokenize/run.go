@@ -181,7 +181,7 @@ func (t *training) importCodebook(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	network := m.InitNetwork(t.Config.Seed, t.data.Mean, t.data.Variance)
+	network := m.InitNetwork(t.Config.Seed, tokenizer.Sample{Mean: t.data.Mean, Variance: t.data.Variance})
 	hash := sha256.New()
 	for l := range books {
 		level := &weights.Array{Shape: []int{q.Codes, m.Dim()}, Data: book.Values[l*q.Codes*m.Dim() : (l+1)*q.Codes*m.Dim()]}

@@ -79,6 +79,9 @@ func Pictures(name, method string) (Config, error) {
 	}
 	c.Model.Dim, c.Model.Hidden = 256, nil
 	c.Model.Image = tokenizer.Image{Size: 256, Widths: []int{64, 128, 128, 256, 256}, Blocks: 1, Up: "transposed", Precision: "f32"}
+	if name != "paper" {
+		c.Model.Image.Linear, c.Model.Image.Up = true, "nearest"
+	}
 	c.Quantizer.Codes, c.Quantizer.Levels = 16384, 1
 	t.Steps, t.Batch, t.Average, t.HeldRows, t.Checkpoint, t.Keep = 10000, 64, 0.999, 256, 500, 2
 	t.Optimizer.Name, t.Optimizer.Rate, t.Optimizer.WeightDecay = "adam", 3e-4, 1e-4

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/tokenizer"
@@ -23,6 +24,28 @@ var (
 	startSample = sampleSize{perCode: 64, least: 16384, most: 1 << 20, bytes: 128 << 20}
 	fitSample   = sampleSize{perCode: 1024, least: 65536, most: math.MaxInt, bytes: 256 << 20}
 )
+
+// initNetwork returns the first variables around the quantizer. A linear path is fitted to a seeded sample of the
+// training items.
+func (t *Trainer) initNetwork() (weights.Set, error) {
+	sample := tokenizer.Sample{Mean: t.source.Mean, Variance: t.source.Variance}
+	if n := min(t.model.SampleItems(), t.source.Train.Len()); n > 0 {
+		var err error
+		if sample.Items, _, err = t.source.Set.Read(t.sampleRows(n)); err != nil {
+			return nil, fmt.Errorf("reading a sample of the training %ss: %w", t.model.Modality().Item(), err)
+		}
+	}
+	return t.model.InitNetwork(t.config.Seed, sample), nil
+}
+
+// sampleRows draws n training rows.
+func (t *Trainer) sampleRows(n int) []int {
+	order, rows := dataset.NewPermutation(t.source.Train.Len(), t.config.Seed^0x9e3779b97f4a7c15), make([]int, n)
+	for i := range rows {
+		rows[i] = t.source.Train.At(order.At(i))
+	}
+	return rows
+}
 
 // start places the codes on latents of the network as it is now, and begins the
 // optimizer anew, so that all parameters count their steps from here.
@@ -76,9 +99,10 @@ func (t *Trainer) begin(quantizer weights.Set) error {
 }
 
 // warmup is the number of steps before codes are placed: none when there is no
-// network to warm up.
+// network to warm up, or when codes are placed on the latents of a linear path, which
+// are good before training.
 func (t *Trainer) warmup() int {
-	if t.model.Identity() {
+	if t.model.Identity() || t.model.Linear() && t.config.Quantizer.Placed() {
 		return 0
 	}
 	return int(t.config.Quantizer.Start.Warmup * float64(t.config.Train.Steps))
@@ -92,8 +116,7 @@ func (t *Trainer) sampleLatents(ctx context.Context, size sampleSize) (vq.Latent
 	if n == 0 {
 		n = max(q.Codes, min(max(size.perCode*q.Codes, size.least), size.most, size.bytes/(4*sample.Dim)))
 	}
-	examples := min((n+tokens-1)/tokens, t.source.Train.Len())
-	order := dataset.NewPermutation(t.source.Train.Len(), t.config.Seed^0x9e3779b97f4a7c15)
+	chosen := t.sampleRows(min((n+tokens-1)/tokens, t.source.Train.Len()))
 	set, err := t.loop.Variables(false)
 	if err == nil {
 		err = t.renew(set)
@@ -101,13 +124,8 @@ func (t *Trainer) sampleLatents(ctx context.Context, size sampleSize) (vq.Latent
 	if err != nil {
 		return sample, err
 	}
-	sample.Rows = make([]float32, 0, examples*tokens*sample.Dim)
-	rows := make([]int, 0, max(64, 4*tokenizer.BlockRows/tokens))
-	for start := 0; start < examples; start += cap(rows) {
-		rows = rows[:0]
-		for i := start; i < min(examples, start+cap(rows)); i++ {
-			rows = append(rows, t.source.Train.At(order.At(i)))
-		}
+	sample.Rows = make([]float32, 0, len(chosen)*tokens*sample.Dim)
+	for rows := range slices.Chunk(chosen, max(64, 4*tokenizer.BlockRows/tokens)) {
 		items, _, err := t.source.Set.Read(rows)
 		if err != nil {
 			return sample, err

@@ -101,7 +101,7 @@ func (t *Trainer) problem() (train.Problem, error) {
 	perceptual, err := t.perceptualVariables()
 	p := train.Problem{
 		Identity: hash,
-		Init:     func() weights.Set { return t.model.InitNetwork(t.config.Seed, t.source.Mean, t.source.Variance) },
+		Init:     t.initNetwork,
 		Batch:    t.batch,
 		Hooks: train.Hooks{
 			Build: t.build, Parts: t.config.Train.Accumulate, Constants: perceptual, Role: t.role,

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"slices"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -44,7 +42,7 @@ var settings = []setting{
 		usage: "pictures: length of the short side after scaling, before the crop: larger values keep more\n" +
 			"detail of large photos (default 286 for --size 256, other sizes in proportion)"},
 	{name: "width", key: "model.image.widths", value: "64,128,128,256,256", pictures: true, usage: "pictures: channels at every resolution"},
-	{name: "down", value: 16, pictures: true, usage: "pictures: side of a code's cell in pixels, a power of two", apply: applyDown},
+	{name: "down", value: 16, pictures: true, usage: "pictures: side of a code's cell in pixels", apply: applyDown},
 	{name: "precision", key: "model.image.precision", value: "f32", pictures: true,
 		usage: "pictures: arithmetic of the convolutions, f32 or bf16 (bf16 with XLA; the embedded engine computes in f32)"},
 	{name: "perceptual", key: "train.perceptual", value: 0.0, pictures: true,
@@ -164,22 +162,16 @@ func applyHidden(_ *Settings, c *vqtrain.Config, value string) error {
 	return nil
 }
 
-// applyDown makes the network halve the picture log2(down) times: it cuts the widths or repeats the last.
+// applyDown sets the side of a cell and fits the widths to it, unless they were given.
 func applyDown(s *Settings, c *vqtrain.Config, _ string) error {
-	image, down, stages := &c.Model.Image, s.Int("down"), 0
-	for 1<<stages < down {
-		stages++
+	image, down := &c.Model.Image, s.Int("down")
+	if down < 1 {
+		return usage.Errorf("--down %d must be at least 1", down)
 	}
-	switch {
-	case down < 1 || 1<<stages != down:
-		return usage.Errorf("--down %d is no power of two", down)
-	case s.Given("width") && image.Down() != down:
-		return usage.Errorf("--down %d needs %d widths, --width has %d", down, stages+1, len(image.Widths))
+	widths := len(image.Widths)
+	image.SetDown(down)
+	if s.Given("width") && len(image.Widths) != widths {
+		return usage.Errorf("--down %d needs %d widths, --width has %d", down, len(image.Widths), widths)
 	}
-	image.Widths = slices.Clone(image.Widths)
-	for len(image.Widths) <= stages {
-		image.Widths = append(image.Widths, image.Widths[len(image.Widths)-1])
-	}
-	image.Widths = image.Widths[:stages+1]
 	return nil
 }

@@ -113,7 +113,15 @@ func TestPictureFlags(t *testing.T) {
 	if c, err = trainConfig(t, "--down", "64", "--size", "64"); err != nil || len(c.Model.Image.Widths) != 7 {
 		t.Errorf("got %+v, %v", c.Model.Image, err)
 	}
-	for _, wrong := range [][]string{{"--down", "3"}, {"--width", "none"}, {"--width", "8,16", "--down", "8"}, {"--precision", "f16"}} {
+	if c, err = trainConfig(t, "--down", "12", "--size", "48"); err != nil || !slices.Equal(c.Model.Image.Strides, []int{3, 2, 2}) ||
+		!slices.Equal(c.Model.Image.Widths, []int{64, 128, 128, 256}) || c.Model.Image.Down() != 12 {
+		t.Errorf("got %+v, %v", c.Model.Image, err)
+	}
+	if c, err = trainConfig(t, "--down", "3", "--size", "48", "--width", "8,16"); err != nil || c.Model.Image.Grid() != 16 {
+		t.Errorf("got %+v, %v", c.Model.Image, err)
+	}
+	for _, wrong := range [][]string{{"--down", "0"}, {"--size", "64", "--down", "3"}, {"--width", "none"},
+		{"--width", "8,16", "--down", "8"}, {"--precision", "f16"}} {
 		if _, err := trainConfig(t, wrong...); err == nil {
 			t.Errorf("%v was accepted", wrong)
 		}

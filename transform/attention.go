@@ -74,7 +74,7 @@ func balancedBias(thresholds []float64, share float64) float64 {
 
 func (attentionMixer) mix(c Config, p variables) []float64 { return mixRows(newAttentionRows(c, p), p) }
 
-func (attentionMixer) place(c Config, set weights.Set, codes *weights.Array, rows []int, y []float64, _ PlaceMode) ([]Touched, error) {
+func (attentionMixer) place(c Config, set weights.Set, codes *weights.Array, rows []int, y []float64) ([]Touched, error) {
 	return placeAttention(c, set, codes, rows, y, func(p variables) rowMixer { return newAttentionRows(c, p) })
 }
 

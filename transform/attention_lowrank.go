@@ -77,7 +77,7 @@ func (prototypeMixer) start(c Config, set weights.Set, codes *weights.Array, rng
 
 func (prototypeMixer) mix(c Config, p variables) []float64 { return mixRows(newPrototypeRows(c, p), p) }
 
-func (prototypeMixer) place(c Config, set weights.Set, codes *weights.Array, rows []int, y []float64, _ PlaceMode) ([]Touched, error) {
+func (prototypeMixer) place(c Config, set weights.Set, codes *weights.Array, rows []int, y []float64) ([]Touched, error) {
 	return placeAttention(c, set, codes, rows, y, func(p variables) rowMixer { return newPrototypeRows(c, p) })
 }
 

@@ -22,7 +22,7 @@ func Example() {
 	}
 	fmt.Println(c.Usable(set, codes))
 
-	touched, err := c.Place(set, codes, []int{1}, []float32{-7, 7}, transform.Reset)
+	touched, err := c.Place(set, codes, []int{1}, []float32{-7, 7})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -48,7 +48,7 @@ func (m groupedMixer) start(c Config, set weights.Set, codes *weights.Array, _ *
 func (m groupedMixer) mix(c Config, p variables) []float64 { return mixRows(m.rows(c, p), p) }
 
 // place changes the codes when they are trained, the rows of M when they are frozen.
-func (m groupedMixer) place(c Config, set weights.Set, codes *weights.Array, rows []int, y []float64, _ PlaceMode) ([]Touched, error) {
+func (m groupedMixer) place(c Config, set weights.Set, codes *weights.Array, rows []int, y []float64) ([]Touched, error) {
 	if c.Joint {
 		return placeBySweep(set, codes, rows, y, func(p variables) rowMixer { return m.rows(c, p) })
 	}

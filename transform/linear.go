@@ -22,7 +22,7 @@ func (identityMixer) mix(_ Config, p variables) []float64 { return slices.Clone(
 
 func (identityMixer) start(Config, weights.Set, *weights.Array, *rand.Rand) error { return nil }
 
-func (identityMixer) place(_ Config, _ weights.Set, codes *weights.Array, rows []int, y []float64, _ PlaceMode) ([]Touched, error) {
+func (identityMixer) place(_ Config, _ weights.Set, codes *weights.Array, rows []int, y []float64) ([]Touched, error) {
 	return store("codes", codes, rows, y), nil
 }
 
@@ -65,22 +65,13 @@ func (m linearMixer) mix(c Config, p variables) []float64 {
 	return x
 }
 
-func (m linearMixer) place(c Config, set weights.Set, codes *weights.Array, rows []int, y []float64, mode PlaceMode) ([]Touched, error) {
-	p := widen(set, codes)
-	basis := m.basis(c, p)
+func (m linearMixer) place(c Config, set weights.Set, codes *weights.Array, rows []int, y []float64) ([]Touched, error) {
 	if !c.Joint {
+		p := widen(set, codes)
 		for n, i := range rows {
 			addScaled(y[n*p.d:(n+1)*p.d], -1, p.get("codes")[i*p.d:(i+1)*p.d])
 		}
-		return placeByA(c, set, rows, y, basis, p.d)
-	}
-	if mode == Average {
-		for n, i := range rows {
-			for r, weight := range p.get("mixer/a")[i*c.Rank : (i+1)*c.Rank] {
-				addScaled(y[n*p.d:(n+1)*p.d], -weight, basis[r*p.d:(r+1)*p.d])
-			}
-		}
-		return store("codes", codes, rows, y), nil
+		return placeByA(c, set, rows, y, m.basis(c, p), p.d)
 	}
 	touched := store("mixer/a", set["mixer/a"], rows, make([]float64, len(rows)*c.Rank))
 	return append(touched, store("codes", codes, rows, y)...), nil
@@ -169,7 +160,7 @@ func (lowRankMixer) mix(c Config, p variables) []float64 {
 	return multiply(p.get("mixer/a"), p.basis(c, "codes"), p.k, c.Rank, p.d)
 }
 
-func (lowRankMixer) place(c Config, set weights.Set, codes *weights.Array, rows []int, y []float64, _ PlaceMode) ([]Touched, error) {
+func (lowRankMixer) place(c Config, set weights.Set, codes *weights.Array, rows []int, y []float64) ([]Touched, error) {
 	p := widen(set, codes)
 	return placeByA(c, set, rows, y, p.basis(c, "codes"), p.d)
 }

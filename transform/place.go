@@ -7,16 +7,6 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// PlaceMode says why codes are moved.
-type PlaceMode int
-
-const (
-	// Reset revives dead codes; a code's own mixing is forgotten.
-	Reset PlaceMode = iota
-	// Average follows a running average; mixing stays as it is.
-	Average
-)
-
 // Touched is a variable row that was overwritten from outside the optimizer: its
 // moments must be reset.
 type Touched struct {
@@ -27,11 +17,10 @@ type Touched struct {
 // Place changes variables, in place, so that usable code rows[i] becomes
 // targets[i*d:(i+1)*d], and lists the overwritten rows. With row normalisation
 // only the direction of a target can be met; the length is kept in the raw code.
-// When Place fails nothing has changed. These kinds move no other code:
+// A code's own mixing is forgotten. When Place fails nothing has changed. These kinds move no other code:
 //
 //   - identity: E_i = target.
-//   - linear, Joint: Reset sets A_i = 0 and E_i = target W⁻¹, Average sets
-//     E_i = target W⁻¹ - A_i Bᵀ E0.
+//   - linear, Joint: A_i = 0 and E_i = target W⁻¹.
 //   - linear, frozen: A_i = (target W⁻¹ - E_i)(Bᵀ E)⁺, and lowrank:
 //     A_i = target W⁻¹ (Bᵀ E)⁺; for Rank < d the nearest reachable point.
 //   - full, grouped, frozen: the smallest change of row i of M, exact when the
@@ -43,7 +32,7 @@ type Touched struct {
 //   - full, grouped, Joint.
 //   - attention kinds, Joint: scores follow E_i, neighbours stay as the last
 //     refresh found them. With frozen codes Place fails.
-func (c Config) Place(set weights.Set, codes *weights.Array, rows []int, targets []float32, mode PlaceMode) ([]Touched, error) {
+func (c Config) Place(set weights.Set, codes *weights.Array, rows []int, targets []float32) ([]Touched, error) {
 	k, d := codes.Shape[0], codes.Shape[1]
 	if len(targets) != len(rows)*d {
 		return nil, fmt.Errorf("%d codes of width %d need %d target values, got %d", len(rows), d, len(rows)*d, len(targets))
@@ -73,7 +62,7 @@ func (c Config) Place(set weights.Set, codes *weights.Array, rows []int, targets
 			return nil, fmt.Errorf("inverting feature/w: %w", err)
 		}
 	}
-	return c.mixer().place(c, set, codes, rows, y, mode)
+	return c.mixer().place(c, set, codes, rows, y)
 }
 
 func store(path string, a *weights.Array, rows []int, values []float64) []Touched {

@@ -18,12 +18,12 @@ func placedTargets() []float32 {
 
 // checkPlaced places two codes and reports whether they landed and which other
 // codes moved.
-func checkPlaced(t *testing.T, name string, c Config, mode PlaceMode, exactOthers bool) []Touched {
+func checkPlaced(t *testing.T, name string, c Config, exactOthers bool) []Touched {
 	t.Helper()
 	set, codes := trained(t, c, testCodes, testDim)
 	before := c.Usable(set, codes)
 	targets := placedTargets()
-	touched, err := c.Place(set, codes, placedRows, targets, mode)
+	touched, err := c.Place(set, codes, placedRows, targets)
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
@@ -63,22 +63,20 @@ func checkPlaced(t *testing.T, name string, c Config, mode PlaceMode, exactOther
 }
 
 func TestPlaceLandsOnTheTarget(t *testing.T) {
-	for _, mode := range []PlaceMode{Reset, Average} {
-		for _, norm := range []string{RowNormNone, RowNormLatent, RowNormGain} {
-			for _, kind := range allKinds {
-				c := smallConfig(kind)
-				c.RowNorm = norm
-				if kind == KindLowRank {
-					c.Rank = testDim // exact only for rank >= d
-				}
-				alone := kind == KindIdentity || kind == KindLinear || kind == KindLowRank
-				checkPlaced(t, fmt.Sprintf("%s/%s/mode %d", kind, norm, mode), c, mode, alone)
+	for _, norm := range []string{RowNormNone, RowNormLatent, RowNormGain} {
+		for _, kind := range allKinds {
+			c := smallConfig(kind)
+			c.RowNorm = norm
+			if kind == KindLowRank {
+				c.Rank = testDim // exact only for rank >= d
 			}
-			for _, kind := range []Kind{KindLinear, KindFull, KindGrouped} {
-				c := smallConfig(kind)
-				c.RowNorm, c.Joint, c.Rank, c.Groups = norm, false, testDim+1, 2
-				checkPlaced(t, fmt.Sprintf("frozen %s/%s/mode %d", kind, norm, mode), c, mode, true)
-			}
+			alone := kind == KindIdentity || kind == KindLinear || kind == KindLowRank
+			checkPlaced(t, fmt.Sprintf("%s/%s", kind, norm), c, alone)
+		}
+		for _, kind := range []Kind{KindLinear, KindFull, KindGrouped} {
+			c := smallConfig(kind)
+			c.RowNorm, c.Joint, c.Rank, c.Groups = norm, false, testDim+1, 2
+			checkPlaced(t, fmt.Sprintf("frozen %s/%s", kind, norm), c, true)
 		}
 	}
 }
@@ -87,7 +85,7 @@ func TestResetForgetsTheMixingAndNothingElse(t *testing.T) {
 	c := smallConfig(KindLinear)
 	set, codes := trained(t, c, testCodes, testDim)
 	old, oldCodes := set.Clone(), codes.Clone()
-	touched, err := c.Place(set, codes, placedRows, placedTargets(), Reset)
+	touched, err := c.Place(set, codes, placedRows, placedTargets())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,33 +118,13 @@ func TestResetForgetsTheMixingAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestAverageKeepsTheMixing(t *testing.T) {
-	c := smallConfig(KindLinear)
-	set, codes := trained(t, c, testCodes, testDim)
-	mixing := set["mixer/a"].Clone()
-	rows := make([]int, testCodes)
-	for i := range rows {
-		rows[i] = i
-	}
-	targets := weights.Normal(testRand(), 1, testCodes, testDim)
-	if _, err := c.Place(set, codes, rows, targets.Data, Average); err != nil {
-		t.Fatal(err)
-	}
-	gradtest.Close(t, "all rows", c.Usable(set, codes), toFloat64(targets.Data), 1e-5)
-	for i, x := range set["mixer/a"].Data {
-		if x != mixing.Data[i] {
-			t.Fatal("averaging changed A")
-		}
-	}
-}
-
 func TestPlaceInAFlatFeatureMapStaysModerate(t *testing.T) {
 	c := smallConfig(KindLinear)
 	set, codes := trained(t, c, testCodes, testDim)
 	w := set["feature/w"]
 	copy(w.Row(1), w.Row(0)) // singular
 	targets := placedTargets()
-	if _, err := c.Place(set, codes, placedRows, targets, Average); err != nil {
+	if _, err := c.Place(set, codes, placedRows, targets); err != nil {
 		t.Fatal(err)
 	}
 	for _, x := range codes.Data {
@@ -162,7 +140,7 @@ func TestPlaceNearestPointOfALowRank(t *testing.T) {
 	set, codes := trained(t, c, testCodes, testDim)
 	before := c.Usable(set, codes)
 	target := placedTargets()[:testDim]
-	if _, err := c.Place(set, codes, []int{5}, target, Reset); err != nil {
+	if _, err := c.Place(set, codes, []int{5}, target); err != nil {
 		t.Fatal(err)
 	}
 	after := c.Usable(set, codes)
@@ -206,7 +184,7 @@ func TestPlaceErrors(t *testing.T) {
 			clear(set["mixer/m"].Row(3))
 		}
 		old := codes.Clone()
-		_, err := test.c.Place(set, codes, test.rows, test.targets, Reset)
+		_, err := test.c.Place(set, codes, test.rows, test.targets)
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("got error %v, want one with %q", err, test.want)
 		}

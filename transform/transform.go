@@ -128,7 +128,7 @@ type mixer interface {
 	// mix returns M E [K,d] on the host.
 	mix(c Config, p variables) []float64
 	// place changes variables so that rows of M E become y [len(rows),d].
-	place(c Config, set weights.Set, codes *weights.Array, rows []int, y []float64, mode PlaceMode) ([]Touched, error)
+	place(c Config, set weights.Set, codes *weights.Array, rows []int, y []float64) ([]Touched, error)
 	// graph returns M E [K,d], or its rows at [N,1] unless at is nil.
 	graph(c Config, v weights.Vars, codes, at *graph.Node) *graph.Node
 }

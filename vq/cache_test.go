@@ -139,7 +139,7 @@ func TestResetForgetsCollectedGradients(t *testing.T) {
 	for i := range collected.Data {
 		collected.Data[i] = 1
 	}
-	if _, err := Place(with.q, with.set, 1, []int{2}, []float32{1, 2, 3}, transform.Reset); err != nil {
+	if _, err := Place(with.q, with.set, 1, []int{2}, []float32{1, 2, 3}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 6 {

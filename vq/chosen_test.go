@@ -10,7 +10,6 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 
 	"github.com/gritvq/gritvq/internal/gradtest"
-	"github.com/gritvq/gritvq/transform"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -264,7 +263,7 @@ func TestPlacedCodesAreChosen(t *testing.T) {
 		before := look()
 		row := (int(before[1][0]) + 1) % c.Codes
 		target := []float32{float32(f.z.Data[0]), float32(f.z.Data[1]), float32(f.z.Data[2])}
-		touched, err := Place(f.q, f.set, 0, []int{row}, target, transform.Reset)
+		touched, err := Place(f.q, f.set, 0, []int{row}, target)
 		if err != nil {
 			t.Fatal(err)
 		}

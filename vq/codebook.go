@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"github.com/gritvq/gritvq/transform"
 	"github.com/gritvq/gritvq/weights"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -105,9 +104,9 @@ func (b codebook) init(codes *weights.Array, counts []int, gain float64, rng *ra
 	}
 	set[CodesPath] = codes
 	switch {
-	case b.config.Learn == "ema":
+	case b.config.averages():
 		set.Merge("", averageInit(codes, counts))
-	case b.config.Average.Pull > 0:
+	case b.config.pull() > 0:
 		set[countsPath] = averageInit(codes, counts)[countsPath]
 	}
 	if b.caches() {
@@ -128,9 +127,9 @@ func (b codebook) Assign(ctx *Context, residual *Node) Assigned {
 	a := Assigned{Index: index, Hard: hard, Loss: b.losses(ctx, residual, hard, index)}
 	switch {
 	case !ctx.Training:
-	case b.config.Learn == "ema":
+	case b.config.averages():
 		a.Updates = b.average(ctx, residual, index)
-	case b.config.Average.Pull > 0:
+	case b.config.pull() > 0:
 		a.Updates = b.pull(ctx, residual, hard, index)
 	}
 	return a
@@ -182,14 +181,14 @@ func (b codebook) Rewire(vars weights.Set) error {
 }
 
 // Place moves codes onto targets; see [transform.Config.Place].
-func (b codebook) Place(set weights.Set, rows []int, targets []float32, mode transform.PlaceMode) ([]Touched, error) {
+func (b codebook) Place(set weights.Set, rows []int, targets []float32) ([]Touched, error) {
 	codes, ok := set[CodesPath]
 	if !ok {
 		return nil, fmt.Errorf("the codebook has no variable %q", CodesPath)
 	}
-	touched, err := b.config.Transform.Place(set, codes, rows, targets, mode)
-	if err != nil || mode != transform.Reset {
-		return touched, err
+	touched, err := b.config.Transform.Place(set, codes, rows, targets)
+	if err != nil {
+		return nil, err
 	}
 	restartAverages(set, rows, targets)
 	if collected, ok := set[cacheGradientPath]; ok {

@@ -64,9 +64,12 @@ type Start struct {
 type Average struct {
 	Decay   float64 `yaml:"decay" doc:"Weight of the past, per step."`
 	Epsilon float64 `yaml:"epsilon" doc:"Laplace smoothing of the counts."`
-	Every   int     `yaml:"every" doc:"Under a transform: steps between solves for E."`
 	Pull    float64 `yaml:"pull"`
 }
+
+// ObsoleteKeys implements config.Obsolete: codes under a transform once followed
+// their averages every few steps.
+func (Average) ObsoleteKeys() []string { return []string{"every"} }
 
 // Loss weights the auxiliary losses.
 type Loss struct {
@@ -98,7 +101,7 @@ func commonDefaults() Config {
 		Codes: 256, Levels: 4, Parts: 1, Beam: 1, Distance: Euclidean,
 		Start:     Start{From: "kmeans", Warmup: 0.2},
 		Learn:     "gradient",
-		Average:   Average{Decay: 0.99, Epsilon: 1e-5, Every: 8},
+		Average:   Average{Decay: 0.99, Epsilon: 1e-5},
 		Loss:      Loss{UsageThreshold: 0.1, UsageSoftness: 1},
 		Radius:    radius.Default(),
 		Transform: transform.None(),

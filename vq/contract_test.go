@@ -7,7 +7,6 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 
 	"github.com/gritvq/gritvq/internal/gradtest"
-	"github.com/gritvq/gritvq/transform"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -31,7 +30,7 @@ func TestComputedCodesRefuseSettingsOfStoredOnes(t *testing.T) {
 		c.Shared = true
 		mentions(t, c.Validate(8), "quantizer.shared", method)
 		f := newFixture(t, func() Config { c.Shared = false; return c }(), 4, 2)
-		_, err := Place(f.q, f.set, 0, []int{0}, make([]float32, 4), transform.Reset)
+		_, err := Place(f.q, f.set, 0, []int{0}, make([]float32, 4))
 		mentions(t, err, "cannot be moved")
 		if Searchable(f.q) {
 			t.Errorf("%s: codes are said to be the nearest ones", method)

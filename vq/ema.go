@@ -49,29 +49,41 @@ func restartAverages(set weights.Set, rows []int, targets []float32) {
 	}
 }
 
-// average returns the updates of counts and sums and, when codes are used
-// untransformed, of the codes. Under a transform the host solves for E every few
-// steps instead (see [Config].Average.Every).
+// averages says whether codes are running averages of their latents. Cosine codes
+// are: a mean points where its normalised self does.
+func (c Config) averages() bool {
+	return c.Learn == "ema" && c.Transform.Kind == transform.KindIdentity && c.Transform.RowNorm != transform.RowNormGain
+}
+
+// average returns the updates of counts, sums and codes.
 func (b codebook) average(ctx *Context, residual, index *Node) map[string]*Node {
 	decay, epsilon, k := b.config.Average.Decay, b.config.Average.Epsilon, b.config.Codes
 	n, m := ctx.Vars.Get(countsPath), ctx.Vars.Get(sumsPath)
 	counts, sums := ctx.countsAndSums(index, StopGradient(residual), k)
 	n = Add(MulScalar(n, decay), MulScalar(counts, 1-decay))
 	m = Add(MulScalar(m, decay), MulScalar(sums, 1-decay))
-	updates := map[string]*Node{
+	total := ReduceAllSum(n)
+	smooth := Mul(Div(AddScalar(n, epsilon), AddScalar(total, float64(k)*epsilon)), total)
+	return map[string]*Node{
 		ctx.Vars.Path(countsPath): n,
 		ctx.Vars.Path(sumsPath):   m,
+		ctx.Vars.Path(CodesPath):  Div(m, ExpandAxes(smooth, -1)),
 	}
-	if !b.config.SolvesAverages() {
-		total := ReduceAllSum(n)
-		smooth := Mul(Div(AddScalar(n, epsilon), AddScalar(total, float64(k)*epsilon)), total)
-		updates[ctx.Vars.Path("codes")] = Div(m, ExpandAxes(smooth, -1))
-	}
-	return updates
 }
 
-// pull returns the updates of counts and codes that learn by gradient. Beside the
-// optimizer's step, usable codes take a share p of the step of a running average,
+// pull is the share of the step of a running average that usable codes take: all of
+// it for averaged codes under a transform (protocol B). The step starts from where
+// the codes are, so it keeps what the transform learned; setting them to the means
+// themselves would undo it.
+func (c Config) pull() float64 {
+	if c.Learn == "ema" && !c.averages() {
+		return 1
+	}
+	return c.Average.Pull
+}
+
+// pull returns the updates of counts and codes. Beside the optimizer's step, if they
+// learn by gradient, usable codes take a share p of the step of a running average,
 //
 //	N ← γN + (1-γ)n,  Δe' = p·(1-γ)/(N+ε)·Σ(z-e'),
 //
@@ -81,39 +93,12 @@ func (b codebook) pull(ctx *Context, residual, hard, index *Node) map[string]*No
 	decay, epsilon := b.config.Average.Decay, b.config.Average.Epsilon
 	counts, gaps := ctx.countsAndSums(index, StopGradient(Sub(residual, hard)), b.config.Codes)
 	n := Add(MulScalar(ctx.Vars.Get(countsPath), decay), MulScalar(counts, 1-decay))
-	step := StopGradient(MulScalar(Div(gaps, ExpandAxes(AddScalar(n, epsilon), -1)), b.config.Average.Pull*(1-decay)))
-	codes := ctx.Vars.Get("codes")
+	step := StopGradient(MulScalar(Div(gaps, ExpandAxes(AddScalar(n, epsilon), -1)), b.config.pull()*(1-decay)))
+	codes := ctx.Vars.Get(CodesPath)
 	back := Gradient(ReduceAllSum(Mul(b.Usable(ctx), step)), codes)[0]
 	scale := Div(ReduceAllSum(Square(step)), MaxScalar(ReduceAllSum(Square(back)), 1e-30))
 	return map[string]*Node{
 		ctx.Vars.Path(countsPath): n,
-		ctx.Vars.Path("codes"):    Add(codes, Mul(back, scale)),
+		ctx.Vars.Path(CodesPath):  Add(codes, Mul(back, scale)),
 	}
-}
-
-// SolvesAverages says whether averaged codes go through a transform, so that the
-// host must solve for E.
-func (c Config) SolvesAverages() bool {
-	// A mean points where its normalised self does: no solve for unit rows.
-	direct := c.Transform.Kind == transform.KindIdentity && c.Transform.RowNorm != transform.RowNormGain
-	return c.Learn == "ema" && !direct
-}
-
-// Averages returns the Ñ-smoothed code averages [K,d], for that solve.
-func (c Config) Averages(set weights.Set) []float32 {
-	n, m := set[countsPath], set[sumsPath]
-	total := 0.0
-	for _, x := range n.Data {
-		total += float64(x)
-	}
-	k := len(n.Data)
-	out := make([]float32, len(m.Data))
-	for i := range k {
-		smooth := (float64(n.Data[i]) + c.Average.Epsilon) / (total + float64(k)*c.Average.Epsilon) * total
-		row, mean := m.Row(i), out[i*len(m.Row(i)):]
-		for j := range row {
-			mean[j] = float32(float64(row[j]) / smooth)
-		}
-	}
-	return out
 }

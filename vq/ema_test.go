@@ -15,7 +15,7 @@ import (
 // choose code 0, the third chooses code 1.
 func TestAveragesByHand(t *testing.T) {
 	c := small(t, "ema", 1)
-	c.Codes, c.Average = 2, Average{Decay: 0.9, Epsilon: 0.5, Every: 1}
+	c.Codes, c.Average = 2, Average{Decay: 0.9, Epsilon: 0.5}
 	q, err := New(c, 1)
 	if err != nil {
 		t.Fatal(err)
@@ -35,11 +35,6 @@ func TestAveragesByHand(t *testing.T) {
 	gradtest.Close(t, "counts", got[0], []float64{3.8, 1}, 1e-6)
 	gradtest.Close(t, "sums", got[1], []float64{0.3, 10.2}, 1e-6)
 	gradtest.Close(t, "codes", got[2], []float64{0.3 / 3.5586207, 10.2 / 1.2413793}, 1e-6)
-
-	set["level0/state/counts"].Data = []float32{3.8, 1}
-	set["level0/state/sums"].Data = []float32{0.3, 10.2}
-	host := c.Averages(set.Sub("level0"))
-	gradtest.Close(t, "host", []float64{float64(host[0]), float64(host[1])}, got[2], 1e-6)
 }
 
 // The averages begin at the codes: N from the clustering, m = N·E.
@@ -66,8 +61,8 @@ func TestAveragesStartAtTheCodes(t *testing.T) {
 	}
 }
 
-// Outside training nothing is averaged; under a transform the codes are solved
-// for on the host, so the graph must leave them alone.
+// Outside training nothing is averaged. Codes under a transform are pulled, which
+// needs counts but no sums.
 func TestWhoUpdatesAveragedCodes(t *testing.T) {
 	plain := small(t, "ema", 1)
 	mixed := small(t, "grit", 1)
@@ -77,9 +72,8 @@ func TestWhoUpdatesAveragedCodes(t *testing.T) {
 	normed := mixed
 	normed.Transform.Kind, normed.Transform.RowNorm = transform.KindIdentity, transform.RowNormGain
 	for name, test := range map[string]struct {
-		c        Config
-		training bool
-		inGraph  bool
+		c              Config
+		training, sums bool
 	}{
 		"plain":              {plain, true, true},
 		"plain, inference":   {plain, false, false},
@@ -91,66 +85,39 @@ func TestWhoUpdatesAveragedCodes(t *testing.T) {
 		f.eval32(t, func(ctx *Context, z *graph.Node) []*graph.Node {
 			ctx.Training = test.training
 			out := f.q.Build(ctx, z)
-			if got := out.Updates["level0/codes"] != nil; got != test.inGraph {
+			if got := out.Updates["level0/codes"] != nil; got != test.training {
 				t.Errorf("%s: the graph updates codes: %v", name, got)
 			}
-			if got := out.Updates["level0/state/sums"] != nil; got != test.training {
-				t.Errorf("%s: the graph updates averages: %v", name, got)
+			if got := out.Updates["level0/state/sums"] != nil; got != test.sums {
+				t.Errorf("%s: the graph updates sums: %v", name, got)
 			}
 			return []*graph.Node{out.Hard}
 		})
-		if test.training && test.c.SolvesAverages() == test.inGraph {
-			t.Errorf("%s: codes are updated by both host and graph, or by neither", name)
-		}
 	}
 }
 
-// Placing codes on their averages puts C' on the means, through W and the mixer.
-func TestPlacedAveragesReachTheMeans(t *testing.T) {
-	for _, parts := range []int{1, 2} {
-		c := small(t, "grit", 2)
-		c.Learn, c.Parts = "ema", parts
-		f := newFixture(t, c, 3*parts, 4)
-		layout := f.q.Layout()
-		var want [][]float64
-		for position := range layout.Positions() {
-			path := "level" + string(rune('0'+position%2))
-			if parts == 2 {
-				path = "part" + string(rune('0'+position/2)) + "/" + path
-			}
-			means := c.Averages(f.set.Sub(path))
-			row := make([]float64, len(means))
-			for i := range means {
-				means[i] += float32(i) / 50 // away from where the codes already are
-				row[i] = float64(means[i])
-			}
-			want = append(want, row)
-			if _, err := Place(f.q, f.set, position, []int{0, 1, 2, 3, 4, 5}, means, transform.Average); err != nil {
-				t.Fatal(err)
-			}
-		}
-		got := f.eval32(t, func(ctx *Context, _ *graph.Node) []*graph.Node { return f.q.Codebooks(ctx) })
-		for position := range got {
-			gradtest.Close(t, "usable codes", got[position], want[position], 1e-5)
-		}
-	}
+// Averaged codes under a transform keep what it learned: codes that meet their
+// latents stay where the transform put them, whatever E itself is.
+func TestAveragedCodesKeepTheTransform(t *testing.T) {
+	c := small(t, "grit", 1)
+	c.Learn = "ema"
+	f := newFixture(t, c, 3, 6)
+	books := f.eval32(t, func(ctx *Context, _ *graph.Node) []*graph.Node { return f.q.Codebooks(ctx) })
+	copy(f.z.Data, books[0]) // every latent is a usable code
+	got := f.eval32(t, func(ctx *Context, z *graph.Node) []*graph.Node {
+		return []*graph.Node{f.q.Build(ctx, z).Updates["level0/codes"], ctx.Vars.Get("level0/codes")}
+	})
+	gradtest.Close(t, "raw codes", got[0], got[1], 1e-5)
 }
 
-// A reset makes the running averages of its rows forget, and of no other row;
-// following an average does not.
+// A reset makes the running averages of its rows forget, and of no other row.
 func TestResetRestartsAverages(t *testing.T) {
 	f := newFixture(t, small(t, "ema", 1), 2, 4)
 	n, m := f.set["level0/state/counts"], f.set["level0/state/sums"]
 	for i := range n.Data {
 		n.Data[i], m.Row(i)[0], m.Row(i)[1] = float32(10+i), float32(20+i), float32(30+i)
 	}
-	if _, err := Place(f.q, f.set, 0, []int{2}, []float32{8, 9}, transform.Average); err != nil {
-		t.Fatal(err)
-	}
-	if n.Data[2] != 12 || m.Row(2)[0] != 22 {
-		t.Error("following an average restarted it")
-	}
-	if _, err := Place(f.q, f.set, 0, []int{3, 5}, []float32{1, 2, 3, 4}, transform.Reset); err != nil {
+	if _, err := Place(f.q, f.set, 0, []int{3, 5}, []float32{1, 2, 3, 4}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range n.Data {
@@ -172,8 +139,8 @@ func TestResetRestartsAverages(t *testing.T) {
 func TestPulledCodesGoWhereAveragesGo(t *testing.T) {
 	pulled, averaged := small(t, "ste", 1), small(t, "ema", 1)
 	pulled.Codes, averaged.Codes = 3, 3
-	pulled.Average = Average{Decay: 0.9, Epsilon: 1e-7, Every: 1, Pull: 1}
-	averaged.Average = Average{Decay: 0.9, Epsilon: 1e-7, Every: 1}
+	pulled.Average = Average{Decay: 0.9, Epsilon: 1e-7, Pull: 1}
+	averaged.Average = Average{Decay: 0.9, Epsilon: 1e-7}
 	codes := []float32{0, 10, -30}
 	latents := gradtest.Value{Shape: []int{3, 1}, Data: []float64{1, 2, 12}}
 	var got [2][][]float64

@@ -8,7 +8,6 @@ import (
 
 	"github.com/gritvq/gritvq/internal/gradtest"
 	"github.com/gritvq/gritvq/radius"
-	"github.com/gritvq/gritvq/transform"
 )
 
 // surrogate is the closed form of the paper's estimator over plain float64, with
@@ -195,7 +194,7 @@ func TestLearnDecidesTheProtocol(t *testing.T) {
 				t.Errorf("learn %s, joint %v: codes have a gradient: %v", learn, joint, moves)
 			}
 			before := widen(f.set["level0/codes"]).Data
-			if _, err := Place(f.q, f.set, 0, []int{2}, []float32{1, 2, 3}, transform.Reset); err != nil {
+			if _, err := Place(f.q, f.set, 0, []int{2}, []float32{1, 2, 3}); err != nil {
 				t.Fatal(err)
 			}
 			change := gradtest.RelativeError(widen(f.set["level0/codes"]).Data, before)

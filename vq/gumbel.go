@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/gritvq/gritvq/transform"
 	"github.com/gritvq/gritvq/weights"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -143,7 +142,7 @@ func (m gumbel) Assign(ctx *Context, residual *Node) Assigned {
 func (m gumbel) Usable(ctx *Context) *Node { return ctx.Vars.Get(CodesPath) }
 
 // Place moves codes, and their logits follow with the mean sharpness of all codes.
-func (m gumbel) Place(vars weights.Set, rows []int, targets []float32, _ transform.PlaceMode) ([]Touched, error) {
+func (m gumbel) Place(vars weights.Set, rows []int, targets []float32) ([]Touched, error) {
 	along, square := 0.0, 0.0
 	codes, weight := vars["codes"], vars["projection/weight"]
 	for i, x := range codes.Data {

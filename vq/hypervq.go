@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/gritvq/gritvq/transform"
 	"github.com/gritvq/gritvq/weights"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -188,7 +187,7 @@ func (m hypervq) Project(ctx *Context, values map[string]*Node) {
 }
 
 // Place turns codes towards their targets, with normals and offsets of the mean lengths of all.
-func (m hypervq) Place(vars weights.Set, rows []int, targets []float32, _ transform.PlaceMode) ([]Touched, error) {
+func (m hypervq) Place(vars weights.Set, rows []int, targets []float32) ([]Touched, error) {
 	normal := rowsOf(vars["codes"]).meanNorm()
 	offset := rowsOf(vars["feature/offset"]).meanNorm()
 	var touched []Touched

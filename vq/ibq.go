@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"github.com/gritvq/gritvq/transform"
 	"github.com/gritvq/gritvq/weights"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -95,10 +94,10 @@ func (m ibq) Start(rest Latents, rng *rand.Rand) (weights.Set, *weights.Array, e
 }
 
 // Place turns codes towards their targets, at the mean length of all.
-func (m ibq) Place(vars weights.Set, rows []int, targets []float32, mode transform.PlaceMode) ([]Touched, error) {
+func (m ibq) Place(vars weights.Set, rows []int, targets []float32) ([]Touched, error) {
 	codes := vars["codes"]
 	length := rowsOf(codes).meanNorm()
-	touched, err := m.codebook.Place(vars, rows, targets, mode)
+	touched, err := m.codebook.Place(vars, rows, targets)
 	if err != nil {
 		return nil, err
 	}

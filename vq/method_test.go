@@ -8,7 +8,6 @@ import (
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/gomlx/core/graph"
 
-	"github.com/gritvq/gritvq/transform"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -67,7 +66,7 @@ func TestRegisteredLevelIsStacked(t *testing.T) {
 			t.Errorf("row %d: the first number is %g, the code %g", i, f.z.Data[i*4], out[2][i*4])
 		}
 	}
-	if _, err := Place(f.q, f.set, 0, []int{0}, make([]float32, 2), transform.Reset); err == nil {
+	if _, err := Place(f.q, f.set, 0, []int{0}, make([]float32, 2)); err == nil {
 		t.Error("codes of a level without places were moved")
 	}
 	if Searchable(f.q) {
@@ -94,7 +93,7 @@ func TestOptionalInterfaces(t *testing.T) {
 		t.Fatalf("the quantizer is a %T", q)
 	}
 	set := weights.Set{"level0/codes": weights.New(6, 3)}
-	if _, err := Place(q, set, 0, []int{0}, make([]float32, 3), transform.Reset); err == nil {
+	if _, err := Place(q, set, 0, []int{0}, make([]float32, 3)); err == nil {
 		t.Error("codes were moved")
 	}
 	if err := Rewire(q, set); err != nil || Searchable(q) || Frozen(q, weights.Codes) {

@@ -45,12 +45,12 @@ type Rewirer interface {
 
 // Placer is a [Quantizer] that can move codes of one position onto latents [len(rows),d'].
 type Placer interface {
-	Place(set weights.Set, position int, rows []int, targets []float32, mode transform.PlaceMode) ([]Touched, error)
+	Place(set weights.Set, position int, rows []int, targets []float32) ([]Touched, error)
 }
 
 // LevelPlacer is a [Level] that can move codes onto latents [len(rows),d].
 type LevelPlacer interface {
-	Place(set weights.Set, rows []int, targets []float32, mode transform.PlaceMode) ([]Touched, error)
+	Place(set weights.Set, rows []int, targets []float32) ([]Touched, error)
 }
 
 // Touched is a variable row that was overwritten from outside the optimizer.
@@ -111,9 +111,9 @@ func Rewire(q Quantizer, set weights.Set) error {
 }
 
 // Place moves codes of one position onto latents; it fails unless q is a [Placer].
-func Place(q Quantizer, set weights.Set, position int, rows []int, targets []float32, mode transform.PlaceMode) ([]Touched, error) {
+func Place(q Quantizer, set weights.Set, position int, rows []int, targets []float32) ([]Touched, error) {
 	if p, ok := q.(Placer); ok {
-		return p.Place(set, position, rows, targets, mode)
+		return p.Place(set, position, rows, targets)
 	}
 	return nil, errFixedCodes
 }

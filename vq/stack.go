@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"iter"
 
-	"github.com/gritvq/gritvq/transform"
 	"github.com/gritvq/gritvq/weights"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -86,13 +85,13 @@ func (s *stack) Rewire(set weights.Set) error {
 	return nil
 }
 
-func (s *stack) Place(set weights.Set, position int, rows []int, targets []float32, mode transform.PlaceMode) ([]Touched, error) {
+func (s *stack) Place(set weights.Set, position int, rows []int, targets []float32) ([]Touched, error) {
 	level, path := s.at(position)
 	p, ok := level.(LevelPlacer)
 	if !ok {
 		return nil, errFixedCodes
 	}
-	touched, err := p.Place(set.Sub(path), rows, targets, mode)
+	touched, err := p.Place(set.Sub(path), rows, targets)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

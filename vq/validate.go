@@ -67,8 +67,8 @@ func (s Start) check() error {
 
 func (a Average) check() error {
 	switch {
-	case a.Decay <= 0 || a.Decay >= 1 || a.Epsilon <= 0 || a.Every < 1:
-		return fmt.Errorf("average: need 0 < decay < 1, epsilon > 0 and every >= 1")
+	case a.Decay <= 0 || a.Decay >= 1 || a.Epsilon <= 0:
+		return fmt.Errorf("average: need 0 < decay < 1 and epsilon > 0")
 	case a.Pull < 0 || a.Pull > 1:
 		return fmt.Errorf("average.pull: %g must be between 0 and 1", a.Pull)
 	}

@@ -91,7 +91,7 @@ func (t *Trainer) after(s *train.Step) error {
 		t.measureUsage() // before a reset starts the window anew
 	}
 	if s.Kept { // latents of a skipped step are no targets
-		if err := t.solveAverages(s.Step); err != nil {
+		if err := t.rewire(s.Step); err != nil {
 			return err
 		}
 		if err := t.maybeReset(s); err != nil {

@@ -8,7 +8,6 @@ import (
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/dataset/vectors"
 	"github.com/gritvq/gritvq/tokenizer"
-	"github.com/gritvq/gritvq/transform"
 	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
 )
@@ -76,7 +75,7 @@ func TestMethodsReachTheKnownOptimum(t *testing.T) {
 		for i, x := range mixture.Centres {
 			targets[i] = x + float32(0.3*rng.NormFloat64())
 		}
-		if _, err := vq.Place(trainer.model.Quantizer, set.Sub("quantizer"), 0, rows, targets, transform.Reset); err != nil {
+		if _, err := vq.Place(trainer.model.Quantizer, set.Sub("quantizer"), 0, rows, targets); err != nil {
 			continue // its codes are computed; the conformance suite bounds its error
 		}
 		if err := trainer.bank.Install(set); err != nil {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/gritvq/gritvq/optim"
 	"github.com/gritvq/gritvq/train"
-	"github.com/gritvq/gritvq/transform"
 	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
 )
@@ -45,7 +44,7 @@ func (t *Trainer) maybeReset(s *train.Step) error {
 		if len(book.codes) > rows { // any of them, or high codes would wait for ever
 			rng.Shuffle(len(book.codes), func(i, j int) { book.codes[i], book.codes[j] = book.codes[j], book.codes[i] })
 		}
-		at, err := vq.Place(t.model.Quantizer, set, book.positions[0], book.codes[:rows], targets, transform.Reset)
+		at, err := vq.Place(t.model.Quantizer, set, book.positions[0], book.codes[:rows], targets)
 		if err != nil {
 			// A mixer may leave no way to a target; the codes keep their places
 			// and the next scan tries others.
@@ -109,36 +108,18 @@ func (t *Trainer) replace(set weights.Set, touched []vq.Touched) error {
 	return nil
 }
 
-// solveAverages moves averaged codes through the transform: every few steps,
-// E is solved for so that C' meets the running means. It also keeps the
-// neighbours of top-k attention up to date.
-func (t *Trainer) solveAverages(step int) error {
+// rewire keeps the neighbours of top-k attention up to date.
+func (t *Trainer) rewire(step int) error {
 	q := t.config.Quantizer
-	solve := q.SolvesAverages() && step%q.Average.Every == 0
-	rewire := q.Transform.Refreshes() && step%max(rewireEvery, q.Cache.Period) == 0
-	if !solve && !rewire {
+	if !q.Transform.Refreshes() || step%max(rewireEvery, q.Cache.Period) != 0 {
 		return nil
 	}
 	set, err := t.bank.Read(vq.Prefix)
 	if err != nil {
 		return err
 	}
-	if solve {
-		layout := t.model.Quantizer.Layout()
-		for position, k := range layout.Vocab {
-			rows := make([]int, k)
-			for i := range rows {
-				rows[i] = i
-			}
-			targets := q.Averages(set.Sub(layout.Path(position)))
-			// Where a mixer leaves no way to the means, codes follow at a later solve.
-			_, _ = vq.Place(t.model.Quantizer, set, position, rows, targets, transform.Average)
-		}
-	}
-	if rewire {
-		if err := vq.Rewire(t.model.Quantizer, set); err != nil {
-			return fmt.Errorf("finding neighbours of codes: %w", err)
-		}
+	if err := vq.Rewire(t.model.Quantizer, set); err != nil {
+		return fmt.Errorf("finding neighbours of codes: %w", err)
 	}
 	return t.bank.Install(weights.Set{}.Merge(vq.Prefix, set))
 }

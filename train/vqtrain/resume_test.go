@@ -37,7 +37,6 @@ func variants(t testing.TB) map[string]Config {
 	accumulate.Train.Optimizer.Name = "adamw"
 	accumulate.Train.Optimizer.WeightDecay = 0.01
 	averaged.Quantizer.Learn = "ema"
-	averaged.Quantizer.Average.Every = 3
 	averaged.Train.Optimizer.Name = "adagrad"
 	attention.Quantizer.Transform.Kind = transform.KindAttentionTopK
 	attention.Quantizer.Radius.Kind, attention.Quantizer.Radius.PerCode = "adaptive-mahalanobis", true

@@ -130,7 +130,7 @@ type Pace struct {
 func (o Optimizer) Update(v weights.Vars, path string, gradient *Node, p Pace) map[string]*Node {
 	r, group := o.rule(), weights.GroupOf(path)
 	s := step{Pace: p, value: v.Get(path), gradient: gradient, rate: Mul(p.Rate[group], p.Keep), decay: p.Decay[group]}
-	if group == weights.Network {
+	if group == weights.Network || group == weights.Encoder {
 		s.decay = o.WeightDecay
 	}
 	if p.Stride != nil {

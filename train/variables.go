@@ -58,19 +58,21 @@ func training(p string) bool {
 	return strings.HasPrefix(p, optim.Prefix) || strings.HasPrefix(p, AveragePrefix)
 }
 
-// pack makes the trained variables travel together, and the constants.
+// pack makes the trained variables of a group travel together, and the constants.
 func (t *Trainer) pack(first weights.Set) {
-	trained := weights.Set{}
+	trained := map[weights.Group]weights.Set{}
 	for p, a := range first {
-		if t.role(p) == Trained {
-			trained[p] = a
+		if g := weights.GroupOf(p); t.role(p) == Trained {
+			trained[g] = weights.Set{p: a}.Merge("", trained[g])
 		}
 	}
 	families := []string{AveragePrefix, partialPrefix}
 	for _, slot := range t.config.Optimizer.Slots() {
 		families = append(families, slot.Prefix)
 	}
-	t.bank.Pack("packed", trained, families...)
+	for _, g := range weights.Groups { // the path of a pack names its group
+		t.bank.Pack("packed/"+string(g), trained[g], families...)
+	}
 	t.bank.Pack("constant", t.problem.Constants)
 }
 

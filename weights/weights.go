@@ -136,9 +136,11 @@ type Group string
 
 // The parameter groups of the paper's training protocols, by path: "…/codes" is the raw
 // codebook E, "…/mixer/…" is M, "…/feature/…" is W, "…/radius/…" holds radius scalars,
-// "…/state/…" is never trained (frozen copies, averages, caches), the rest is the network.
+// "…/state/…" is never trained (frozen copies, averages, caches), "encoder/…" is the
+// network before the quantizer, the rest is the network after it.
 const (
 	Network Group = "network"
+	Encoder Group = "encoder"
 	Codes   Group = "codes"
 	Mixer   Group = "mixer"
 	Feature Group = "feature"
@@ -147,7 +149,7 @@ const (
 )
 
 // Groups lists every trainable group in a fixed order.
-var Groups = []Group{Network, Codes, Mixer, Feature, Radius}
+var Groups = []Group{Network, Encoder, Codes, Mixer, Feature, Radius}
 
 // GroupOf derives the group of a variable from its path.
 func GroupOf(p string) Group {
@@ -157,7 +159,7 @@ func GroupOf(p string) Group {
 		switch g := Group(part); g {
 		case State:
 			return State
-		case Mixer, Feature, Radius:
+		case Encoder, Mixer, Feature, Radius:
 			group = g
 		case Codes:
 			if i == len(parts)-1 {

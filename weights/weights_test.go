@@ -12,7 +12,7 @@ import (
 
 func TestGroupsFollowThePath(t *testing.T) {
 	for path, want := range map[string]Group{
-		"encoder/layer0/weights":        Network,
+		"encoder/layer0/weights": Encoder, "decoder/layer0/weights": Network,
 		"quantizer/level0/codes":        Codes,
 		"quantizer/level2/mixer/a":      Mixer,
 		"quantizer/level2/feature/w":    Feature,

@@ -62,7 +62,7 @@ func Inspect(dir string) (*Inspection, error) {
 		switch weights.GroupOf(p) {
 		case weights.State:
 			continue
-		case weights.Network:
+		case weights.Network, weights.Encoder:
 			i.Parameters.Network += len(a.Data)
 		case weights.Codes:
 			i.Parameters.Codes += len(a.Data)

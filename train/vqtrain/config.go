@@ -27,6 +27,7 @@ type Train struct {
 	Split      float64   `yaml:"split" doc:"Share of the rows trained on; the rest is held out (ignored when a held-out file is given)."`
 	HeldRows   int       `yaml:"held_rows" doc:"Held-out rows scored during training."`
 	Perceptual float64   `yaml:"perceptual" doc:"Pictures: weight of the l1 distance in a perceptual network's features (0: none)."`
+	Finish     float64   `yaml:"finish" doc:"Share of the steps, the last ones, that train the decoder alone: encoder and codes stay."`
 	Optimizer  Optimizer `yaml:"optimizer" doc:"How gradients become steps."`
 	Rates      vq.Rates  `yaml:"rates" doc:"Learning rates of the parameter groups, as multiples of optimizer.rate."`
 }
@@ -86,6 +87,8 @@ func (c Config) Validate() error {
 		return fmt.Errorf("train: accumulate, perceptual and held_rows must not be negative")
 	case t.Accumulate > 1 && c.Quantizer.Cache.Period > 1:
 		return fmt.Errorf("train.accumulate: parts of a batch and a cached codebook exclude each other; set quantizer.cache.period to 1")
+	case !(t.Finish >= 0 && t.Finish < 1):
+		return fmt.Errorf("train.finish: %g must be at least 0 and below 1", t.Finish)
 	case !(t.Split > 0 && t.Split <= 1):
 		return fmt.Errorf("train.split: %g must be above 0 and at most 1", t.Split)
 	}

@@ -3,6 +3,7 @@ package vqtrain
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/gomlx/gomlx/core/tensors"
 
@@ -30,10 +31,23 @@ func (t *Trainer) role(p string) train.Role {
 		return train.Followed
 	case vq.Frozen(t.model.Quantizer, g):
 		return train.Fixed
-	case t.accumulates() && g != weights.Network && g != weights.Radius:
+	case t.accumulates() && !slices.Contains([]weights.Group{weights.Network, weights.Encoder, weights.Radius}, g):
 		return train.Deferred
 	}
 	return train.Trained
+}
+
+// finishing says whether encoder and codes stay as they are from a step on.
+func (t *Trainer) finishing(step int) bool {
+	return float64(step) >= (1-t.config.Train.Finish)*float64(t.config.Train.Steps)
+}
+
+// rate is the multiple of the base rate that a group trains with in the next step.
+func (t *Trainer) rate(g weights.Group) float64 {
+	if g != weights.Network && t.finishing(t.Step()) {
+		return 0
+	}
+	return t.config.Train.Rates.Of(g)
 }
 
 // before places the codes when the warm-up ends, refreshes cached codebooks and, with

@@ -13,7 +13,7 @@ import (
 // of the current batch, or beside used codes.
 func (t *Trainer) maybeReset(s *train.Step) error {
 	c := t.config.Quantizer.Resets
-	if c.Every == 0 || s.Step%c.Every != 0 || float64(s.Step) > c.Until*float64(t.config.Train.Steps) {
+	if c.Every == 0 || s.Step%c.Every != 0 || float64(s.Step) > c.Until*float64(t.config.Train.Steps) || t.finishing(s.Step) {
 		return nil
 	}
 	var books []deadBook

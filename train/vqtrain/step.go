@@ -69,7 +69,7 @@ func (t *Trainer) build(v weights.Vars, in train.Inputs) train.Pass {
 			inner := *ctx
 			inner.Vars = v.In(vq.Prefix)
 			t.project(&inner, v, next, u.Step)
-			t.finish(v, out, next, u)
+			t.finish(v, out, in.Progress, next, u)
 		},
 	}
 	if out.Index != nil {
@@ -80,13 +80,17 @@ func (t *Trainer) build(v weights.Vars, in train.Inputs) train.Pass {
 
 // finish adds the quantizer's own updates, and collects the gradients of cached
 // codebooks.
-func (t *Trainer) finish(v weights.Vars, out vq.Output, next map[string]*Node, u train.Update) {
+func (t *Trainer) finish(v weights.Vars, out vq.Output, progress *Node, next map[string]*Node, u train.Update) {
+	moving := u.Finite
+	if t.config.Train.Finish > 0 {
+		moving = And(moving, LessThan(progress, Scalar(progress.Graph(), progress.DType(), 1-t.config.Train.Finish)))
+	}
 	for path, value := range out.Updates {
 		old := v.Get(path)
 		if stepped, trained := next[path]; trained { // a parameter goes both ways
 			value = Add(stepped, Sub(value, old))
 		}
-		next[path] = Where(u.Finite, value, old)
+		next[path] = Where(moving, value, old)
 	}
 	for i, path := range t.accumulators {
 		old := v.Get(path + "_gradient")

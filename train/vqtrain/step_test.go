@@ -193,6 +193,35 @@ func TestEveryTrainedVariableMoves(t *testing.T) {
 	}
 }
 
+// The last steps train the decoder alone: encoder and codes keep their bits, also codes
+// that follow averages.
+func TestFinishTrainsTheDecoderAlone(t *testing.T) {
+	pulled := tiny(t, "grit")
+	pulled.Quantizer.Average.Pull = 1
+	for name, c := range map[string]Config{"grit": tiny(t, "grit"), "pulled": pulled, "ema": tiny(t, "ema")} {
+		c.Train.Steps, c.Train.Finish, c.Quantizer.Resets.Every = 20, 0.5, 5
+		trainer := start(t, c, open(t, tinySet), t.TempDir(), false, Observer{})
+		if err := trainer.start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var before weights.Set
+		for i := range 20 {
+			if i == 10 {
+				before = exported(t, trainer)
+			}
+			if err := step(t, trainer, i); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for p, a := range exported(t, trainer) {
+			want := strings.HasPrefix(p, "decoder/")
+			if moved := firstDifference(a.Data, before[p].Data) >= 0; moved != want {
+				t.Errorf("%s: %s moved: %v", name, p, moved)
+			}
+		}
+	}
+}
+
 // The averaged weights follow every trained variable at the pace of their
 // decay, also those that move once a refresh.
 func TestAveragedWeightsFollow(t *testing.T) {

@@ -29,7 +29,7 @@ func encodePlane(e *rangeEncoder, grid plane, vocab uint32, m *Model) (*rangeEnc
 	var best *rangeEncoder
 	var chosen Method
 	for method := range methods {
-		if method == Contextual && !m.covers(grid.level) {
+		if method == Contextual && !m.covers(grid) {
 			continue
 		}
 		trial := e.clone()
@@ -45,12 +45,12 @@ func encodePlane(e *rangeEncoder, grid plane, vocab uint32, m *Model) (*rangeEnc
 func encodePlaneAs(method Method, e *rangeEncoder, grid plane, vocab uint32, m *Model) {
 	switch method {
 	case Uniform:
-		for at := grid.level; at < len(grid.codes); at += grid.levels {
+		for at := range grid.all() {
 			e.symbol(grid.codes[at], 1, vocab)
 		}
 	case Counted:
-		counts := newAdaptiveCounts(int(vocab), m.counts(grid.level))
-		for at := grid.level; at < len(grid.codes); at += grid.levels {
+		counts := newAdaptiveCounts(int(vocab), m.counts(grid))
+		for at := range grid.all() {
 			counts.encode(e, grid.codes[at])
 		}
 	case Contextual:
@@ -73,9 +73,9 @@ func decodePlane(d *rangeDecoder, grid plane, vocab uint32, m *Model) (method Me
 	var c *contextCoder
 	switch method {
 	case Counted:
-		counts = newAdaptiveCounts(int(vocab), m.counts(grid.level))
+		counts = newAdaptiveCounts(int(vocab), m.counts(grid))
 	case Contextual:
-		if !m.covers(grid.level) {
+		if !m.covers(grid) {
 			return method, false
 		}
 		c = newContextCoder(m, grid)
@@ -84,16 +84,16 @@ func decodePlane(d *rangeDecoder, grid plane, vocab uint32, m *Model) (method Me
 		if d.exhausted() {
 			return method, false
 		}
-		row := grid.codes[y*grid.width*grid.levels:][:grid.width*grid.levels]
 		switch method {
 		case Uniform:
-			for at := grid.level; at < len(row); at += grid.levels {
-				row[at] = d.find(vocab)
-				d.take(row[at], 1, vocab)
+			for x := range grid.columns(y) {
+				code := d.find(vocab)
+				d.take(code, 1, vocab)
+				grid.codes[grid.index(y, x)] = code
 			}
 		case Counted:
-			for at := grid.level; at < len(row); at += grid.levels {
-				row[at] = counts.decode(d)
+			for x := range grid.columns(y) {
+				grid.codes[grid.index(y, x)] = counts.decode(d)
 			}
 		case Contextual:
 			c.codeRow(d, y)
@@ -102,13 +102,13 @@ func decodePlane(d *rangeDecoder, grid plane, vocab uint32, m *Model) (method Me
 	return method, !d.exhausted()
 }
 
-// covers reports whether the model, which may be nil, has a level.
-func (m *Model) covers(level int) bool { return m != nil && level < len(m.levels) }
+// covers reports whether the model, which may be nil, has the level of a plane.
+func (m *Model) covers(grid plane) bool { return m != nil && grid.level < m.perPhase }
 
-// counts returns the learned counts of a level, nil if there are none.
-func (m *Model) counts(level int) []uint32 {
-	if !m.covers(level) {
+// counts returns the learned counts of a plane, nil if there are none.
+func (m *Model) counts(grid plane) []uint32 {
+	if !m.covers(grid) {
 		return nil
 	}
-	return m.levels[level].counts
+	return m.at(grid.phase, grid.level).counts
 }

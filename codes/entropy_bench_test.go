@@ -36,20 +36,20 @@ func BenchmarkPlane(b *testing.B) {
 		for method := range methods {
 			e := newRangeEncoder()
 			e.symbol(uint32(method), 1, uint32(methods))
-			encodePlaneAs(method, e, g.plane(0), uint32(vocab), m)
+			encodePlaneAs(method, e, g.planes(1)[0], uint32(vocab), m)
 			payload := e.finish()
 			rate := func(b *testing.B) {
 				b.ReportMetric(float64(b.N*len(g.Codes))/b.Elapsed().Seconds()/1e6, "Mcodes/s")
 			}
 			b.Run(fmt.Sprintf("encode/%s/%d", method, vocab), func(b *testing.B) {
 				for b.Loop() {
-					encodePlaneAs(method, newRangeEncoder(), g.plane(0), uint32(vocab), m)
+					encodePlaneAs(method, newRangeEncoder(), g.planes(1)[0], uint32(vocab), m)
 				}
 				rate(b)
 			})
 			b.Run(fmt.Sprintf("decode/%s/%d", method, vocab), func(b *testing.B) {
 				for b.Loop() {
-					if _, ok := decodePlane(newRangeDecoder(payload), out.plane(0), uint32(vocab), m); !ok {
+					if _, ok := decodePlane(newRangeDecoder(payload), out.planes(1)[0], uint32(vocab), m); !ok {
 						b.Fatal("the payload is damaged")
 					}
 				}

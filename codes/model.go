@@ -18,19 +18,31 @@ import (
 // before, at the same place), the place in the picture, and a vector predicted
 // from all neighbours by linear regression; and how often it went either way in
 // this picture so far. Opinions and weights are integers.
+//
+// Where cells are coded in phases, each phase has its own tree and opinions: codes
+// of another phase mean something else. Its neighbours are those of its own phase
+// and, in place of the level before, the nearest of the phases before.
 type Model struct {
-	levels []*levelModel
-	sum    [sha256.Size]byte // of the tensors
+	levels   []*levelModel     // phase after phase
+	phases   int               // 1, 2 or 4
+	perPhase int               // levels of each
+	sum      [sha256.Size]byte // of the tensors
 }
 
 // Vocab returns the number of codes of each level.
 func (m *Model) Vocab() []uint32 {
-	vocab := make([]uint32, len(m.levels))
-	for i, level := range m.levels {
+	vocab := make([]uint32, m.perPhase)
+	for i, level := range m.levels[:m.perPhase] {
 		vocab[i] = uint32(len(level.counts))
 	}
 	return vocab
 }
+
+// Phases is the number of phases of cells.
+func (m *Model) Phases() int { return m.phases }
+
+// at returns the model of a level in a phase.
+func (m *Model) at(phase, level int) *levelModel { return m.levels[phase*m.perPhase+level] }
 
 // The contexts whose opinions are learned.
 const (

@@ -7,23 +7,6 @@ type bitCoder interface {
 	bit(bit, one uint32) uint32
 }
 
-// plane is the codes of one level of a grid.
-type plane struct {
-	codes         []uint32 // [height, width, levels]
-	height, width int
-	levels, level int
-}
-
-func (p *plane) index(y, x int) int { return (y*p.width+x)*p.levels + p.level }
-
-// at returns the code at a place, -1 outside the grid.
-func (p *plane) at(y, x int) int32 {
-	if y < 0 || x < 0 || y >= p.height || x >= p.width {
-		return -1
-	}
-	return int32(p.codes[p.index(y, x)])
-}
-
 const (
 	// Weights move fast within a picture, and slowly in training.
 	pictureSlowness  = 14
@@ -39,10 +22,10 @@ const (
 // ownCount counts a decision in the current picture.
 type ownCount struct{ ones, total uint8 }
 
-// contextCoder codes one level of one picture.
+// contextCoder codes one plane of one picture.
 type contextCoder struct {
 	*levelModel
-	lower    *levelModel // of the level before, nil in the first
+	outside  []outside // of the planes before
 	grid     plane
 	weights  []mixWeights
 	own      []ownCount
@@ -50,8 +33,8 @@ type contextCoder struct {
 	learner  *learner // nil unless training
 
 	// of the current place
-	neighbour [3]int32 // codes by context, -1 for none
-	row, col  uint32   // place in the picture, in eighths
+	neighbour [3]neighbouring // by context
+	row, col  uint32          // place in the picture, in eighths
 	evidence  [maxEvidence]neighbouring
 	predicted shortVector
 
@@ -61,16 +44,13 @@ type contextCoder struct {
 }
 
 func newContextCoder(m *Model, grid plane) *contextCoder {
-	level := m.levels[grid.level]
-	c := &contextCoder{
+	level := m.at(grid.phase, grid.level)
+	return &contextCoder{
 		levelModel: level, grid: grid, slowness: pictureSlowness,
+		outside: m.outsides(grid.phase, grid.level),
 		weights: append([]mixWeights(nil), level.weights...),
 		own:     make([]ownCount, len(level.decisions)),
 	}
-	if grid.level > 0 {
-		c.lower = m.levels[grid.level-1]
-	}
-	return c
 }
 
 // codeRow codes one row of the grid.
@@ -78,7 +58,7 @@ func (c *contextCoder) codeRow(coder bitCoder, y int) {
 	if len(c.decisions) == 0 {
 		return // one code: nothing to decide
 	}
-	for x := range c.grid.width {
+	for x := range c.grid.columns(y) {
 		c.look(y, x)
 		c.predictVector()
 		at := c.grid.index(y, x)
@@ -107,13 +87,13 @@ func (c *contextCoder) code(coder bitCoder, code uint32) uint32 {
 func (c *contextCoder) predict(at int32) uint32 {
 	node, d := &c.tree.nodes[at], &c.decisions[at]
 	fine := int(d.fine)
-	for context, code := range c.neighbour {
+	for context, n := range c.neighbour {
 		class := uint32(1) << fine // no neighbour
-		if code >= 0 {
-			if context == cornerContext && c.lower != nil {
-				class = c.lower.tree.path[code] >> (maxDepth - fine)
+		if n.code >= 0 {
+			if n.of != c.levelModel {
+				class = n.of.tree.path[n.code] >> (maxDepth - fine)
 			} else {
-				class = c.tree.class(uint32(code), node, fine)
+				class = c.tree.class(uint32(n.code), node, fine)
 			}
 		}
 		c.cells[context] = d.fineBase + class

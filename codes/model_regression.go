@@ -23,26 +23,39 @@ type neighbouring struct {
 }
 
 // look gathers the contexts of a place and the inputs of its regression: the
-// codes left, above, above to the left and above to the right, and in the level
-// before the codes here, left, above, right and below. The nearest code replaces
-// a missing one.
+// codes left, above, above to the left and above to the right, and those of
+// planes before this one. The nearest code replaces a missing one.
 func (c *contextCoder) look(y, x int) {
-	g := &c.grid
+	g, own := &c.grid, c.levelModel
 	c.row, c.col = uint32(8*y/g.height), uint32(8*x/g.width)
-	left, above, corner := g.at(y, x-1), g.at(y-1, x), g.at(y-1, x+1)
-	c.neighbour = [...]int32{left, above, corner}
+	var near [4]int32
+	for i, s := range ownSteps[g.phases] {
+		near[i] = g.at(y+s.down, x+s.right)
+	}
+	left, above, corner := near[0], near[1], near[3]
+	c.neighbour = [...]neighbouring{{own, left}, {own, above}, {own, corner}}
 	left, above = or(left, above), or(above, left)
-	c.evidence = [maxEvidence]neighbouring{{c.levelModel, left}, {c.levelModel, above}, {c.levelModel, or(g.at(y-1, x-1), above)},
-		{c.levelModel, or(corner, above)}}
-	if c.lower == nil {
+	c.evidence = [maxEvidence]neighbouring{{own, left}, {own, above}, {own, or(near[2], above)}, {own, or(corner, above)}}
+	if c.outside == nil {
 		return
 	}
+	first := neighbouring{code: -1} // that there is
 	before := *g
-	before.level--
-	here := before.at(y, x)
-	c.neighbour[cornerContext] = here
-	for i, code := range [...]int32{here, before.at(y, x-1), before.at(y-1, x), before.at(y, x+1), before.at(y+1, x)} {
-		c.evidence[4+i] = neighbouring{c.lower, or(code, here)}
+	for i, o := range c.outside {
+		before.level = o.level
+		c.evidence[4+i] = neighbouring{o.of, before.at(y+o.down, x+o.right)}
+		if first.code < 0 {
+			first = c.evidence[4+i]
+		}
+	}
+	for i := range c.outside {
+		if e := &c.evidence[4+i]; e.code < 0 && e.of == first.of {
+			e.code = first.code
+		}
+	}
+	c.neighbour[cornerContext] = first
+	if g.level == 0 { // of a later phase
+		c.neighbour[leftContext] = c.evidence[5]
 	}
 }
 
@@ -84,35 +97,37 @@ func (v *shortVector) addProduct(x *shortVector, rows []shortVector) {
 }
 
 // features is the number of rows of the regression of a level.
-func features(level, lower *levelModel) int {
-	if lower == nil {
-		return 4*level.width + 1
+func features(level *levelModel, outside []outside) int {
+	n := 4*level.width + 1
+	for _, o := range outside {
+		n += o.of.width
 	}
-	return 4*level.width + 5*lower.width + 1
+	return n
 }
 
-// fitRegression fills the regression of the last level from grids. The sums are
-// exact integers, so that only their solution is rounded.
-func (m *Model) fitRegression(grids []CodeMap) {
-	level := len(m.levels) - 1
-	target := m.levels[level]
+// fitRegression fills the regression of the last level from its planes of all grids.
+// The sums are exact integers, so that only their solution is rounded.
+func (m *Model) fitRegression(planes []plane) {
+	index := len(m.levels) - 1
+	target := m.levels[index]
 	places := 0
-	for _, g := range grids {
-		places += g.Height * g.Width
+	for _, g := range planes {
+		places += g.cells()
 	}
 	every := places/regressionPlaces | 1 // odd, so that no column is left out
-	var lower *levelModel
-	if level > 0 {
-		lower = m.levels[level-1]
-	}
-	n := features(target, lower)
+	n := features(target, m.outsides(index/m.perPhase, index%m.perPhase))
 	squares, products := make([]int64, n*n), make([]int64, n*target.width)
 	row := make([]int64, n)
 	next := 0
-	for _, g := range grids {
-		c := newContextCoder(m, g.plane(level))
-		for ; next < g.Height*g.Width; next += every {
-			y, x := next/g.Width, next%g.Width
+	for _, g := range planes {
+		c := newContextCoder(m, g)
+		for at := range g.all() {
+			if next > 0 {
+				next--
+				continue
+			}
+			next = every - 1
+			y, x := at/g.levels/g.width, at/g.levels%g.width
 			c.look(y, x)
 			c.featureRow(row)
 			vector := target.points[c.grid.at(y, x)][:target.width]
@@ -128,7 +143,6 @@ func (m *Model) fitRegression(grids []CodeMap) {
 				}
 			}
 		}
-		next -= g.Height * g.Width
 	}
 	target.setRegression(regressionFactors(squares, products, n, target.width, places/every+1))
 }

@@ -21,9 +21,16 @@ import (
 //	level<i>/weights     I32 [32,8]       of the opinions, by depth
 //	level<i>/<context>   I8  [cells]      opinions: left, above, corner, place, predicted
 //
+// and, for cells in phases, whose levels come phase after phase,
+//
+//	phases               U8  [1]          2 or 4
+//
 // A level of 16,384 codes takes at most 0.9 MB, one of 1,024 codes 0.7 MB.
 func (m *Model) Tensors() []safetensors.Tensor {
 	var list []safetensors.Tensor
+	if m.phases > 1 {
+		list = append(list, safetensors.Tensor{Name: phasesTensor, DType: safetensors.U8, Shape: []int{1}, Data: []byte{byte(m.phases)}})
+	}
 	for i, level := range m.levels {
 		add := func(name string, dtype safetensors.DType, data []byte, shape ...int) {
 			list = append(list, safetensors.Tensor{Name: fmt.Sprintf("level%d/%s", i, name), DType: dtype, Shape: shape, Data: data})
@@ -50,19 +57,26 @@ func (m *Model) Tensors() []safetensors.Tensor {
 // tensors that are missing, strange or not from Train.
 func NewModel(tensors []safetensors.Tensor) (*Model, error) {
 	byName := map[string]safetensors.Tensor{}
-	levels := 0
+	m := &Model{phases: 1}
+	levels, others := 0, 0
 	for _, t := range tensors {
 		byName[t.Name] = t
+		if t.Name == phasesTensor && len(t.Data) == 1 {
+			m.phases, others = int(t.Data[0]), 1
+		}
 		if strings.HasSuffix(t.Name, "/counts") {
 			levels++
 		}
 	}
-	if levels == 0 || levels > MaxPictureLevels || len(tensors) != levels*tensorsPerLevel {
+	if levels == 0 || levels > MaxPictureLevels*m.phases || len(tensors) != levels*tensorsPerLevel+others {
 		return nil, fmt.Errorf("%d tensors of %d levels are not a model of codes: a level has %d", len(tensors), levels, tensorsPerLevel)
 	}
-	m := &Model{}
+	if ownSteps[m.phases] == ([4]step{}) || levels%m.phases != 0 {
+		return nil, fmt.Errorf("the model of codes is damaged: %d levels in %d phases", levels, m.phases)
+	}
+	m.perPhase = levels / m.phases
 	for i := range levels {
-		level, err := readLevel(i, byName, m.levels)
+		level, err := m.readLevel(i, byName)
 		if err != nil {
 			return nil, fmt.Errorf("the model of codes is damaged: level %d: %w", i, err)
 		}
@@ -72,7 +86,10 @@ func NewModel(tensors []safetensors.Tensor) (*Model, error) {
 	return m, nil
 }
 
-const tensorsPerLevel = 6 + learnedContexts
+const (
+	tensorsPerLevel = 6 + learnedContexts
+	phasesTensor    = "phases"
+)
 
 // seal computes the model's checksum.
 func (m *Model) seal() {
@@ -85,7 +102,7 @@ func (m *Model) seal() {
 }
 
 // readLevel checks and unpacks the tensors of a level.
-func readLevel(index int, byName map[string]safetensors.Tensor, before []*levelModel) (*levelModel, error) {
+func (m *Model) readLevel(index int, byName map[string]safetensors.Tensor) (*levelModel, error) {
 	var failed error
 	get := func(name string, dtype safetensors.DType, shape ...int) []byte {
 		t, ok := byName[fmt.Sprintf("level%d/%s", index, name)]
@@ -123,11 +140,8 @@ func readLevel(index int, byName map[string]safetensors.Tensor, before []*levelM
 		return nil, err
 	}
 	fineCells, coarseCells := level.derive()
-	var lower *levelModel
-	if index > 0 {
-		lower = before[index-1]
-	}
-	level.setRegression(fromBytes[int16](get("regression", safetensors.I16, features(level, lower), level.width)))
+	outside := m.outsides(index/m.perPhase, index%m.perPhase)
+	level.setRegression(fromBytes[int16](get("regression", safetensors.I16, features(level, outside), level.width)))
 	weights := fromBytes[int32](get("weights", safetensors.I32, maxDepth, mixInputs))
 	for context, name := range contextNames {
 		cells := fineCells

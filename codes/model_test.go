@@ -116,7 +116,7 @@ func TestModelComesNearTheEntropyOfItsSource(t *testing.T) {
 		g := source.grid(random, side, side)
 		for method := range methods {
 			e := newRangeEncoder()
-			encodePlaneAs(method, e, g.plane(0), vocab, model)
+			encodePlaneAs(method, e, g.planes(1)[0], vocab, model)
 			bits[method] += float64(e.bits()) / (pictures * side * side)
 		}
 	}
@@ -163,7 +163,7 @@ func TestSecondLevelIsPredictedFromTheFirst(t *testing.T) {
 	m := trainTwoLevels(t, 1, vocab)
 	random := rand.New(rand.NewPCG(99, 1))
 	g := twoLevels(random, vocab, 24, 24)
-	first, second := contextBits(m, g.plane(0))/576, contextBits(m, g.plane(1))/576
+	first, second := contextBits(m, g.planes(1)[0])/576, contextBits(m, g.planes(1)[1])/576
 	if first > 1.5 || second > 2.1 || second < 1.95 {
 		t.Errorf("%.2f and %.2f bits a code; the second is one of four given the first", first, second)
 	}
@@ -247,7 +247,7 @@ func TestModelIsRestored(t *testing.T) {
 	}
 	g := twoLevels(rand.New(rand.NewPCG(4, 1)), []uint32{32, 16}, 10, 10)
 	for level := range 2 {
-		if a, b := contextBits(m, g.plane(level)), contextBits(again, g.plane(level)); a != b {
+		if a, b := contextBits(m, g.planes(1)[level]), contextBits(again, g.planes(1)[level]); a != b {
 			t.Errorf("level %d takes %g bits, %g with the restored model", level, a, b)
 		}
 	}
@@ -307,7 +307,7 @@ func TestModelStaysSmall(t *testing.T) {
 	}
 	level.tree = buildTree(level.vectors, vectorWidth, level.counts)
 	newLearner(level.derive()).finish(level)
-	level.setRegression(make([]int16, features(level, level)*vectorWidth))
+	level.setRegression(make([]int16, features(level, slices.Repeat([]outside{{of: level}}, 5))*vectorWidth))
 	size := 0
 	for _, tensor := range (&Model{levels: []*levelModel{level}}).Tensors() {
 		size += len(tensor.Data)

@@ -12,10 +12,6 @@ type CodeMap struct {
 	Codes         []uint32 // [Height, Width, levels]
 }
 
-func (g CodeMap) plane(level int) plane {
-	return plane{codes: g.Codes, height: g.Height, width: g.Width, levels: len(g.Codes) / (g.Height * g.Width), level: level}
-}
-
 // check fails unless g is a grid of codes of vocab.
 func (g CodeMap) check(vocab []uint32) error {
 	if g.Height <= 0 || g.Width <= 0 || g.Height > MaxPictureCodes/g.Width/len(vocab) {
@@ -36,25 +32,34 @@ func (g CodeMap) check(vocab []uint32) error {
 
 // Train learns a model from the codes of pictures, usually the tokenizer's
 // training pictures. Vocab is the number of codes of each level; vectors are the
-// code vectors [K,d] of each level, where d may differ. The model depends on
-// the arguments alone. Pictures of a few million codes take seconds.
+// code vectors [K,d] of each level, where d may differ. Where cells have codes in 2
+// or 4 phases, vectors are those of all levels of a phase, phase after phase. The
+// model depends on the arguments alone. Pictures of a few million codes take seconds.
 //
 // It fails on arguments that do not fit each other and when ctx ends.
 func Train(ctx context.Context, grids []CodeMap, vocab []uint32, vectors [][]float32) (*Model, error) {
 	if err := checkVocab(vocab); err != nil {
 		return nil, err
 	}
-	if len(vectors) != len(vocab) {
+	m := &Model{phases: len(vectors) / len(vocab)}
+	if ownSteps[m.phases] == ([4]step{}) || len(vectors) != m.phases*len(vocab) {
 		return nil, fmt.Errorf("a model of %d levels needs code vectors of each, not of %d", len(vocab), len(vectors))
 	}
+	m.perPhase = len(vocab)
 	for i, g := range grids {
 		if err := g.check(vocab); err != nil {
 			return nil, fmt.Errorf("training grid %d: %w", i, err)
 		}
 	}
-	m := &Model{}
-	for level := range vocab {
-		if err := m.trainLevel(ctx, grids, int(vocab[level]), vectors[level]); err != nil {
+	planes := make([][]plane, len(vectors)) // of all grids
+	for _, g := range grids {
+		for i, p := range g.planes(m.phases) {
+			planes[i] = append(planes[i], p)
+		}
+	}
+	for i := range vectors {
+		level := i % len(vocab)
+		if err := m.trainLevel(ctx, planes[i], int(vocab[level]), vectors[i]); err != nil {
 			return nil, fmt.Errorf("level %d: %w", level, err)
 		}
 	}
@@ -62,13 +67,12 @@ func Train(ctx context.Context, grids []CodeMap, vocab []uint32, vectors [][]flo
 	return m, nil
 }
 
-// trainLevel adds a level.
-func (m *Model) trainLevel(ctx context.Context, grids []CodeMap, vocab int, vectors []float32) error {
-	index := len(m.levels)
+// trainLevel adds a level with the given planes.
+func (m *Model) trainLevel(ctx context.Context, planes []plane, vocab int, vectors []float32) error {
 	counts := make([]uint64, vocab)
-	for _, g := range grids {
-		for p, at := g.plane(index), index; at < len(g.Codes); at += p.levels {
-			counts[g.Codes[at]]++
+	for _, g := range planes {
+		for at := range g.all() {
+			counts[g.codes[at]]++
 		}
 	}
 	level := &levelModel{counts: storedCounts(counts), weights: make([]mixWeights, maxDepth)}
@@ -83,16 +87,16 @@ func (m *Model) trainLevel(ctx context.Context, grids []CodeMap, vocab int, vect
 		level.weights[i] = firstWeights
 	}
 	m.levels = append(m.levels, level)
-	m.fitRegression(grids)
+	m.fitRegression(planes)
 
 	l := newLearner(fineCells, coarseCells)
-	for _, g := range grids {
+	for _, g := range planes {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("the training of a model of codes stopped: %w", err)
 		}
-		c := newContextCoder(m, g.plane(index))
+		c := newContextCoder(m, g)
 		c.learner, c.slowness, c.weights = l, trainingSlowness, level.weights
-		for y := range g.Height {
+		for y := range g.height {
 			c.codeRow(unheard{}, y)
 		}
 	}

@@ -97,7 +97,7 @@ func TestRegressionPredictsSlopes(t *testing.T) {
 	}
 	var worst float64
 	for _, g := range grids[:20] {
-		c := newContextCoder(m, g.plane(0))
+		c := newContextCoder(m, g.planes(1)[0])
 		for y := 1; y < 8; y++ {
 			for x := 1; x < 7; x++ {
 				c.look(y, x)

@@ -25,7 +25,8 @@
 // The payload is a number in [0, 1): its digits in base 256 after the point,
 // without trailing zeros that the decoder can supply. It is the output of a range
 // coder with a 64-bit interval for the symbols, level by level, the grid row by
-// row; a level of one code has none. The first symbol of a level is its method,
+// row; a level of one code has none. With a model of cells in phases, the cells of
+// a phase come before those of the next, each level by level. The first symbol of a level is its method,
 // one of three of the same probability: uniform, each code being one of K
 // equal symbols; counted, with the adaptive counts of entropy_counts.go; or
 // contextual, with the model.
@@ -77,7 +78,7 @@ func (p Picture) GridHeight() int { return (p.Height + p.Factor - 1) / p.Factor 
 type Bits struct {
 	Header  int // with the checksum
 	Payload int
-	Levels  []LevelBits
+	Levels  []LevelBits // of every phase
 }
 
 // LevelBits says how a level was coded.
@@ -105,10 +106,10 @@ func Encode(w io.Writer, p Picture, m *Model) (Bits, error) {
 	header := len(out) + checksumBytes
 	e := newRangeEncoder()
 	var size Bits
-	for level, vocab := range p.Vocab {
+	for _, plane := range grid.planes(m.phasesOf()) {
 		before := e.bits()
 		var method Method
-		e, method = encodePlane(e, grid.plane(level), vocab, m)
+		e, method = encodePlane(e, plane, p.Vocab[plane.level], m)
 		size.Levels = append(size.Levels, LevelBits{method, e.bits() - before})
 	}
 	out = append(out, e.finish()...)
@@ -146,13 +147,21 @@ func Decode(r io.Reader, fingerprint [32]byte, m *Model) (Picture, error) {
 	grid := CodeMap{Height: p.GridHeight(), Width: p.GridWidth()}
 	grid.Codes = make([]uint32, grid.Height*grid.Width*len(p.Vocab))
 	d := newRangeDecoder(payload)
-	for level, vocab := range p.Vocab {
-		if _, ok := decodePlane(d, grid.plane(level), vocab, m); !ok {
-			return Picture{}, fmt.Errorf("the picture is damaged: its payload of %d bytes does not hold level %d", len(payload), level)
+	for _, plane := range grid.planes(m.phasesOf()) {
+		if _, ok := decodePlane(d, plane, p.Vocab[plane.level], m); !ok {
+			return Picture{}, fmt.Errorf("the picture is damaged: its payload of %d bytes does not hold level %d", len(payload), plane.level)
 		}
 	}
 	p.Codes = grid.Codes
 	return p, nil
+}
+
+// phasesOf is the number of phases in which a model, which may be nil, codes cells.
+func (m *Model) phasesOf() int {
+	if m == nil {
+		return 1
+	}
+	return m.phases
 }
 
 // fits fails unless the model, if there is one, begins with these vocabularies.

@@ -125,7 +125,7 @@ func TestPictureSizeIsTheIdealOne(t *testing.T) {
 		if size.Levels[level].Method != Contextual {
 			t.Fatalf("level %d is coded %v", level, size.Levels[level].Method)
 		}
-		bits := contextBits(m, g.plane(level)) + math.Log2(3)
+		bits := contextBits(m, g.planes(1)[level]) + math.Log2(3)
 		if got := float64(size.Levels[level].Bits); math.Abs(got-bits) > 2+bits/1000 {
 			t.Errorf("level %d takes %g bits, %g at best", level, got, bits)
 		}

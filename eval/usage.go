@@ -47,16 +47,24 @@ func (u *Usage) Add(codes []uint32, levels int) error {
 	if levels != len(u.counts) {
 		return fmt.Errorf("codes have %d levels, usage counts %d", levels, len(u.counts))
 	}
+	return u.AddFrom(0, codes, levels)
+}
+
+// AddFrom is Add for codes [n, levels] of the levels from first on alone.
+func (u *Usage) AddFrom(first int, codes []uint32, levels int) error {
+	if levels < 1 || first < 0 || first+levels > len(u.counts) {
+		return fmt.Errorf("codes have levels %d to %d, usage counts %d", first, first+levels-1, len(u.counts))
+	}
 	if len(codes)%levels != 0 {
 		return fmt.Errorf("%d codes are not whole rows of %d levels", len(codes), levels)
 	}
 	for i, code := range codes {
-		if size := len(u.counts[i%levels]); uint64(code) >= uint64(size) {
-			return fmt.Errorf("row %d, level %d: code %d is outside the vocabulary of %d", i/levels, i%levels, code, size)
+		if size := len(u.counts[first+i%levels]); uint64(code) >= uint64(size) {
+			return fmt.Errorf("row %d, level %d: code %d is outside the vocabulary of %d", i/levels, first+i%levels, code, size)
 		}
 	}
 	for i, code := range codes {
-		u.counts[i%levels][code]++
+		u.counts[first+i%levels][code]++
 	}
 	return nil
 }

@@ -45,17 +45,23 @@ func (r *Runtime) Encode(ctx context.Context, x dataset.Batch, o Options) ([]uin
 	if err != nil {
 		return nil, err
 	}
-	return r.Assign(ctx, z, x.N*r.tokenizer.Tokens(), o)
+	return r.Assign(ctx, z, r.tokenizer.Cells(x.N), o)
 }
 
-// Assign finds the codes of n latents [n,d]. A beam needs a quantizer that takes the nearest codes.
-func (r *Runtime) Assign(ctx context.Context, z []float32, n int, o Options) ([]uint32, error) {
+// Assign finds the codes of latents [cells.Len(),d]. A beam needs a quantizer that takes the nearest codes.
+func (r *Runtime) Assign(ctx context.Context, z []float32, cells Cells, o Options) ([]uint32, error) {
 	layout := r.tokenizer.Quantizer.Layout()
-	levels := cmp.Or(o.Levels, layout.Levels)
+	n, levels := cells.Len(), cmp.Or(o.Levels, layout.Levels)
+	if len(z) != n*layout.Dim {
+		return nil, fmt.Errorf("got %d values for %d rows of dimension %d", len(z), n, layout.Dim)
+	}
 	codes := make([]uint32, n*layout.Parts*levels)
-	if vq.Searchable(r.tokenizer.Quantizer) {
-		beam := cmp.Or(o.Beam, r.tokenizer.Spec.Quantizer.Beam)
-		r.search.Encode(z, n, levels, max(1, beam), codes, o.Workers)
+	beam := max(1, cmp.Or(o.Beam, r.tokenizer.Spec.Quantizer.Beam))
+	switch {
+	case r.phases != nil:
+		return codes, r.assignPhases(ctx, z, cells, levels, beam, codes, o.Workers)
+	case vq.Searchable(r.tokenizer.Quantizer):
+		r.search.Encode(z, n, levels, beam, codes, o.Workers)
 		return codes, nil
 	}
 	if o.Beam > 1 {
@@ -76,12 +82,17 @@ func (r *Runtime) Assign(ctx context.Context, z []float32, n int, o Options) ([]
 }
 
 // Decode maps codes [n*Tokens*positions] to n items; fewer positions are the leading levels.
-func (r *Runtime) Decode(ctx context.Context, codes []uint32, n, positions int) (x dataset.Batch, err error) {
-	t := r.tokenizer
-	z, err := r.lookUp(codes, n*t.Tokens(), positions)
+func (r *Runtime) Decode(ctx context.Context, codes []uint32, n, positions int) (dataset.Batch, error) {
+	z, err := r.LookUp(ctx, codes, r.tokenizer.Cells(n), positions)
 	if err != nil {
-		return x, err
+		return dataset.Batch{}, err
 	}
+	return r.Reconstruct(ctx, z, n)
+}
+
+// Reconstruct maps quantized latents [n*Tokens*Dim] to n items.
+func (r *Runtime) Reconstruct(ctx context.Context, z []float32, n int) (x dataset.Batch, err error) {
+	t := r.tokenizer
 	x.N = n
 	block, shape := t.modality.block(), []int{t.Tokens() * t.Dim()}
 	if t.modality.pixels() {
@@ -92,9 +103,9 @@ func (r *Runtime) Decode(ctx context.Context, codes []uint32, n, positions int) 
 	return x, err
 }
 
-// lookUp maps codes [n*positions] to quantized latents [n*Dim].
-func (r *Runtime) lookUp(codes []uint32, n, positions int) ([]float32, error) {
-	layout := r.tokenizer.Quantizer.Layout()
+// LookUp maps codes [cells.Len()*positions] to quantized latents [cells.Len()*Dim].
+func (r *Runtime) LookUp(ctx context.Context, codes []uint32, cells Cells, positions int) ([]float32, error) {
+	layout, n := r.tokenizer.Quantizer.Layout(), cells.Len()
 	if positions < 1 || positions%layout.Parts != 0 || positions > layout.Positions() {
 		return nil, fmt.Errorf("%d codes a vector do not fit this tokenizer of %d parts x %d levels", positions, layout.Parts, layout.Levels)
 	}
@@ -107,6 +118,9 @@ func (r *Runtime) lookUp(codes []uint32, n, positions int) ([]float32, error) {
 		if int(code) >= vocab {
 			return nil, fmt.Errorf("row %d holds code %d where the tokenizer has %d codes", i/positions, code, vocab)
 		}
+	}
+	if r.phases != nil {
+		return r.lookUpPhases(ctx, codes, cells, levels)
 	}
 	z := make([]float32, n*layout.Dim)
 	return z, r.search.Decode(codes, n, levels, z)

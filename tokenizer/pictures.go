@@ -129,6 +129,8 @@ func (p pictureModality) latents(int) (tokens, dim int) {
 	return p.Image.Grid() * p.Image.Grid(), p.Dim
 }
 
+func (p pictureModality) grid() int { return p.Image.Grid() }
+
 func (p pictureModality) describe(int) string {
 	c := p.Image
 	return fmt.Sprintf(", %d px pictures to %d x %d codes, network %s to %d", c.Size, c.Grid(), c.Grid(), joinWidths(c.Widths), p.Dim)
@@ -216,12 +218,15 @@ func (n pictureNetwork) output(y *graph.Node) *graph.Node {
 
 type pictureScorer struct {
 	image     Image
+	phases    int
 	closeness eval.ImageScores
 	squares   float64
 	images    int
 }
 
-func (p pictureModality) scorer(*Tokenizer) scorer { return &pictureScorer{image: p.Image} }
+func (p pictureModality) scorer(t *Tokenizer) scorer {
+	return &pictureScorer{image: p.Image, phases: t.Quantizer.Layout().Phases}
+}
 
 func (s *pictureScorer) add(b Coded) error {
 	shape := eval.ImageShape{Height: s.image.Size, Width: s.image.Size, Channels: 3}
@@ -240,6 +245,6 @@ func (s *pictureScorer) result(usage *eval.Usage, rows int) Result {
 	cell := float64(s.image.Down())
 	return &PictureScores{
 		PSNR: s.closeness.PSNR(), SSIM: s.closeness.SSIM(), MSE: s.squares / (255 * 255 * float64(s.images) * float64(s.image.Input())),
-		CodeUse: newCodeUse(usage), BitsPerPixel: plainBits(usage, cell*cell), Images: s.images, Damaged: rows - s.images,
+		CodeUse: newCodeUse(usage), BitsPerPixel: plainBits(usage, s.phases, cell*cell), Images: s.images, Damaged: rows - s.images,
 	}
 }

@@ -20,15 +20,17 @@ const BlockRows = 1024
 // safe for concurrent use.
 type Runtime struct {
 	tokenizer *Tokenizer
-	codebooks []*weights.Array // usable codes of every position
+	codebooks []*weights.Array // usable codes of every slot
 	search    vq.Search
+	phases    []vq.PhaseSearch // in place of search where cells are coded in phases
 	encode    *model.Exec
 	decode    *model.Exec
-	choose    *model.Exec // latents to codes, for quantizers that are not searchable
+	choose    *model.Exec   // latents to codes, for quantizers that are not searchable
+	condition []*model.Exec // cells to shifts and scales, for every later phase that has them
 	store     *model.Store
 }
 
-// Usable computes the codebooks C' of every code position from the variables of a trained tokenizer.
+// Usable computes the codebooks C' of every slot (see [vq.Layout]) from the variables of a trained tokenizer.
 func Usable(backend compute.Backend, t *Tokenizer, set weights.Set) ([]*weights.Array, error) {
 	heapguard.Ensure()
 	store := model.NewStore()
@@ -71,16 +73,30 @@ func NewRuntime(backend compute.Backend, t *Tokenizer, set weights.Set, codebook
 		chosen := t.Quantizer.Build(&vq.Context{Vars: v.In(vq.Prefix)}, z).Index
 		return graph.ConvertDType(chosen, z.DType()) // exact: below 2^24
 	})
+	if q, ok := t.Quantizer.(*vq.Phased); ok && q.Conditioned() {
+		r.condition = make([]*model.Exec, t.Quantizer.Layout().Phases)
+		for p := 1; p < len(r.condition); p++ {
+			compile(&r.condition[p], func(v weights.Vars, cells *graph.Node) *graph.Node {
+				return q.Condition(&vq.Context{Vars: v.In(vq.Prefix)}, p, cells)
+			})
+		}
+	}
 	return r, err
 }
 
 // Update replaces variables and codebooks without compiling again. Nothing else may use the runtime meanwhile.
 func (r *Runtime) Update(set weights.Set, codebooks []*weights.Array) (err error) {
-	r.codebooks, r.search = codebooks, nil
-	if codebooks != nil {
-		if r.search, err = vq.NewSearch(r.tokenizer.Quantizer, set.Sub(vq.Prefix), codebooks); err != nil {
-			return err
-		}
+	r.codebooks, r.search, r.phases = codebooks, nil, nil
+	q, phased := r.tokenizer.Quantizer.(*vq.Phased)
+	switch {
+	case codebooks == nil:
+	case phased:
+		r.phases, err = q.Searches(set.Sub(vq.Prefix), codebooks)
+	default:
+		r.search, err = vq.NewSearch(r.tokenizer.Quantizer, set.Sub(vq.Prefix), codebooks)
+	}
+	if err != nil {
+		return err
 	}
 	return weights.Install(r.store, set)
 }
@@ -90,11 +106,16 @@ func (r *Runtime) Close() {
 	r.encode.Finalize()
 	r.decode.Finalize()
 	r.choose.Finalize()
+	for _, exec := range r.condition {
+		if exec != nil {
+			exec.Finalize()
+		}
+	}
 	r.store.Finalize()
 }
 
 // Tokenizer returns the model.
 func (r *Runtime) Tokenizer() *Tokenizer { return r.tokenizer }
 
-// Codebooks returns the usable codes of every position.
+// Codebooks returns the usable codes of every slot.
 func (r *Runtime) Codebooks() []*weights.Array { return r.codebooks }

@@ -27,7 +27,7 @@ type Summary struct {
 	Criterion float64 `json:"-"`
 }
 
-// CodeUse says how often codes are used, over all code positions.
+// CodeUse says how often codes are used, over all slots (see [vq.Layout]).
 type CodeUse struct {
 	Utilization   Levels  `json:"utilization"`
 	DeadRate      float64 `json:"dead_rate"`
@@ -38,7 +38,7 @@ type CodeUse struct {
 // Use implements [Result] for the structs that embed it.
 func (u CodeUse) Use() CodeUse { return u }
 
-// Levels is a score of every code position and its mean.
+// Levels is a score of every slot and its mean.
 type Levels struct {
 	Mean   float64   `json:"mean"`
 	Levels []float64 `json:"levels"`
@@ -56,12 +56,37 @@ func newCodeUse(usage *eval.Usage) CodeUse {
 	return u
 }
 
-// plainBits is the size of a token's codes without entropy coding, divided by its share of the data.
-func plainBits(usage *eval.Usage, share float64) (bits float64) {
+// plainBits is the size of a token's codes without entropy coding, divided by its share of the data. Phases have as many
+// codes each.
+func plainBits(usage *eval.Usage, phases int, share float64) (bits float64) {
 	for _, k := range usage.Vocab() {
-		bits += math.Log2(float64(k)) / share
+		bits += math.Log2(float64(k)) / (share * float64(max(1, phases)))
 	}
 	return bits
+}
+
+// NewUsage counts codes by slot.
+func (r *Runtime) NewUsage(o Options) (*eval.Usage, error) {
+	return eval.NewUsage(r.tokenizer.Quantizer.Layout().SlotVocabOf(o.Levels))
+}
+
+// Count adds the codes [N*Tokens*positions] of items to a usage from NewUsage.
+func (r *Runtime) Count(usage *eval.Usage, codes []uint32, positions int) error {
+	layout := r.tokenizer.Quantizer.Layout()
+	if layout.Phases == 0 {
+		return usage.Add(codes, positions)
+	}
+	byPhase := make([][]uint32, layout.Phases)
+	for row := range len(codes) / positions {
+		p := layout.PhaseOf(row)
+		byPhase[p] = append(byPhase[p], codes[row*positions:(row+1)*positions]...)
+	}
+	for p, own := range byPhase {
+		if err := usage.AddFrom(p*positions, own, positions); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Scores are the result on vectors. Rates are fractions. Errors that are not finite are null in JSON.
@@ -164,7 +189,7 @@ func (r *Runtime) EncodeRows(ctx context.Context, set dataset.Set, rows dataset.
 func (r *Runtime) Evaluate(
 	ctx context.Context, set dataset.Set, rows dataset.Selection, o Options, visit func(Coded) error,
 ) (Result, *eval.Usage, error) {
-	usage, err := eval.NewUsage(r.tokenizer.Quantizer.Layout().VocabOf(o.Levels))
+	usage, err := r.NewUsage(o)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -178,7 +203,7 @@ func (r *Runtime) Evaluate(
 			if err := scorer.add(b); err != nil {
 				return err
 			}
-			if err := usage.Add(b.Codes, positions); err != nil {
+			if err := r.Count(usage, b.Codes, positions); err != nil {
 				return err
 			}
 		}

@@ -110,6 +110,7 @@ type Modality interface {
 	validate() error
 	shape(input int) ([]int, error)      // of an item of input values, as the network takes it
 	latents(input int) (tokens, dim int) // of an item
+	grid() int                           // side of the square of latents of an item; 0 where they are not neighbours
 	pixels() bool                        // whether a batch holds Pixels or Values
 	block() int                          // items that the engine sees at a time
 	batch() int                          // items that are read and scored at a time

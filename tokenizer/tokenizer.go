@@ -36,7 +36,9 @@ func New(s Spec, input int) (*Tokenizer, error) {
 	}
 	t := &Tokenizer{Spec: s, Input: input, modality: m, shape: shape, network: m.network(input)}
 	_, dim := m.latents(input)
-	t.Quantizer, err = vq.New(s.Quantizer, dim)
+	quantizer := s.Quantizer
+	quantizer.Side = m.grid()
+	t.Quantizer, err = vq.New(quantizer, dim)
 	return t, err
 }
 
@@ -56,6 +58,18 @@ func (t *Tokenizer) Tokens() int {
 	tokens, _ := t.modality.latents(t.Input)
 	return tokens
 }
+
+// Cells is the arrangement of the latents of n items.
+func (t *Tokenizer) Cells(n int) Cells {
+	side := max(1, t.modality.grid())
+	return Cells{N: n, Height: side, Width: side}
+}
+
+// Cells are latents of N items, Height x Width of each, row by row. Vectors have 1 x 1.
+type Cells struct{ N, Height, Width int }
+
+// Len is the number of latents.
+func (c Cells) Len() int { return c.N * c.Height * c.Width }
 
 // Tensor returns items as the network takes them.
 func (t *Tokenizer) Tensor(x dataset.Batch) *tensors.Tensor {

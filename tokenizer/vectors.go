@@ -23,6 +23,7 @@ func (vectorModality) Tokens() string     { return "rows" }
 func (vectorModality) pixels() bool       { return false }
 func (vectorModality) block() int         { return BlockRows }
 func (vectorModality) batch() int         { return 4 * BlockRows }
+func (vectorModality) grid() int          { return 0 }
 
 func (c vectorModality) validate() error {
 	for _, w := range c.Hidden {
@@ -157,6 +158,6 @@ func (s *vectorScorer) add(b Coded) error {
 func (s *vectorScorer) result(usage *eval.Usage, rows int) Result {
 	return &Scores{
 		MSE: s.closeness.MSE(), RelativeError: s.closeness.RelativeError(), Cosine: s.closeness.Cosine(),
-		CodeUse: newCodeUse(usage), BitsPerVector: plainBits(usage, 1), Vectors: rows,
+		CodeUse: newCodeUse(usage), BitsPerVector: plainBits(usage, 0, 1), Vectors: rows,
 	}
 }

@@ -73,6 +73,8 @@ type Config struct {
 	RowNorm      string  `yaml:"row_norm" enum:"none|latent|gain"`
 	SpectralClip float64 `yaml:"spectral_clip" doc:"bound on the spectral norm of W, 0 for none"`
 	FeatureMap   bool    `yaml:"feature_map" doc:"whether there is a W"`
+	Context      int     `yaml:"context"`
+	ContextWidth int     `yaml:"context_width"`
 	Joint        bool    `yaml:"-"` // the raw codes are trained too (protocol B); follows from how codes learn
 }
 
@@ -84,6 +86,9 @@ func (Config) Docs() map[string]string {
 	return map[string]string{
 		"row_norm": "normalisation of the usable codes: none, unit rows with normalised latents, or unit rows with a " +
 			"learned gain",
+		"context": "pictures: phases in which cells are coded, each with codes of its own: 2 (checkerboard) or 4; later " +
+			"ones are shifted and scaled by a network over the codes sent before; 0 for none",
+		"context_width": "channels of that network; 0 leaves it out, so that phases only have codes of their own",
 	}
 }
 
@@ -94,7 +99,7 @@ func Default() Config {
 	return Config{
 		Kind: KindLinear, Rank: 32, Groups: 8, TopK: 6, ScoreDim: 16,
 		Temperature: 1, Diagonal: 0.9, RowNorm: RowNormNone,
-		FeatureMap: true, Joint: true,
+		FeatureMap: true, ContextWidth: 128, Joint: true,
 	}
 }
 
@@ -113,6 +118,9 @@ func (c Config) Validate(k, d int) error {
 	}
 	if !(c.SpectralClip >= 0) {
 		return fmt.Errorf("spectral_clip is %g: use a positive bound, or 0 for none", c.SpectralClip)
+	}
+	if err := c.checkContext(); err != nil {
+		return err
 	}
 	return m.check(c, k, d)
 }

@@ -59,6 +59,10 @@ func (p position) underuse(ctx *Context, residual, hard, index *Node) *Node {
 
 	gap := StopGradient(ctx.MeanOver(ReduceSum(Square(Sub(hard, residual)), -1)))
 	temperature := MulScalar(MaxScalar(gap, 1e-12), p.config.Loss.UsageSoftness)
+	scores := scores
+	if ctx.Scale != nil {
+		residual, scores = scaledQuery(residual, StopGradient(ctx.Scale)), scaledScores
+	}
 	nearness := func(latents *Node, codes []*Node, _ *Random) *Node {
 		return Div(MulScalar(scores(latents, codes[0]), -2), temperature)
 	}
@@ -136,23 +140,17 @@ func (b codebook) Assign(ctx *Context, residual *Node) Assigned {
 }
 
 func (b codebook) nearest(ctx *Context, residual *Node) (index, hard *Node) {
-	choose := func(codes *Node) *Node {
-		if ctx.Given != nil {
-			return Reshape(ctx.Given, -1)
-		}
-		return Nearest(residual, codes)
-	}
 	if !ctx.Training || !b.caches() {
 		codes := b.Usable(ctx)
-		index = choose(codes)
-		return index, Take(codes, index)
+		index = ctx.choose(residual, codes)
+		return index, ctx.scaled(Take(codes, index))
 	}
 	cache := ctx.Vars.Get(cachePath)
-	index = choose(cache)
+	index = ctx.choose(residual, cache)
 	if b.accumulates() {
-		return index, Take(cache, index)
+		return index, ctx.scaled(Take(cache, index))
 	}
-	return index, b.config.Transform.Rows(ctx.Vars, ctx.Vars.Get(CodesPath), index)
+	return index, ctx.scaled(b.config.Transform.Rows(ctx.Vars, ctx.Vars.Get(CodesPath), index))
 }
 
 // Refresh returns the new cache of C', with gradients to the parameters behind

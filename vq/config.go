@@ -34,6 +34,7 @@ type Config struct {
 	Gumbel    Gumbel           `yaml:"gumbel" doc:"gumbel, hypervq: the sampled soft choice."`
 	Entropy   Entropy          `yaml:"entropy" doc:"lfq, ibq: sharp choices for each latent, even use over the batch."`
 	Curvature float64          `yaml:"curvature" doc:"hypervq: curvature of the Poincare ball."`
+	Side      int              `yaml:"-"` // of the grid of a picture's cells; 0 for vectors
 }
 
 // Enums implements config.Enumerated.
@@ -79,6 +80,7 @@ type Loss struct {
 	UsageThreshold   float64 `yaml:"usage_threshold" doc:"Share of 1/K below which a code counts as under-used."`
 	UsageSoftness    float64 `yaml:"usage_softness"`
 	AttentionEntropy float64 `yaml:"attention_entropy" doc:"Weight of the attention mixer's mean row entropy."`
+	Context          float64 `yaml:"context" doc:"Under transform.context: weight of |shift + scale*code - sg latent|^2."`
 }
 
 // Cache configures reuse of C' between refreshes.
@@ -102,7 +104,7 @@ func commonDefaults() Config {
 		Start:     Start{From: "kmeans", Warmup: 0.2},
 		Learn:     "gradient",
 		Average:   Average{Decay: 0.99, Epsilon: 1e-5},
-		Loss:      Loss{UsageThreshold: 0.1, UsageSoftness: 1},
+		Loss:      Loss{UsageThreshold: 0.1, UsageSoftness: 1, Context: 0.25},
 		Radius:    radius.Default(),
 		Transform: transform.None(),
 		Cache:     Cache{Period: 1, Gradient: "live"},
@@ -120,7 +122,7 @@ func (c Config) Rotated() bool { return methods[c.Method].Rotated }
 // Earlier returns the configuration that keys absent from a stored one stand for: the
 // behaviour of the program before these keys existed.
 func (c Config) Earlier() Config {
-	c.Beam = 1
+	c.Beam, c.Transform.Context = 1, 0
 	if c.Method == RQ.Name {
 		c.Beam = 5
 	}
@@ -128,9 +130,10 @@ func (c Config) Earlier() Config {
 }
 
 // SearchesBeam says whether codes depend on a beam: training then takes the codes that
-// a search outside the graph finds with it, as encoding does.
+// a search outside the graph finds with it, as encoding does. Cells in phases, whose
+// codes depend on those before, take the nearest code of each level in training.
 func (c Config) SearchesBeam() bool {
-	return c.Beam > 1 && c.Levels > 1 && methods[c.Method].Tabled()
+	return c.Beam > 1 && c.Levels > 1 && methods[c.Method].Tabled() && c.Transform.Context == 0
 }
 
 // Arrange sets levels times parts codes a vector: side by side for product

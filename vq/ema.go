@@ -59,7 +59,7 @@ func (c Config) averages() bool {
 func (b codebook) average(ctx *Context, residual, index *Node) map[string]*Node {
 	decay, epsilon, k := b.config.Average.Decay, b.config.Average.Epsilon, b.config.Codes
 	n, m := ctx.Vars.Get(countsPath), ctx.Vars.Get(sumsPath)
-	counts, sums := ctx.countsAndSums(index, StopGradient(residual), k)
+	counts, sums := ctx.countsAndSums(index, StopGradient(ctx.innovation(residual)), k)
 	n = Add(MulScalar(n, decay), MulScalar(counts, 1-decay))
 	m = Add(MulScalar(m, decay), MulScalar(sums, 1-decay))
 	total := ReduceAllSum(n)
@@ -91,7 +91,7 @@ func (c Config) pull() float64 {
 // goes as far in that direction.
 func (b codebook) pull(ctx *Context, residual, hard, index *Node) map[string]*Node {
 	decay, epsilon := b.config.Average.Decay, b.config.Average.Epsilon
-	counts, gaps := ctx.countsAndSums(index, StopGradient(Sub(residual, hard)), b.config.Codes)
+	counts, gaps := ctx.countsAndSums(index, StopGradient(ctx.innovation(Sub(residual, hard))), b.config.Codes)
 	n := Add(MulScalar(ctx.Vars.Get(countsPath), decay), MulScalar(counts, 1-decay))
 	step := StopGradient(MulScalar(Div(gaps, ExpandAxes(AddScalar(n, epsilon), -1)), b.config.pull()*(1-decay)))
 	codes := ctx.Vars.Get(CodesPath)

@@ -4,19 +4,40 @@ import (
 	"fmt"
 	"path"
 	"slices"
+
+	"github.com/gritvq/gritvq/internal/phase"
 )
 
-// Layout is the arrangement of a quantizer's code positions, part after part.
+// Layout is the arrangement of a quantizer's code positions, part after part. Where
+// cells of pictures are coded in phases, each phase has codes of its own: the codes
+// that a position uses in a phase are a slot, phase*Positions + position. Without
+// phases a slot is a position.
 type Layout struct {
-	Dim    int   `json:"dim"`    // dimension of the latents
-	Parts  int   `json:"parts"`  // slices of the vector quantized side by side
-	Levels int   `json:"levels"` // residual levels of each part
-	Vocab  []int `json:"vocab"`  // codes of each position, Parts*Levels of them
-	Shared bool  `json:"-"`      // the levels of a part share one codebook
+	Dim    int   `json:"dim"`              // dimension of the latents
+	Parts  int   `json:"parts"`            // slices of the vector quantized side by side
+	Levels int   `json:"levels"`           // residual levels of each part
+	Vocab  []int `json:"vocab"`            // codes of each position, Parts*Levels of them
+	Phases int   `json:"phases,omitempty"` // 2 or 4 for cells in phases, else 0
+	Shared bool  `json:"-"`                // the levels of a part share one codebook
+	Side   int   `json:"-"`                // of the grid of a picture's cells in training; 0 for vectors
 }
 
 // Positions is the number of codes a vector becomes.
 func (l Layout) Positions() int { return l.Parts * l.Levels }
+
+// Slots is the number of slots.
+func (l Layout) Slots() int { return max(1, l.Phases) * l.Positions() }
+
+// Position is the code position of a slot.
+func (l Layout) Position(slot int) int { return slot % l.Positions() }
+
+// PhaseOf returns the phase of a latent of the items seen in training, row by row.
+func (l Layout) PhaseOf(row int) int {
+	if l.Phases == 0 {
+		return 0
+	}
+	return phase.Of(l.Phases, row/l.Side%l.Side, row%l.Side)
+}
 
 // Bounds returns the slice of the vector that a part covers.
 func (l Layout) Bounds(part int) (start, end int) {
@@ -35,32 +56,44 @@ func (l Layout) VocabOf(levels int) []int {
 	return vocab
 }
 
-// Books lists the code positions of every codebook: one, or all levels of a part.
+// SlotVocabOf returns the codes of each slot of the leading levels (0 means all).
+func (l Layout) SlotVocabOf(levels int) []int {
+	return slices.Repeat(l.VocabOf(levels), max(1, l.Phases))
+}
+
+// Books lists the slots of every codebook: one, or all levels of a part.
 func (l Layout) Books() [][]int {
 	var books [][]int
-	for position := range l.Positions() {
-		if l.Shared && position%l.Levels > 0 {
-			books[len(books)-1] = append(books[len(books)-1], position)
+	for slot := range l.Slots() {
+		if l.Shared && slot%l.Levels > 0 {
+			books[len(books)-1] = append(books[len(books)-1], slot)
 		} else {
-			books = append(books, []int{position})
+			books = append(books, []int{slot})
 		}
 	}
 	return books
 }
 
-// Path is the directory of a code position's variables below the quantizer's:
-// "level2", or "part1/level2" of several parts. Levels that share a codebook have
-// the path of the first.
-func (l Layout) Path(position int) string {
+// Path is the directory of a slot's variables below the quantizer's: "level2",
+// "part1/level2" of several parts, "phase1/level2" of several phases. Levels that
+// share a codebook have the path of the first.
+func (l Layout) Path(slot int) string {
+	position := l.Position(slot)
 	level := position % l.Levels
 	if l.Shared {
 		level = 0
 	}
-	if l.Parts == 1 {
-		return levelPath(level)
+	dir := levelPath(level)
+	if l.Parts > 1 {
+		dir = path.Join(partPath(position/l.Levels), dir)
 	}
-	return path.Join(partPath(position/l.Levels), levelPath(level))
+	if l.Phases > 0 {
+		dir = path.Join(phasePath(slot/l.Positions()), dir)
+	}
+	return dir
 }
+
+func phasePath(p int) string { return fmt.Sprintf("phase%d", p) }
 
 func levelPath(l int) string { return fmt.Sprintf("level%d", l) }
 

@@ -33,6 +33,7 @@ type Method struct {
 	// New replaces the stack of levels by a quantizer of another construction.
 	New func(c Config, dim int) (Quantizer, error)
 
+	Scales      bool // its Level reads [Context].Scale, as tables of codes do
 	Transforms  bool // codes pass through [Config].Transform
 	Chooses     bool // codes are not the nearest ones in Euclidean distance: only the graph can assign them
 	Independent bool // every level codes the latents themselves, not the residuals of the levels before

@@ -12,7 +12,42 @@ const searchBlock = 8192
 
 // Nearest returns the index [N] (int32) of the code of codes [K,d] closest to
 // each row of z [N,d]; ties go to the lowest index. No gradient flows.
-func Nearest(z, codes *Node) *Node {
+func Nearest(z, codes *Node) *Node { return lowest(z, codes, scores) }
+
+// nearestScaled is [Nearest] for codes scale*c, with scale [N,d].
+func nearestScaled(z, scale, codes *Node) *Node {
+	return lowest(scaledQuery(z, scale), codes, scaledScores)
+}
+
+// choose returns the codes [N] of residuals: those given, or the nearest ones.
+func (c *Context) choose(residual, codes *Node) *Node {
+	switch {
+	case c.Given != nil:
+		return Reshape(c.Given, -1)
+	case c.Scale != nil:
+		return nearestScaled(residual, c.Scale, codes)
+	}
+	return Nearest(residual, codes)
+}
+
+// scaled maps codes [N,d] of the rows to the vectors they stand for, less the shift.
+func (c *Context) scaled(codes *Node) *Node {
+	if c.Scale == nil {
+		return codes
+	}
+	return Mul(codes, c.Scale)
+}
+
+// innovation maps residuals [N,d] to the space of the codes.
+func (c *Context) innovation(residual *Node) *Node {
+	if c.Scale == nil {
+		return residual
+	}
+	return Div(residual, c.Scale)
+}
+
+// lowest returns the code of the lowest score for each row of z.
+func lowest(z, codes *Node, scores func(z, codes *Node) *Node) *Node {
 	z, codes = StopGradient(z), StopGradient(codes)
 	k := codes.Shape().Dimensions[0]
 	if k <= searchBlock {
@@ -41,6 +76,17 @@ func Nearest(z, codes *Node) *Node {
 func scores(z, codes *Node) *Node {
 	half := MulScalar(ReduceSum(Square(codes), -1), 0.5)
 	return Sub(ExpandAxes(half, 0), DotGeneral(z, []int{1}, nil, codes, []int{1}, nil))
+}
+
+// scaledQuery is [s z, s²] [N,2d] of latents z and scales s [N,d].
+func scaledQuery(z, scale *Node) *Node {
+	return Concatenate([]*Node{Mul(z, scale), Square(scale)}, -1)
+}
+
+// scaledScores is ⟨s²,c²⟩/2 - ⟨s z,c⟩ [N,K], half the squared distance of z to s c
+// less |z|²/2, for a query [N,2d] from [scaledQuery].
+func scaledScores(query, codes *Node) *Node {
+	return DotGeneral(query, []int{1}, nil, Concatenate([]*Node{Neg(codes), MulScalar(Square(codes), 0.5)}, -1), []int{1}, nil)
 }
 
 // Take gathers rows index [N] of codes [K,d].

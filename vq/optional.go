@@ -43,9 +43,9 @@ type Rewirer interface {
 	Rewire(set weights.Set) error
 }
 
-// Placer is a [Quantizer] that can move codes of one position onto latents [len(rows),d'].
+// Placer is a [Quantizer] that can move codes of one slot onto latents [len(rows),d'].
 type Placer interface {
-	Place(set weights.Set, position int, rows []int, targets []float32) ([]Touched, error)
+	Place(set weights.Set, slot int, rows []int, targets []float32) ([]Touched, error)
 }
 
 // LevelPlacer is a [Level] that can move codes onto latents [len(rows),d].
@@ -110,17 +110,20 @@ func Rewire(q Quantizer, set weights.Set) error {
 	return nil
 }
 
-// Place moves codes of one position onto latents; it fails unless q is a [Placer].
-func Place(q Quantizer, set weights.Set, position int, rows []int, targets []float32) ([]Touched, error) {
+// Place moves codes of one slot onto latents; it fails unless q is a [Placer].
+func Place(q Quantizer, set weights.Set, slot int, rows []int, targets []float32) ([]Touched, error) {
 	if p, ok := q.(Placer); ok {
-		return p.Place(set, position, rows, targets)
+		return p.Place(set, slot, rows, targets)
 	}
 	return nil, errFixedCodes
 }
 
 // Lookup turns indices [N,L] back into vectors [N,d]: the sum of the codes of
-// every part's levels, in level order.
+// every part's levels, in level order; whole grids where cells are coded in phases.
 func Lookup(q Quantizer, ctx *Context, index *Node) *Node {
+	if p, ok := q.(*Phased); ok {
+		return p.Lookup(ctx, index)
+	}
 	layout := q.Layout()
 	parts := make([]*Node, layout.Parts)
 	for position, codes := range q.Codebooks(ctx) {

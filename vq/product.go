@@ -28,7 +28,11 @@ func newProduct(c Config, dim int) *Product {
 	return p
 }
 
+// slice returns a part's columns of z; nil of nil.
 func (p *Product) slice(z *Node, part int) *Node {
+	if z == nil {
+		return nil
+	}
 	start, end := p.layout.Bounds(part)
 	return Slice(z, AxisRange(), AxisRange(start, end))
 }
@@ -65,6 +69,7 @@ func (p *Product) Build(ctx *Context, z *Node) Output {
 	for i, q := range p.parts {
 		at := ctx.in(partPath(i))
 		at.Given = ctx.given(i*p.layout.Levels, (i+1)*p.layout.Levels)
+		at.Shift, at.Scale = p.slice(ctx.Shift, i), p.slice(ctx.Scale, i)
 		o := q.Build(at, p.slice(z, i))
 		hard, soft, index = append(hard, o.Hard), append(soft, o.Soft), append(index, o.Index)
 		out.Residuals = append(out.Residuals, o.Residuals...)

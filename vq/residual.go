@@ -111,6 +111,9 @@ func (q *Residual) Build(ctx *Context, z *Node) Output {
 	z = q.Prepare(z)
 	out := Output{Updates: map[string]*Node{}, Stats: map[string]*Node{}}
 	residual := z
+	if ctx.Shift != nil {
+		residual, out.Hard = Sub(z, StopGradient(ctx.Shift)), ctx.Shift
+	}
 	var first *Node
 	indices := make([]*Node, q.config.Levels)
 	for l := range q.config.Levels {
@@ -128,7 +131,7 @@ func (q *Residual) Build(ctx *Context, z *Node) Output {
 				a.Soft = Mul(a.Soft, on)
 			}
 		}
-		out.Residuals = append(out.Residuals, residual)
+		out.Residuals = append(out.Residuals, ctx.innovation(residual))
 		indices[l] = ExpandAxes(a.Index, -1)
 		if l == 0 {
 			first = a.Index

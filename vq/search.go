@@ -37,17 +37,13 @@ func NewSearch(q Quantizer, set weights.Set, books []*weights.Array) (Search, er
 }
 
 // newSearch searches for the nearest codes of every level.
-func newSearch(layout Layout, codebooks []*weights.Array) (*index.Product, error) {
+func newSearch(layout Layout, books []*weights.Array) (*index.Product, error) {
+	packed, err := packBooks(layout, books)
+	if err != nil {
+		return nil, err
+	}
 	var parts []*index.Residual
-	for first := 0; first < len(codebooks); first += layout.Levels {
-		var levels []*index.Codes
-		for i, book := range codebooks[first : first+layout.Levels] {
-			codes, err := index.NewCodes(book.Data, book.Shape[0], book.Shape[1])
-			if err != nil {
-				return nil, fmt.Errorf("codebook %d: %w", first+i, err)
-			}
-			levels = append(levels, codes)
-		}
+	for _, levels := range packed {
 		part, err := index.NewResidual(levels...)
 		if err != nil {
 			return nil, err
@@ -55,4 +51,18 @@ func newSearch(layout Layout, codebooks []*weights.Array) (*index.Product, error
 		parts = append(parts, part)
 	}
 	return index.NewProduct(parts...)
+}
+
+// packBooks packs the codebooks of every position for search, by part and level.
+func packBooks(layout Layout, books []*weights.Array) ([][]*index.Codes, error) {
+	parts := make([][]*index.Codes, layout.Parts)
+	for position, book := range books {
+		codes, err := index.NewCodes(book.Data, book.Shape[0], book.Shape[1])
+		if err != nil {
+			return nil, fmt.Errorf("codebook %d: %w", position, err)
+		}
+		part := position / layout.Levels
+		parts[part] = append(parts[part], codes)
+	}
+	return parts, nil
 }

@@ -28,8 +28,9 @@ var SimVQ = Method{
 		c.Loss.Codebook, c.Loss.Commitment = 1, 0.25
 		r.Feature = 10 // all codes move through W alone
 	},
-	Level: func(c Config, dim int) Level { return simvq{position{c, dim}} },
-	Check: checkSimVQ,
+	Level:  func(c Config, dim int) Level { return simvq{position{c, dim}} },
+	Check:  checkSimVQ,
+	Scales: true,
 }
 
 func checkSimVQ(c Config, _ int) error {
@@ -93,8 +94,8 @@ func (s simvq) Usable(ctx *Context) *Node {
 
 func (s simvq) Assign(ctx *Context, residual *Node) Assigned {
 	codes := s.Usable(ctx)
-	index := Nearest(residual, codes)
-	hard := Take(codes, index)
+	index := ctx.choose(residual, codes)
+	hard := ctx.scaled(Take(codes, index))
 	return Assigned{Index: index, Hard: hard, Loss: s.losses(ctx, residual, hard, index)}
 }
 

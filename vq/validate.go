@@ -21,6 +21,7 @@ func (c Config) Validate(dim int) error {
 		func() error { return c.checkLearning(m, dim) },
 		func() error { return c.checkDistance(m) },
 		func() error { return c.checkTransform(m, dim) },
+		func() error { return c.checkContext(m) },
 	} {
 		if err := check(); err != nil {
 			return fmt.Errorf("quantizer.%w", err)
@@ -79,7 +80,7 @@ func (w Loss) check() error {
 	switch {
 	case w.UsageSoftness <= 0:
 		return fmt.Errorf("loss.usage_softness: %g must be positive", w.UsageSoftness)
-	case min(w.Codebook, w.Commitment, w.Usage, w.UsageThreshold, w.AttentionEntropy) < 0:
+	case min(w.Codebook, w.Commitment, w.Usage, w.UsageThreshold, w.AttentionEntropy, w.Context) < 0:
 		return fmt.Errorf("loss: weights must not be negative")
 	}
 	return nil
@@ -156,6 +157,25 @@ func (c Config) checkTransform(m Method, dim int) error {
 		if err := c.Transform.Validate(c.Codes, end-start); err != nil {
 			return fmt.Errorf("transform.%w", err)
 		}
+	}
+	return nil
+}
+
+// checkContext refuses phases where there is no grid and for methods that do not take
+// the nearest of stored codes.
+func (c Config) checkContext(m Method) error {
+	switch context := c.Transform.Context; {
+	case context == 0:
+	case c.Side == 0:
+		return fmt.Errorf("transform.context: only cells of pictures have neighbours that were sent before; set it to 0 for vectors with %s",
+			c.Method)
+	case c.Side < 2:
+		return fmt.Errorf("transform.context: a picture of one cell has no %d phases; set it to 0 with %s, or use larger pictures",
+			context, c.Method)
+	case !m.Tabled() && !m.Scales:
+		return fmt.Errorf("transform.context: codes of %s are not found by nearest search in a stored codebook; set it to 0", c.Method)
+	case c.Distance == Cosine:
+		return fmt.Errorf("transform.context: codes on the unit sphere cannot be shifted; use distance euclidean with %s", c.Method)
 	}
 	return nil
 }

@@ -6,6 +6,16 @@
 // coding the error of the levels before it, under one surrogate on their sum;
 // [Product] lays residual stacks side by side over slices of the vector. Inference
 // always uses the hard assignment. A program adds its own methods with [Register].
+//
+// # Context
+//
+// The cells of a picture can be coded in phases (transform.context), each with a stack
+// of its own. The codes of a later phase are used as mu + s*C', with mu and s from a
+// network over the quantized latents of the phases before. The paper's codebook is the
+// same for every sample; this rule is relaxed on purpose. Since mu and s depend on sent
+// codes alone, the decoder knows them, assignments stay hard and the search exact:
+//
+//	argmin_k |z - mu - s*c_k|² = argmin_k -2⟨s*(z-mu), c_k⟩ + ⟨s², c_k²⟩
 package vq
 
 import (
@@ -32,8 +42,11 @@ type Context struct {
 	Mask *graph.Node
 	// Given [N,L] (int32) are codes that were chosen outside the graph, such as by a
 	// beam search with the current codes; nil lets the quantizer choose.
-	Given  *graph.Node
-	Random *Random // the step's noise; nil at inference
+	Given *graph.Node
+	// Shift and Scale [N,d]: in these rows a code c stands for shift + scale*c, which
+	// [New] sets for cells coded in phases; nil for the codes as they are.
+	Shift, Scale *graph.Node
+	Random       *Random // the step's noise; nil at inference
 }
 
 // in resolves variables below a sub-path.
@@ -93,10 +106,18 @@ func New(c Config, dim int) (Quantizer, error) {
 	switch m := methods[c.Method]; {
 	case m.New != nil:
 		return m.New(c, dim)
-	case c.Parts == 1:
-		return newResidual(c, dim), nil
+	case c.Transform.Context > 0:
+		return newPhased(c, dim), nil
 	}
-	return newProduct(c, dim), nil
+	return newStack(c, dim), nil
+}
+
+// newStack returns the quantizer of one phase.
+func newStack(c Config, dim int) Quantizer {
+	if c.Parts == 1 {
+		return newResidual(c, dim)
+	}
+	return newProduct(c, dim)
 }
 
 func mergeUpdates(into, from map[string]*graph.Node) {

@@ -153,7 +153,8 @@ func TestRuntimeDecodesWithTheStoredCodes(t *testing.T) {
 			z[part*2+j] = b.Codebooks[part*2].Row(1)[j]
 		}
 	}
-	if codes, err := r.Assign(t.Context(), z, 1, tokenizer.Options{Levels: 1}); err != nil || !slices.Equal(codes, []uint32{1, 1}) {
+	cell := tokenizer.Cells{N: 1, Height: 1, Width: 1}
+	if codes, err := r.Assign(t.Context(), z, cell, tokenizer.Options{Levels: 1}); err != nil || !slices.Equal(codes, []uint32{1, 1}) {
 		t.Errorf("codes %v, want [1 1]", codes)
 	}
 	if x, err := r.Decode(context.Background(), []uint32{1, 1}, 1, 2); err != nil || len(x.Values) != 5 {

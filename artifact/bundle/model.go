@@ -51,9 +51,9 @@ func (b *Bundle) readModel(path string) error {
 	if err != nil {
 		return err
 	}
-	positions := b.Tokenizer.Quantizer.Layout().Positions()
+	slots := b.Tokenizer.Quantizer.Layout().Slots()
 	b.Weights = weights.Set{}
-	b.Codebooks, b.Usage = make([]*weights.Array, positions), make([][]int64, positions)
+	b.Codebooks, b.Usage = make([]*weights.Array, slots), make([][]int64, slots)
 	var entropy []safetensors.Tensor
 	for _, t := range file.Tensors {
 		if name, ok := strings.CutPrefix(t.Name, entropyPrefix); ok {
@@ -104,7 +104,7 @@ func (b *Bundle) take(t safetensors.Tensor) (err error) {
 // check compares the arrays with the configuration.
 func (b *Bundle) check() error {
 	layout := b.Tokenizer.Quantizer.Layout()
-	b.Manifest.Layout.Shared = layout.Shared // it is not stored
+	b.Manifest.Layout.Shared, b.Manifest.Layout.Side = layout.Shared, layout.Side // they are not stored
 	if !reflect.DeepEqual(b.Manifest.Layout, layout) {
 		return fmt.Errorf("the manifest's layout %v is not that of its config", b.Manifest.Layout)
 	}
@@ -112,25 +112,29 @@ func (b *Bundle) check() error {
 		return err
 	}
 	if b.Entropy != nil {
+		if phases := b.Entropy.Phases(); phases != max(1, layout.Phases) {
+			return fmt.Errorf("the model of codes is for cells in %d phases, the tokenizer has %d", phases, max(1, layout.Phases))
+		}
 		for i, k := range b.Entropy.Vocab() {
 			if len(b.Entropy.Vocab()) != layout.Positions() || int(k) != layout.Vocab[i] {
 				return fmt.Errorf("the model of codes is for vocabularies %v, the tokenizer has %v", b.Entropy.Vocab(), layout.Vocab)
 			}
 		}
 	}
-	if len(b.Codebooks) != layout.Positions() || len(b.Usage) != layout.Positions() {
-		return fmt.Errorf("%d codebooks and %d usage counts for %d code positions", len(b.Codebooks), len(b.Usage), layout.Positions())
+	if len(b.Codebooks) != layout.Slots() || len(b.Usage) != layout.Slots() {
+		return fmt.Errorf("%d codebooks and %d usage counts for %d code positions", len(b.Codebooks), len(b.Usage), layout.Slots())
 	}
 	for i, book := range b.Codebooks {
-		start, end := layout.Bounds(i / layout.Levels)
-		want := []int{layout.Vocab[i], end - start}
+		position := layout.Position(i)
+		start, end := layout.Bounds(position / layout.Levels)
+		want := []int{layout.Vocab[position], end - start}
 		switch {
 		case book == nil:
 			return fmt.Errorf("codebook %d is missing", i)
 		case !slices.Equal(book.Shape, want):
 			return fmt.Errorf("codebook %d has shape %v, the tokenizer needs %v", i, book.Shape, want)
-		case len(b.Usage[i]) != layout.Vocab[i]:
-			return fmt.Errorf("usage %d has %d counts for %d codes", i, len(b.Usage[i]), layout.Vocab[i])
+		case len(b.Usage[i]) != want[0]:
+			return fmt.Errorf("usage %d has %d counts for %d codes", i, len(b.Usage[i]), want[0])
 		}
 		if at := firstNotFinite(book.Data); at >= 0 {
 			return fmt.Errorf("code %d of codebook %d is not finite", at/want[1], i)

@@ -77,12 +77,12 @@ func scoreVectors(ctx context.Context, s *subject, t trained, r *Record) error {
 func countCodes(ctx context.Context, r *tokenizer.Runtime, set dataset.Set, rows dataset.Selection,
 	visit func(context.Context, tokenizer.Coded) error,
 ) (*eval.Usage, error) {
-	usage, err := eval.NewUsage(r.Tokenizer().Quantizer.Layout().Vocab)
+	usage, err := r.NewUsage(tokenizer.Options{})
 	if err != nil {
 		return nil, err
 	}
 	return usage, r.EncodeRows(ctx, set, rows, tokenizer.Options{}, func(b tokenizer.Coded) error {
-		if err := usage.Add(b.Codes, len(usage.Vocab())); err != nil || visit == nil {
+		if err := r.Count(usage, b.Codes, r.Positions(tokenizer.Options{})); err != nil || visit == nil {
 			return err
 		}
 		return visit(ctx, b)

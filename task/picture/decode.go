@@ -22,10 +22,15 @@ func (e Encoder) Decode(ctx context.Context, g Grid) (*images.RGB, error) {
 	if positions < 1 || len(g.Codes) != g.GridWidth*g.GridHeight*positions {
 		return nil, fmt.Errorf("%d codes do not fill a grid of %d x %d", len(g.Codes), g.GridWidth, g.GridHeight)
 	}
+	// Codes are looked up in the whole grid: a cell's may depend on those around it.
+	latents, err := e.Runtime.LookUp(ctx, g.Codes, g.cells(), positions)
+	if err != nil {
+		return nil, err
+	}
 	blend := newBlender(c, g.Width, g.Height)
 	err = c.bands(func(first, last int) error {
 		n := (last - first) * len(c.x.starts)
-		windows, err := e.Runtime.Decode(ctx, c.windowCodes(g, first, last), n, positions)
+		windows, err := e.Runtime.Reconstruct(ctx, c.windowLatents(latents, first, last), n)
 		if err != nil {
 			return err
 		}
@@ -41,21 +46,21 @@ func (e Encoder) Decode(ctx context.Context, g Grid) (*images.RGB, error) {
 	return blend.picture, nil
 }
 
-// windowCodes returns the codes [n, window, window, positions] of the rows of windows first to last.
-func (c cover) windowCodes(g Grid, first, last int) []uint32 {
-	window, positions := c.x.window, g.Positions()
-	codes := make([]uint32, 0, (last-first)*len(c.x.starts)*window*window*positions)
+// windowLatents cuts the rows of windows first to last [n, window, window, dim] out of a picture's latents.
+func (c cover) windowLatents(latents []float32, first, last int) []float32 {
+	window, dim := c.x.window, len(latents)/(c.x.cells*c.y.cells)
+	cut := make([]float32, 0, (last-first)*len(c.x.starts)*window*window*dim)
 	for _, top := range c.y.starts[first:last] {
 		for _, left := range c.x.starts {
 			for y := top; y < top+window; y++ {
 				for x := left; x < left+window; x++ {
-					cell := min(y, g.GridHeight-1)*g.GridWidth + min(x, g.GridWidth-1)
-					codes = append(codes, g.Codes[cell*positions:(cell+1)*positions]...)
+					cell := min(y, c.y.cells-1)*c.x.cells + min(x, c.x.cells-1)
+					cut = append(cut, latents[cell*dim:(cell+1)*dim]...)
 				}
 			}
 		}
 	}
-	return codes
+	return cut
 }
 
 // blender joins rows of decoded windows. It keeps the sums of one row: lines above the next row are finished.

@@ -28,6 +28,10 @@ type Grid struct {
 // Positions is the number of codes of a cell.
 func (g Grid) Positions() int { return len(g.Codes) / max(1, g.GridWidth*g.GridHeight) }
 
+func (g Grid) cells() tokenizer.Cells {
+	return tokenizer.Cells{N: 1, Height: g.GridHeight, Width: g.GridWidth}
+}
+
 // windowPixels bounds the pixels that the engine gets at once.
 const windowPixels = 1 << 24
 
@@ -91,7 +95,7 @@ func (e Encoder) Encode(ctx context.Context, p *images.RGB) (Grid, error) {
 	if err != nil {
 		return Grid{}, err
 	}
-	if g.Codes, err = e.Runtime.Assign(ctx, latents, g.GridHeight*g.GridWidth, e.Options); err != nil {
+	if g.Codes, err = e.Runtime.Assign(ctx, latents, g.cells(), e.Options); err != nil {
 		return Grid{}, err
 	}
 	return g, nil

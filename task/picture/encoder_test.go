@@ -88,7 +88,7 @@ func reference(t *testing.T, r *tokenizer.Runtime, p *images.RGB) ([]uint32, []f
 	for i, v := range latents {
 		rounded[i] = float32(v)
 	}
-	codes, err := r.Assign(t.Context(), rounded, across.cells*down.cells, tokenizer.Options{})
+	codes, err := r.Assign(t.Context(), rounded, tokenizer.Cells{N: 1, Height: down.cells, Width: across.cells}, tokenizer.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,8 +239,12 @@ func joined(t *testing.T, e Encoder, c cover, g Grid) *images.RGB {
 			}
 		}
 	}
+	latents, err := e.Runtime.LookUp(t.Context(), g.Codes, g.cells(), g.Positions())
+	if err != nil {
+		t.Fatal(err)
+	}
 	for row := range c.y.starts {
-		windows, err := e.Runtime.Decode(t.Context(), c.windowCodes(g, row, row+1), len(c.x.starts), g.Positions())
+		windows, err := e.Runtime.Reconstruct(t.Context(), c.windowLatents(latents, row, row+1), len(c.x.starts))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/dataset/images"
 	"github.com/gritvq/gritvq/eval"
+	"github.com/gritvq/gritvq/internal/phase"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task/picture/draw"
 	"github.com/gritvq/gritvq/tokenizer"
@@ -22,6 +23,7 @@ type Sample struct {
 	Originals, Reconstructions []*images.RGB
 	Grids                      []Grid
 	Colours                    []color.RGBA // of the codes, from Colours
+	phases                     int          // of the cells; 0 for one
 }
 
 // Take encodes and decodes the centres of pictures. Damaged pictures are left out.
@@ -30,7 +32,7 @@ func Take(ctx context.Context, r *tokenizer.Runtime, set dataset.Set, rows datas
 	if err != nil {
 		return nil, err
 	}
-	s := &Sample{Colours: colours}
+	s := &Sample{Colours: colours, phases: r.Tokenizer().Quantizer.Layout().Phases}
 	c := r.Tokenizer().Spec.Model.Image
 	_, _, err = r.Evaluate(ctx, set, rows, o, func(b tokenizer.Coded) error {
 		s.add(b, c)
@@ -83,7 +85,7 @@ func (s *Sample) Grid(most int) (*image.RGBA, error) {
 			return nil, err
 		}
 		wrong.Pictures = append(wrong.Pictures, m)
-		if m, err = draw.CodeMap(g.first(), g.GridHeight, g.GridWidth, s.Colours); err != nil {
+		if m, err = draw.CodeMap(s.first(g), g.GridHeight, g.GridWidth, s.Colours); err != nil {
 			return nil, err
 		}
 		codes.Pictures = append(codes.Pictures, m)
@@ -101,7 +103,7 @@ const patchExamples = 10
 func (s *Sample) PatchSheet(most int) (*image.RGBA, error) {
 	var codes []uint32
 	for _, g := range s.Grids {
-		codes = append(codes, g.first()...)
+		codes = append(codes, s.first(g)...)
 	}
 	g := s.Grids[0]
 	cell := g.Width / g.GridWidth
@@ -170,21 +172,29 @@ func (s *Sample) Figures() ([]report.Part, error) {
 // mostColoured is the largest vocabulary with colours by similarity.
 const mostColoured = 1 << 16
 
-// Colours returns a colour for every code of the first position; similar codes have similar ones.
+// Colours returns a colour for every code of the first position, of all phases; similar codes have similar ones.
 func Colours(r *tokenizer.Runtime) ([]color.RGBA, error) {
-	book := r.Codebooks()[0]
-	if book.Shape[0] > mostColoured {
-		return draw.HashedColours(book.Shape[0]), nil
+	layout := r.Tokenizer().Quantizer.Layout()
+	var codes []float32
+	for slot := 0; slot < layout.Slots(); slot += layout.Positions() {
+		codes = append(codes, r.Codebooks()[slot].Data...)
 	}
-	return draw.CodebookColours(book.Data, book.Shape[0], book.Shape[1])
+	dim := r.Codebooks()[0].Shape[1]
+	if k := len(codes) / dim; k > mostColoured {
+		return draw.HashedColours(k), nil
+	}
+	return draw.CodebookColours(codes, len(codes)/dim, dim)
 }
 
-// first returns the codes [GridHeight, GridWidth] of the first position.
-func (g Grid) first() []uint32 {
+// first returns the codes [GridHeight, GridWidth] of the first position; those of later phases follow the earlier ones.
+func (s *Sample) first(g Grid) []uint32 {
 	positions := g.Positions()
 	codes := make([]uint32, g.GridWidth*g.GridHeight)
 	for i := range codes {
 		codes[i] = g.Codes[i*positions]
+		if p := phase.Of(s.phases, i/g.GridWidth, i%g.GridWidth); p > 0 {
+			codes[i] += uint32(p * len(s.Colours) / s.phases)
+		}
 	}
 	return codes
 }

@@ -61,7 +61,7 @@ func TestSampleGrid(t *testing.T) {
 	colours := []color.RGBA{{R: 1, G: 2, B: 3, A: 255}, {R: 201, G: 7, B: 9, A: 255}}
 	codes := Grid{Width: 8, Height: 8, GridWidth: 2, GridHeight: 2, Codes: []uint32{0, 5, 1, 5, 1, 5, 0, 5}} // two positions
 	grid := func(originals, reconstructions []*images.RGB, colours []color.RGBA) (*image.RGBA, error) {
-		s := Sample{originals, reconstructions, slices.Repeat([]Grid{codes}, len(originals)), colours}
+		s := Sample{originals, reconstructions, slices.Repeat([]Grid{codes}, len(originals)), colours, 0}
 		return s.Grid(len(originals))
 	}
 	m, err := grid([]*images.RGB{white, grey}, []*images.RGB{grey, grey}, colours)

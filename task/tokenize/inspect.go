@@ -36,7 +36,7 @@ type ParameterCounts struct {
 	Total     int `json:"total"`
 }
 
-// LevelInspection describes one code position.
+// LevelInspection describes one slot (see [vq.Layout]).
 type LevelInspection struct {
 	Codes         int      `json:"codes"`
 	Utilization   float64  `json:"utilization"`
@@ -71,13 +71,15 @@ func Inspect(dir string) (*Inspection, error) {
 		}
 		i.Parameters.Total += len(a.Data)
 	}
-	for position, book := range b.Codebooks {
-		i.BitsPerVector += math.Log2(float64(m.Layout.Vocab[position]))
+	for _, vocab := range m.Layout.Vocab {
+		i.BitsPerVector += math.Log2(float64(vocab))
+	}
+	for slot, book := range b.Codebooks {
 		k, d := book.Shape[0], book.Shape[1]
-		use := eval.StatsOf(b.Usage[position])
-		level := LevelInspection{Codes: k, Usage: b.Usage[position], Utilization: use.Utilization, Perplexity: use.Perplexity,
+		use := eval.StatsOf(b.Usage[slot])
+		level := LevelInspection{Codes: k, Usage: b.Usage[slot], Utilization: use.Utilization, Perplexity: use.Perplexity,
 			EffectiveRank: eval.EffectiveRank(book.Data, k, d), MinDistance: eval.MinPairwiseDistance(book.Data, k, d)}
-		path := path.Join(vq.Prefix, b.Tokenizer.Quantizer.Layout().Path(position), vq.FeatureMapPath)
+		path := path.Join(vq.Prefix, b.Tokenizer.Quantizer.Layout().Path(slot), vq.FeatureMapPath)
 		if w := b.Weights[path]; w != nil {
 			norm := eval.SpectralNorm(w.Data, w.Shape[0])
 			level.SpectralNorm = &norm

@@ -8,29 +8,36 @@ import (
 	"github.com/gritvq/gritvq/vq"
 )
 
-// PositionColumn heads the labels of code positions.
+// PositionColumn heads the labels of slots.
 func PositionColumn(l vq.Layout) string {
-	if l.Parts > 1 {
+	if l.Parts > 1 || l.Phases > 0 {
 		return "code"
 	}
 	return "level"
 }
 
-// PositionLabel names a code position by its level, its part, or both.
-func PositionLabel(l vq.Layout, position int) string {
+// PositionLabel names a slot by its level, its part and its phase, as far as there are several.
+func PositionLabel(l vq.Layout, slot int) string {
 	switch {
+	case l.Phases > 0 && l.Positions() == 1:
+		return fmt.Sprintf("phase %d", slot)
+	case l.Phases > 0:
 	case l.Parts == 1:
-		return strconv.Itoa(position)
+		return strconv.Itoa(slot)
 	case l.Levels == 1:
-		return fmt.Sprintf("part %d", position)
+		return fmt.Sprintf("part %d", slot)
 	}
-	return positionName(l, position)
+	return positionName(l, slot)
 }
 
-func positionName(l vq.Layout, position int) string {
+func positionName(l vq.Layout, slot int) string {
+	position := l.Position(slot)
 	name := fmt.Sprintf("level %d", position%l.Levels)
 	if l.Parts > 1 {
 		name = fmt.Sprintf("part %d, ", position/l.Levels) + name
+	}
+	if l.Phases > 0 {
+		name = fmt.Sprintf("phase %d, ", slot/l.Positions()) + name
 	}
 	return name
 }

@@ -122,8 +122,8 @@ func (t *training) store(ctx context.Context, result *outcome) (*bundle.Bundle, 
 	if err := b.SetConfig(t.Config); err != nil {
 		return nil, err
 	}
-	for position := range b.Codebooks {
-		histogram := result.usage.Histogram(position)
+	for slot := range b.Codebooks {
+		histogram := result.usage.Histogram(slot)
 		counts := make([]int64, len(histogram))
 		for i, n := range histogram {
 			counts[i] = int64(n)

@@ -96,7 +96,8 @@ func TestTrainingAssignsWithTheBeam(t *testing.T) {
 			}
 			found := tensors.MustCopyFlatData[int32](codes)
 			for width, same := range map[int]bool{6: true, 1: false} {
-				want, err := trainer.runtime.Assign(t.Context(), z[0].Data, 32, tokenizer.Options{Levels: active, Beam: width})
+				o := tokenizer.Options{Levels: active, Beam: width}
+				want, err := trainer.runtime.Assign(t.Context(), z[0].Data, trainer.model.Cells(32), o)
 				if err != nil {
 					t.Fatal(err)
 				}

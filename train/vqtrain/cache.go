@@ -72,14 +72,14 @@ func (t *Trainer) look(name string, build func(v weights.Vars, in []*graph.Node)
 	return weights.FromTensors(values)
 }
 
-// currentResiduals returns the inputs [N,d'] of every code position for a batch.
+// currentResiduals returns the inputs [N,d'] of every slot for a batch.
 func (t *Trainer) currentResiduals(x *tensors.Tensor) ([]*weights.Array, error) {
 	return t.look("residuals", func(v weights.Vars, in []*graph.Node) []*graph.Node {
 		return t.model.Pass(&vq.Context{Vars: v}, in[0]).Quantized.Residuals
 	}, x)
 }
 
-// currentBooks returns the usable codes of every position.
+// currentBooks returns the usable codes of every slot.
 func (t *Trainer) currentBooks() ([]*weights.Array, error) {
 	return t.look("books", func(v weights.Vars, _ []*graph.Node) []*graph.Node {
 		return t.model.Quantizer.Codebooks(&vq.Context{Vars: v.In(vq.Prefix)})

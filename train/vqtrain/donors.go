@@ -22,7 +22,7 @@ func (t *Trainer) donors(x *tensors.Tensor) (donor, error) {
 	if t.config.Quantizer.Resets.Donor == "used" {
 		books, err := t.currentBooks()
 		return func(book deadBook, rng *rand.Rand) ([]float32, int) {
-			return t.usedCodes(books[book.positions[0]], book, rng)
+			return t.usedCodes(books[book.slots[0]], book, rng)
 		}, err
 	}
 	residuals, err := t.currentResiduals(x)
@@ -34,11 +34,11 @@ func (t *Trainer) donors(x *tensors.Tensor) (donor, error) {
 // currentLatents draws distinct latents of the batch, from every level that
 // uses the codebook.
 func currentLatents(residuals []*weights.Array, book deadBook, rng *rand.Rand) (targets []float32, rows int) {
-	batch := residuals[book.positions[0]].Shape[0]
-	sources := batch * len(book.positions)
+	batch := residuals[book.slots[0]].Shape[0]
+	sources := batch * len(book.slots)
 	rows = min(len(book.codes), sources)
 	for _, source := range rng.Perm(sources)[:rows] {
-		targets = append(targets, residuals[book.positions[source/batch]].Row(source%batch)...)
+		targets = append(targets, residuals[book.slots[source/batch]].Row(source%batch)...)
 	}
 	return targets, rows
 }
@@ -51,7 +51,7 @@ func (t *Trainer) usedCodes(codes *weights.Array, book deadBook, rng *rand.Rand)
 	for _, code := range book.codes {
 		dead[code] = true
 	}
-	counts, total, square := t.state.Window.counts(book.positions...), int64(0), 0.0
+	counts, total, square := t.state.Window.counts(book.slots...), int64(0), 0.0
 	upTo := make([]int64, codes.Shape[0]) // choices of this living code and those before
 	for code := range upTo {
 		if !dead[code] {

@@ -15,64 +15,64 @@ import (
 // batch and old choices are forgotten.
 type window struct {
 	layout   vq.Layout
-	target   int64 // tokens a position needs before a bucket is full
+	target   int64 // tokens a slot needs before a bucket is full
 	Previous [][]int64
 	Current  [][]int64
-	Filled   []int64 // tokens of each position in the current bucket
+	Filled   []int64 // tokens of each slot (see [vq.Layout]) in the current bucket
 	Settled  []int64 // and in the previous one
 }
 
 func newWindow(layout vq.Layout, perCode int) *window {
-	positions := len(layout.Vocab)
-	w := &window{layout: layout, Filled: make([]int64, positions), Settled: make([]int64, positions)}
-	for _, k := range layout.Vocab {
+	w := &window{layout: layout, Filled: make([]int64, layout.Slots()), Settled: make([]int64, layout.Slots())}
+	for _, k := range layout.SlotVocabOf(0) {
 		w.Previous, w.Current = append(w.Previous, make([]int64, k)), append(w.Current, make([]int64, k))
 		w.target = max(w.target, int64(max(1, perCode))*int64(k))
 	}
 	return w
 }
 
-// add counts a batch of codes [n,positions]; only the leading levels of each
-// part were in use.
+// add counts a batch of codes [n,positions] of whole items; only the leading levels
+// of each part were in use.
 func (w *window) add(codes []int32, levels int) {
 	positions := w.layout.Positions()
 	for at, code := range codes {
 		position := at % positions
 		if position%w.layout.Levels < levels {
-			w.Current[position][code]++
-			w.Filled[position]++
+			slot := w.layout.PhaseOf(at/positions)*positions + position
+			w.Current[slot][code]++
+			w.Filled[slot]++
 		}
 	}
-	for position, n := range w.Filled {
+	for slot, n := range w.Filled {
 		if n >= w.target {
-			w.Previous[position], w.Current[position] = w.Current[position], w.Previous[position]
-			clear(w.Current[position])
-			w.Settled[position], w.Filled[position] = n, 0
+			w.Previous[slot], w.Current[slot] = w.Current[slot], w.Previous[slot]
+			clear(w.Current[slot])
+			w.Settled[slot], w.Filled[slot] = n, 0
 		}
 	}
 }
 
-// counts returns how often each code of a codebook was chosen, at all positions
-// that use it.
-func (w *window) counts(positions ...int) []int64 {
-	counts := make([]int64, w.layout.Vocab[positions[0]])
-	for _, position := range positions {
+// counts returns how often each code of a codebook was chosen, in all slots that
+// use it.
+func (w *window) counts(slots ...int) []int64 {
+	counts := make([]int64, len(w.Current[slots[0]]))
+	for _, slot := range slots {
 		for code := range counts {
-			counts[code] += w.Previous[position][code] + w.Current[position][code]
+			counts[code] += w.Previous[slot][code] + w.Current[slot][code]
 		}
 	}
 	return counts
 }
 
-// dead lists the codes of the codebook at the given positions that were chosen
+// dead lists the codes of the codebook of the given slots that were chosen
 // less than threshold/K of the time; none while the window is too young to tell.
-func (w *window) dead(threshold float64, positions ...int) (dead []int) {
-	if w.Settled[positions[0]] == 0 {
+func (w *window) dead(threshold float64, slots ...int) (dead []int) {
+	if w.Settled[slots[0]] == 0 {
 		return nil
 	}
-	counts, tokens := w.counts(positions...), int64(0)
-	for _, position := range positions {
-		tokens += w.Settled[position] + w.Filled[position]
+	counts, tokens := w.counts(slots...), int64(0)
+	for _, slot := range slots {
+		tokens += w.Settled[slot] + w.Filled[slot]
 	}
 	limit := threshold * float64(tokens) / float64(len(counts))
 	for code, n := range counts {
@@ -83,17 +83,17 @@ func (w *window) dead(threshold float64, positions ...int) (dead []int) {
 	return dead
 }
 
-// forget starts a position's window anew, after its codes were moved.
-func (w *window) forget(position int) {
-	clear(w.Previous[position])
-	clear(w.Current[position])
-	w.Filled[position], w.Settled[position] = 0, 0
+// forget starts a slot's window anew, after its codes were moved.
+func (w *window) forget(slot int) {
+	clear(w.Previous[slot])
+	clear(w.Current[slot])
+	w.Filled[slot], w.Settled[slot] = 0, 0
 }
 
-// usage describes the window's codes by position.
+// usage describes the window's codes by slot.
 func (w *window) usage() (stats []eval.UsageStats) {
-	for position := range w.layout.Vocab {
-		stats = append(stats, eval.StatsOf(w.counts(position)))
+	for slot := range w.Current {
+		stats = append(stats, eval.StatsOf(w.counts(slot)))
 	}
 	return stats
 }

@@ -35,7 +35,7 @@ type Record struct {
 	Event          string             `json:"event,omitempty"`
 }
 
-// LevelRecord is the window's usage of every code position.
+// LevelRecord is the window's usage of every slot (see [vq.Layout]).
 type LevelRecord struct {
 	Utilization []float64 `json:"utilization"`
 	Perplexity  []float64 `json:"perplexity"`

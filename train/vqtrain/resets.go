@@ -17,9 +17,9 @@ func (t *Trainer) maybeReset(s *train.Step) error {
 		return nil
 	}
 	var books []deadBook
-	for _, positions := range t.model.Quantizer.Layout().Books() {
-		if codes := t.state.Window.dead(c.Threshold, positions...); len(codes) > 0 {
-			books = append(books, deadBook{positions, codes})
+	for _, slots := range t.model.Quantizer.Layout().Books() {
+		if codes := t.state.Window.dead(c.Threshold, slots...); len(codes) > 0 {
+			books = append(books, deadBook{slots, codes})
 		}
 	}
 	if len(books) == 0 {
@@ -36,7 +36,7 @@ func (t *Trainer) maybeReset(s *train.Step) error {
 	var touched []vq.Touched
 	moved := 0
 	for _, book := range books {
-		rng := weights.Rand(t.config.Seed, fmt.Sprintf("reset %d %d", s.Step, book.positions[0]))
+		rng := weights.Rand(t.config.Seed, fmt.Sprintf("reset %d %d", s.Step, book.slots[0]))
 		targets, rows := donate(book, rng)
 		if rows == 0 {
 			continue
@@ -44,7 +44,7 @@ func (t *Trainer) maybeReset(s *train.Step) error {
 		if len(book.codes) > rows { // any of them, or high codes would wait for ever
 			rng.Shuffle(len(book.codes), func(i, j int) { book.codes[i], book.codes[j] = book.codes[j], book.codes[i] })
 		}
-		at, err := vq.Place(t.model.Quantizer, set, book.positions[0], book.codes[:rows], targets)
+		at, err := vq.Place(t.model.Quantizer, set, book.slots[0], book.codes[:rows], targets)
 		if err != nil {
 			// A mixer may leave no way to a target; the codes keep their places
 			// and the next scan tries others.
@@ -53,8 +53,8 @@ func (t *Trainer) maybeReset(s *train.Step) error {
 		}
 		touched = append(touched, at...)
 		moved += rows
-		for _, position := range book.positions {
-			t.state.Window.forget(position)
+		for _, slot := range book.slots {
+			t.state.Window.forget(slot)
 		}
 	}
 	if moved == 0 {
@@ -67,10 +67,10 @@ func (t *Trainer) maybeReset(s *train.Step) error {
 	return nil
 }
 
-// deadBook is a codebook, named by the code positions that use it, and its dead
-// codes.
+// deadBook is a codebook, named by the slots that use it (see [vq.Layout]), and its
+// dead codes.
 type deadBook struct {
-	positions, codes []int
+	slots, codes []int
 }
 
 // replace writes quantizer variables changed on the host back, forgets the

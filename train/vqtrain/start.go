@@ -62,7 +62,7 @@ func (t *Trainer) start(ctx context.Context) error {
 // of method rq, to the bit: the same sample, seed and iterations.
 func (t *Trainer) place(ctx context.Context) (weights.Set, error) {
 	size, q, rng := startSample, t.model.Quantizer, weights.Rand(t.config.Seed, "codes")
-	classical := t.config.Quantizer.StartsClassical() && t.codes == nil
+	classical := t.config.Quantizer.StartsClassical() && t.codes == nil && q.Layout().Phases == 0 // phases fit their own
 	if classical {
 		size = fitSample
 	}

@@ -59,7 +59,8 @@ func New(backend compute.Backend, c Config, source Source, o Options) (*Trainer,
 	if err != nil {
 		return nil, err
 	}
-	if tokens := source.Train.Len() * m.Tokens(); c.Quantizer.Placed() && tokens < c.Quantizer.Codes {
+	// Each phase starts codes of its own.
+	if tokens := source.Train.Len() * m.Tokens() / max(1, c.Quantizer.Transform.Context); c.Quantizer.Placed() && tokens < c.Quantizer.Codes {
 		return nil, tooFew(tokens, m.Modality().Tokens(), c.Quantizer.Codes)
 	}
 	sampler, err := dataset.NewSampler(source.Train, c.Train.Batch, c.Seed)

@@ -15,6 +15,7 @@ type Codes struct {
 	// The search sees distinct rows, moved by -mean: float32 scores round the
 	// more the longer the vectors, and a common offset changes no ranking.
 	source []uint32  // [distinct] row that a packed code stands for, ascending
+	place  []int32   // [k] packed code of a row
 	mean   []float32 // [d]
 	panels []float32 // [panelCount, d, panelCodes]
 	half   []float32 // [panelCount, panelCodes] |c|^2/2; +Inf past the last code
@@ -39,7 +40,7 @@ func newCodesWith(kern kernel, rows []float32, k, d int) (*Codes, error) {
 		return nil, fmt.Errorf("a codebook of %d codes is too large: use at most %d", k, math.MaxInt32)
 	}
 	c := &Codes{k: k, d: d, rows: append([]float32(nil), rows...), kernel: kern}
-	c.source = distinctRows(c.rows, k, d)
+	c.source, c.place = distinctRows(c.rows, k, d)
 	c.mean = c.distinctMean()
 	c.pack()
 	return c, nil
@@ -61,18 +62,25 @@ func checkMatrix(what string, x []float32, n, d int) error {
 	return nil
 }
 
-func distinctRows(rows []float32, k, d int) []uint32 {
-	first := make([]uint32, 0, k)
-	seen := make(map[uint64][]uint32, k)
+// distinctRows returns the first of every set of equal rows, and each row's place among
+// them.
+func distinctRows(rows []float32, k, d int) (first []uint32, place []int32) {
+	first, place = make([]uint32, 0, k), make([]int32, k)
+	seen := make(map[uint64][]int32, k) // places by hash
 	for i := range k {
 		row := rows[i*d : (i+1)*d]
 		hash := hashOf(row)
-		equal := func(j uint32) bool { return slices.Equal(row, rows[int(j)*d:(int(j)+1)*d]) }
-		if !slices.ContainsFunc(seen[hash], equal) {
-			seen[hash], first = append(seen[hash], uint32(i)), append(first, uint32(i))
+		at := slices.IndexFunc(seen[hash], func(p int32) bool {
+			j := int(first[p])
+			return slices.Equal(row, rows[j*d:(j+1)*d])
+		})
+		if at < 0 {
+			at = len(seen[hash])
+			seen[hash], first = append(seen[hash], int32(len(first))), append(first, uint32(i))
 		}
+		place[i] = seen[hash][at]
 	}
-	return first
+	return first, place
 }
 
 func (c *Codes) distinctMean() []float32 {

@@ -68,15 +68,23 @@ func (p *Product) Encode(x []float32, n, levels, beam int, out []uint32, workers
 func (p *Product) Decode(codes []uint32, n, levels int, out []float32) error {
 	width := p.Width(levels)
 	checkLengths("Product.Decode", len(codes), n*width, len(out), n*p.d, n)
-	for i := range n {
-		row, vector := codes[i*width:(i+1)*width], out[i*p.d:(i+1)*p.d]
-		for j, part := range p.parts {
-			used := part.usedLevels(levels)
-			if err := part.decodeRow(row[:used], vector[:part.d]); err != nil {
-				return fmt.Errorf("row %d, part %d: %w", i, j, err)
-			}
-			row, vector = row[used:], vector[part.d:]
+	if len(p.parts) == 1 {
+		return p.parts[0].Decode(codes, n, levels, out)
+	}
+	column, place := 0, 0
+	for j, part := range p.parts {
+		used := part.usedLevels(levels)
+		own, vectors := make([]uint32, n*used), make([]float32, n*part.d)
+		for i := range n {
+			copy(own[i*used:(i+1)*used], codes[i*width+place:])
 		}
+		if err := part.Decode(own, n, levels, vectors); err != nil {
+			return fmt.Errorf("part %d: %w", j, err)
+		}
+		for i := range n {
+			copy(out[i*p.d+column:], vectors[i*part.d:(i+1)*part.d])
+		}
+		column, place = column+part.d, place+used
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ func TestProductErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Decode([]uint32{0, 3}, 1, 0, make([]float32, 4)); err == nil || !strings.Contains(err.Error(), "row 0, part 1: code 3") {
+	if err := p.Decode([]uint32{0, 3}, 1, 0, make([]float32, 4)); err == nil || !strings.Contains(err.Error(), "part 1: row 0: code 3") {
 		t.Errorf("code outside the codebook: %v", err)
 	}
 }

@@ -9,8 +9,9 @@ import (
 // Residual approximates a vector by the sum of one code a level, each coding the
 // residual of the levels before. It is immutable and safe for concurrent use.
 type Residual struct {
-	levels []*Codes
-	d      int
+	levels     []*Codes
+	conditions []conditioned // of the levels; nil where vectors are the codes
+	d          int
 }
 
 // NewResidual composes codebooks of equal dimension, first level first. It
@@ -63,6 +64,9 @@ func (q *Residual) Encode(x []float32, n, levels, beam int, out []uint32, worker
 func (q *Residual) Decode(codes []uint32, n, levels int, out []float32) error {
 	levels = q.usedLevels(levels)
 	checkLengths("Residual.Decode", len(codes), n*levels, len(out), n*q.d, n)
+	if q.conditions != nil {
+		return q.decodeConditional(codes, n, levels, out)
+	}
 	for i := range n {
 		if err := q.decodeRow(codes[i*levels:(i+1)*levels], out[i*q.d:(i+1)*q.d]); err != nil {
 			return fmt.Errorf("row %d: %w", i, err)
@@ -75,7 +79,7 @@ func (q *Residual) decodeRow(codes []uint32, out []float32) error {
 	for l, code := range codes {
 		level := q.levels[l]
 		if int64(code) >= int64(level.k) {
-			return fmt.Errorf("code %d of level %d is outside its codebook of %d", code, l, level.k)
+			return q.outside(code, l)
 		}
 		row := level.Row(int(code))
 		if l == 0 {
@@ -87,6 +91,10 @@ func (q *Residual) decodeRow(codes []uint32, out []float32) error {
 		}
 	}
 	return nil
+}
+
+func (q *Residual) outside(code uint32, l int) error {
+	return fmt.Errorf("code %d of level %d is outside its codebook of %d", code, l, q.levels[l].k)
 }
 
 // usedLevels resolves the levels argument of Encode and Decode.
@@ -107,15 +115,27 @@ func checkLengths(call string, in, needIn, out, needOut, n int) {
 	}
 }
 
+// encodeGreedy writes to e.codes the nearest code of every level's residual. Where levels
+// have conditions, e.sent is the sum of the vectors.
 func (q *Residual) encodeGreedy(e *encoding) {
 	d, levels := q.d, e.levels
 	copy(e.residual, e.x)
 	for l, codes := range q.levels[:levels] {
-		codes.nearestBlock(e.search, e.residual, e.index, nil)
+		row := func(i int) []float32 { return codes.Row(int(e.index[i])) }
+		if c := q.condition(l); c != nil {
+			q.nearestConditional(e, l, c)
+			row = func(i int) []float32 { return e.vectors[i*d : (i+1)*d] }
+		} else {
+			codes.nearestBlock(e.search, e.residual, e.index, nil)
+		}
 		for i, code := range e.index {
 			e.codes[i*levels+l] = code
+			from, to := i*d, (i+1)*d
+			if q.conditions != nil {
+				sum(e.sent[from:to], e.sent[from:to], row(i), l == 0)
+			}
 			if l+1 < levels {
-				subtract(e.residual[i*d:(i+1)*d], e.residual[i*d:(i+1)*d], codes.Row(int(code)))
+				subtract(e.residual[from:to], e.residual[from:to], row(i))
 			}
 		}
 	}
@@ -126,6 +146,18 @@ func subtract(out, a, b []float32) {
 	a, b = a[:len(out)], b[:len(out)]
 	for j := range out {
 		out[j] = a[j] - b[j]
+	}
+}
+
+// sum writes a + b to out, or b alone if it is the first; out may be a.
+func sum(out, a, b []float32, first bool) {
+	if first {
+		copy(out, b)
+		return
+	}
+	a, b = a[:len(out)], b[:len(out)]
+	for j := range out {
+		out[j] = a[j] + b[j]
 	}
 }
 
@@ -142,6 +174,8 @@ type encoding struct {
 	codes        []uint32  // [rows,levels], the result
 	residual     []float32 // [rows,d]
 	index        []uint32  // [rows]
+	sent         []float32 // [rows,d] sum of the vectors, where levels have conditions
+	vectors      []float32 // [rows,d] of a level's codes
 	search       *scratch
 	beam         beamMemory
 }
@@ -155,6 +189,8 @@ func takeEncoding(rows, d, levels int) *encoding {
 	e.codes = resized(e.codes, rows*levels)
 	e.residual = resized(e.residual, rows*d)
 	e.index = resized(e.index, rows)
+	e.sent = resized(e.sent, rows*d)
+	e.vectors = resized(e.vectors, rows*d)
 	e.search = takeScratch(rows, d)
 	return e
 }
@@ -173,6 +209,6 @@ func (q *Residual) encodeBlock(e *encoding, beam int) {
 	}
 	alive := q.searchBeam(e, beam)
 	for i := range e.rows {
-		q.chooseBest(e, i, e.beam.paths[i*alive*e.levels:(i+1)*alive*e.levels])
+		q.chooseBest(e, i, alive)
 	}
 }

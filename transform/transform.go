@@ -29,6 +29,7 @@
 package transform
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -75,6 +76,10 @@ type Config struct {
 	FeatureMap   bool    `yaml:"feature_map" doc:"whether there is a W"`
 	Context      int     `yaml:"context"`
 	ContextWidth int     `yaml:"context_width"`
+	Levels       string  `yaml:"levels" enum:"none|affine|implicit"`
+	Hidden       int     `yaml:"hidden" doc:"levels: width of the network over the vectors sent"`
+	Blocks       int     `yaml:"blocks" doc:"levels: residual blocks of the network (implicit)"`
+	Candidates   int     `yaml:"candidates" doc:"levels: codes of a level that are compared exactly (implicit)"`
 	Joint        bool    `yaml:"-"` // the raw codes are trained too (protocol B); follows from how codes learn
 }
 
@@ -89,6 +94,8 @@ func (Config) Docs() map[string]string {
 		"context": "pictures: phases in which cells are coded, each with codes of its own: 2 (checkerboard) or 4; later " +
 			"ones are shifted and scaled by a network over the codes sent before; 0 for none",
 		"context_width": "channels of that network; 0 leaves it out, so that phases only have codes of their own",
+		"levels": "how the codes of later levels depend on the vectors that earlier levels sent: not at all, shifted and " +
+			"scaled (affine), or moved by a network each (implicit)",
 	}
 }
 
@@ -100,6 +107,7 @@ func Default() Config {
 		Kind: KindLinear, Rank: 32, Groups: 8, TopK: 6, ScoreDim: 16,
 		Temperature: 1, Diagonal: 0.9, RowNorm: RowNormNone,
 		FeatureMap: true, ContextWidth: 128, Joint: true,
+		Levels: LevelsNone, Hidden: 64, Blocks: 1, Candidates: 16,
 	}
 }
 
@@ -119,7 +127,7 @@ func (c Config) Validate(k, d int) error {
 	if !(c.SpectralClip >= 0) {
 		return fmt.Errorf("spectral_clip is %g: use a positive bound, or 0 for none", c.SpectralClip)
 	}
-	if err := c.checkContext(); err != nil {
+	if err := errors.Join(c.checkContext(), c.checkLevels()); err != nil {
 		return err
 	}
 	return m.check(c, k, d)

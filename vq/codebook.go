@@ -93,11 +93,16 @@ func (b codebook) Start(rest Latents, rng *rand.Rand) (weights.Set, *weights.Arr
 	if err != nil {
 		return nil, nil, err
 	}
-	usable := weights.New(codes.Shape...) // some transforms start away from the raw codes
-	for i, x := range b.config.Transform.Usable(vars, codes) {
-		usable.Data[i] = float32(x)
+	return vars, b.usable(vars), nil
+}
+
+// usable is C' on the host: some transforms start away from the raw codes.
+func (b codebook) usable(vars weights.Set) *weights.Array {
+	codes := weights.New(vars[CodesPath].Shape...)
+	for i, x := range b.config.Transform.Usable(vars, vars[CodesPath]) {
+		codes.Data[i] = float32(x)
 	}
-	return vars, usable, nil
+	return codes
 }
 
 // init returns the variables for codes [K,d] that drew counts latents each.
@@ -127,30 +132,43 @@ func (b codebook) Usable(ctx *Context) *Node { return b.transformed(ctx) }
 // Assign takes the nearest usable code of each residual, gathered so that
 // gradients reach the codebook's parameters.
 func (b codebook) Assign(ctx *Context, residual *Node) Assigned {
-	index, hard := b.nearest(ctx, residual)
+	t := b.table(ctx)
+	index := ctx.choose(residual, t.search)
+	hard := ctx.scaled(t.rows(index))
+	return b.assigned(ctx, residual, residual, hard, hard, index)
+}
+
+// assigned is the choice of codes [N,d] that stand for residuals [N,d] by the vectors
+// hard [N,d]. Averages bring codes towards innovation [N,d], which is the residual
+// unless hard differs from the codes.
+func (b codebook) assigned(ctx *Context, residual, innovation, codes, hard, index *Node) Assigned {
 	a := Assigned{Index: index, Hard: hard, Loss: b.losses(ctx, residual, hard, index)}
 	switch {
 	case !ctx.Training:
 	case b.config.averages():
-		a.Updates = b.average(ctx, residual, index)
+		a.Updates = b.average(ctx, innovation, index)
 	case b.config.pull() > 0:
-		a.Updates = b.pull(ctx, residual, hard, index)
+		a.Updates = b.pull(ctx, innovation, codes, index)
 	}
 	return a
 }
 
-func (b codebook) nearest(ctx *Context, residual *Node) (index, hard *Node) {
+// table is a codebook in use.
+type table struct {
+	search *Node                   // [K,d]: codes to choose from
+	rows   func(index *Node) *Node // chosen codes [N,d], with gradients to the parameters
+}
+
+func (b codebook) table(ctx *Context) table {
+	codes := ctx.Vars.Find(cachePath)
 	if !ctx.Training || !b.caches() {
-		codes := b.Usable(ctx)
-		index = ctx.choose(residual, codes)
-		return index, ctx.scaled(Take(codes, index))
+		codes = b.Usable(ctx)
 	}
-	cache := ctx.Vars.Get(cachePath)
-	index = ctx.choose(residual, cache)
-	if b.accumulates() {
-		return index, ctx.scaled(Take(cache, index))
+	t := table{search: codes, rows: func(index *Node) *Node { return Take(codes, index) }}
+	if ctx.Training && b.caches() && !b.accumulates() {
+		t.rows = func(index *Node) *Node { return b.config.Transform.Rows(ctx.Vars, ctx.Vars.Get(CodesPath), index) }
 	}
-	return index, ctx.scaled(b.config.Transform.Rows(ctx.Vars, ctx.Vars.Get(CodesPath), index))
+	return t
 }
 
 // Refresh returns the new cache of C', with gradients to the parameters behind

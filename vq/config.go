@@ -81,6 +81,7 @@ type Loss struct {
 	UsageSoftness    float64 `yaml:"usage_softness"`
 	AttentionEntropy float64 `yaml:"attention_entropy" doc:"Weight of the attention mixer's mean row entropy."`
 	Context          float64 `yaml:"context" doc:"Under transform.context: weight of |shift + scale*code - sg latent|^2."`
+	Level            float64 `yaml:"level"`
 }
 
 // Cache configures reuse of C' between refreshes.
@@ -125,6 +126,9 @@ func (c Config) Earlier() Config {
 	c.Beam, c.Transform.Context = 1, 0
 	if c.Method == RQ.Name {
 		c.Beam = 5
+	}
+	if c.Method != QINCo.Name {
+		c.Transform.Levels, c.Loss.Level = transform.LevelsNone, 0
 	}
 	return c
 }
@@ -173,6 +177,8 @@ var texts = map[string]map[string]string{
 		"pull": "Codes that learn by gradient also go this share of the way that averaged ones would (0: none, 1: all of it).",
 	},
 	"loss": {
+		"level": "Weight of |latent - sum of codes so far|^2 at every level before the last, relative to what the level had to " +
+			"code; the last has weight 1 (0: no such loss, or 0.1 with transform.levels).",
 		"usage_softness": "Temperature of the soft assignment that carries the regulariser's gradient, relative to the mean gap.",
 	},
 	"cache": {

@@ -1,6 +1,7 @@
 package vq
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 
 	"github.com/gritvq/gritvq/internal/gradtest"
+	"github.com/gritvq/gritvq/transform"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -33,12 +35,18 @@ func conforming(t *testing.T, visit func(t *testing.T, c Config, dim int)) {
 		t.Run(method, func(t *testing.T) {
 			allowed := 0
 			for _, shape := range []struct {
-				levels, parts int
-				distance      string
-			}{{1, 1, Euclidean}, {2, 1, Euclidean}, {1, 2, Euclidean}, {2, 2, Euclidean}, {1, 1, Cosine}, {2, 1, Cosine}, {1, 2, Cosine}} {
+				levels, parts    int
+				distance, depend string
+			}{
+				{1, 1, Euclidean, ""}, {2, 1, Euclidean, ""}, {1, 2, Euclidean, ""}, {2, 2, Euclidean, ""},
+				{1, 1, Cosine, ""}, {2, 1, Cosine, ""}, {1, 2, Cosine, ""}, {1, 1, Euclidean, transform.LevelsAffine},
+				{2, 1, Euclidean, transform.LevelsAffine}, {2, 2, Euclidean, transform.LevelsAffine},
+				{2, 1, Euclidean, transform.LevelsImplicit}, {2, 2, Euclidean, transform.LevelsImplicit},
+			} {
 				for _, width := range []int{3, 5} {
 					c := chosenConfig(t, method, shape.levels)
 					c.Codes, c.Parts, c.Distance = 8, shape.parts, shape.distance
+					c.Transform.Levels, c.Transform.Hidden = cmp.Or(shape.depend, c.Transform.Levels), 4
 					if method == "fsq" {
 						c.Grid = []int{4, 3, 2} // even, odd, and not 8 codes
 					}
@@ -47,7 +55,8 @@ func conforming(t *testing.T, visit func(t *testing.T, c Config, dim int)) {
 						continue
 					}
 					allowed++
-					t.Run(fmt.Sprintf("levels=%d,parts=%d,dim=%d,%s", c.Levels, c.Parts, width*c.Parts, c.Distance), func(t *testing.T) {
+					name := fmt.Sprintf("levels=%d,parts=%d,dim=%d,%s,%s", c.Levels, c.Parts, width*c.Parts, c.Distance, c.Transform.Levels)
+					t.Run(name, func(t *testing.T) {
 						visit(t, c, width*c.Parts)
 					})
 				}
@@ -133,10 +142,82 @@ func TestConformanceOfForwardValues(t *testing.T) {
 				t.Errorf("%d latents use %d codes", n, len(seen))
 			}
 		}
-		if Searchable(f.q) {
+		if Searchable(f.q) && !c.Transform.Conditional() {
 			nearestEverywhere(t, f, got[7], got[10:])
 		}
 	})
+}
+
+// A search on the host finds the codes of the graph and decodes them to its vectors.
+// Where the codes of the last level depend on earlier ones, no other code of that level
+// gives a vector that is nearer.
+func TestConformanceOfHostSearch(t *testing.T) {
+	conforming(t, func(t *testing.T, c Config, dim int) {
+		const n = 40
+		f := newFixture(t, c, dim, n)
+		if !Searchable(f.q) {
+			return
+		}
+		layout := f.q.Layout()
+		positions := layout.Positions()
+		got := gradtest.Eval[float32](t, f.inputs(), func(in map[string]*graph.Node) []*graph.Node {
+			ctx := &Context{Vars: weights.FromNodes(in)}
+			out := f.q.Build(ctx, in["z"])
+			results := append([]*graph.Node{Prepare(f.q, in["z"]), out.Index, out.Hard}, f.q.Codebooks(ctx)...)
+			for k := range layout.Vocab[positions-1] {
+				last := graph.MulScalar(graph.OnesLike(graph.Slice(out.Index, graph.AxisRange(), graph.AxisRange(0, 1))), float64(k))
+				other := last
+				if positions > 1 {
+					other = graph.Concatenate([]*graph.Node{graph.Slice(out.Index, graph.AxisRange(), graph.AxisRange(0, positions-1)), last}, -1)
+				}
+				results = append(results, Lookup(f.q, ctx, other))
+			}
+			return results
+		})
+		var books []*weights.Array
+		for position, k := range layout.Vocab {
+			values := got[3+position]
+			books = append(books, &weights.Array{Shape: []int{k, len(values) / k}, Data: narrow(values)})
+		}
+		search, err := NewSearch(f.q, f.set, books)
+		if err != nil {
+			t.Fatal(err)
+		}
+		codes, decoded := make([]uint32, n*positions), make([]float32, n*dim)
+		search.Encode(narrow(got[0]), n, 0, 1, codes, 0)
+		for i, code := range codes {
+			if float64(code) != got[1][i] && gradtest.Embedded() {
+				t.Fatalf("row %d position %d: code %d on the host, %v in the graph", i/positions, i%positions, code, got[1][i])
+			}
+		}
+		if err := search.Decode(codes, n, 0, decoded); err != nil {
+			t.Fatal(err)
+		}
+		for i, x := range decoded {
+			if math.Abs(float64(x)-got[2][i]) > 1e-5*(1+math.Abs(got[2][i])) {
+				t.Fatalf("row %d decodes to %g, in the graph to %g", i/dim, x, got[2][i])
+			}
+		}
+		start, end := layout.Bounds(layout.Parts - 1)
+		for i := range n {
+			gap := func(vectors []float64) float64 {
+				return distance(got[0][i*dim+start:i*dim+end], vectors[i*dim+start:i*dim+end])
+			}
+			for k, other := range got[3+positions:] {
+				if !c.Shared && gap(other) < gap(got[2])*(1-1e-4) {
+					t.Fatalf("row %d: code %d of the last level is nearer than %v", i, k, got[1][(i+1)*positions-1])
+				}
+			}
+		}
+	})
+}
+
+func narrow(values []float64) []float32 {
+	out := make([]float32, len(values))
+	for i, x := range values {
+		out[i] = float32(x)
+	}
+	return out
 }
 
 // nearestEverywhere compares codes [n,positions] with a search of the usable
@@ -197,11 +278,15 @@ func TestConformanceOfCodesUnderBatchSize(t *testing.T) {
 			return results
 		})
 		index, hard := got[0], got[1]
+		sameVectors := sameBits
+		if c.Transform.Conditional() { // networks of the embedded engine round differently for few rows
+			sameVectors = func(t *testing.T, what string, got, want []float64) { gradtest.Close(t, what, got, want, 1e-6) }
+		}
 		sameBits(t, "codes in reverse order", got[2], index)
-		sameBits(t, "vectors in reverse order", got[3], hard)
+		sameVectors(t, "vectors in reverse order", got[3], hard)
 		for i, rows := range ranges {
 			sameBits(t, fmt.Sprintf("codes of rows %v", rows), got[4+2*i], index[rows[0]*positions:rows[1]*positions])
-			sameBits(t, fmt.Sprintf("vectors of rows %v", rows), got[5+2*i], hard[rows[0]*dim:rows[1]*dim])
+			sameVectors(t, fmt.Sprintf("vectors of rows %v", rows), got[5+2*i], hard[rows[0]*dim:rows[1]*dim])
 		}
 	})
 }

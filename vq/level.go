@@ -24,7 +24,7 @@ type Level interface {
 	Vocab() int
 }
 
-// Graded is a [Level] that starts differently by its place in the stack.
+// Graded is a [Level] that differs by its place in the stack.
 type Graded interface {
 	// At returns the level for l levels before it.
 	At(l int) Level

@@ -35,6 +35,7 @@ type Method struct {
 
 	Scales      bool // its Level reads [Context].Scale, as tables of codes do
 	Transforms  bool // codes pass through [Config].Transform
+	Concat      bool // networks of Transform.Levels begin with a layer over a code and what was sent
 	Chooses     bool // codes are not the nearest ones in Euclidean distance: only the graph can assign them
 	Independent bool // every level codes the latents themselves, not the residuals of the levels before
 	Product     bool // codes lie side by side, not in levels
@@ -47,16 +48,18 @@ type Preset func(c *Config, r *Rates)
 
 // Rates are learning rates of the parameter groups, as multiples of the optimizer's rate.
 type Rates struct {
-	Codes   float64 `yaml:"codes" doc:"Raw codes E."`
-	Mixer   float64 `yaml:"mixer" doc:"Mixer M."`
-	Feature float64 `yaml:"feature" doc:"Feature map W and the gain."`
-	Radius  float64 `yaml:"radius" doc:"Learned radius scalars."`
+	Codes     float64 `yaml:"codes" doc:"Raw codes E."`
+	Mixer     float64 `yaml:"mixer" doc:"Mixer M."`
+	Feature   float64 `yaml:"feature" doc:"Feature map W and the gain."`
+	Condition float64 `yaml:"condition" doc:"Networks that codes depend on (transform.levels)."`
+	Radius    float64 `yaml:"radius" doc:"Learned radius scalars."`
 }
 
 // Of is the multiple of the base rate that a group trains with.
 func (r Rates) Of(g weights.Group) float64 {
 	rates := map[weights.Group]float64{
-		weights.Codes: r.Codes, weights.Mixer: r.Mixer, weights.Feature: r.Feature, weights.Radius: r.Radius,
+		weights.Codes: r.Codes, weights.Mixer: r.Mixer, weights.Feature: r.Feature,
+		weights.Condition: r.Condition, weights.Radius: r.Radius,
 	}
 	if rate, ok := rates[g]; ok {
 		return rate
@@ -135,7 +138,7 @@ func MethodNamed(name string) (Method, error) {
 // Settings returns the method's defaults: the best known practice, with a k-means
 // start and resets for every method that has them, so that comparisons are fair.
 func (m Method) Settings() (Config, Rates) {
-	c, r := commonDefaults(), Rates{Codes: 1, Mixer: 1, Feature: 1, Radius: 0.1}
+	c, r := commonDefaults(), Rates{Codes: 1, Mixer: 1, Feature: 1, Condition: 1, Radius: 0.1}
 	c.Method = m.Name
 	if m.Defaults != nil { // nil before registration
 		m.Defaults(&c, &r)
@@ -160,7 +163,7 @@ func Defaults(name string) (Config, error) {
 
 // builtin is in the order configuration files show.
 var builtin = []Method{
-	GRIT, STE, EMA, STGumbel, NSVQ, DiVeQ, SpaceFillingDiVeQ, SimVQ, FSQ, LFQ, HyperVQ, Rotation, IBQ, RQVAE, KMeansSTE,
+	GRIT, STE, EMA, STGumbel, NSVQ, DiVeQ, SpaceFillingDiVeQ, SimVQ, FSQ, LFQ, HyperVQ, Rotation, IBQ, RQVAE, QINCo, KMeansSTE,
 	KMeans, PQ, OPQ, RQ, LSH,
 }
 

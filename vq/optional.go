@@ -118,18 +118,30 @@ func Place(q Quantizer, set weights.Set, slot int, rows []int, targets []float32
 	return nil, errFixedCodes
 }
 
+// Looker is a [Quantizer] whose vectors are more than sums of rows of its Codebooks.
+type Looker interface {
+	Lookup(ctx *Context, index *Node) *Node
+}
+
 // Lookup turns indices [N,L] back into vectors [N,d]: the sum of the codes of
-// every part's levels, in level order; whole grids where cells are coded in phases.
+// every part's levels, in level order, unless q is a [Looker]. Whole grids where cells are
+// coded in phases.
 func Lookup(q Quantizer, ctx *Context, index *Node) *Node {
-	if p, ok := q.(*Phased); ok {
-		return p.Lookup(ctx, index)
+	if l, ok := q.(Looker); ok {
+		return l.Lookup(ctx, index)
 	}
-	layout := q.Layout()
+	books := q.Codebooks(ctx)
+	return lookUp(q.Layout(), index, func(position int, at, _ *Node) *Node { return Take(books[position], at) })
+}
+
+// lookUp adds up the vectors [N,d'] that take returns for the codes [N] of every position
+// and the sum of those before it (nil: none), and lays the parts side by side.
+func lookUp(layout Layout, index *Node, take func(position int, at, sent *Node) *Node) *Node {
 	parts := make([]*Node, layout.Parts)
-	for position, codes := range q.Codebooks(ctx) {
-		rows := Take(codes, Reshape(Slice(index, AxisRange(), AxisRange(position, position+1)), -1))
-		part := position / layout.Levels
-		parts[part] = plus(parts[part], rows)
+	for position := range layout.Positions() {
+		at := Reshape(Slice(index, AxisRange(), AxisRange(position, position+1)), -1)
+		sent := &parts[position/layout.Levels]
+		*sent = plus(*sent, take(position, at, *sent))
 	}
 	if layout.Parts == 1 {
 		return parts[0]

@@ -28,8 +28,11 @@ func newResidual(c Config, dim int) *Residual {
 	c.Transform.Joint = c.Learn != "frozen" // one setting decides who moves the codes
 	m := methods[c.Method]
 	var level Level = codebook{position{c, dim}}
-	if m.Level != nil {
+	switch {
+	case m.Level != nil:
 		level = m.Level(c, dim)
+	case c.Transform.Conditional():
+		level = newConditional(c, dim)
 	}
 	q := &Residual{method: m, estimator: straightThrough{}}
 	if m.Estimator != nil {
@@ -75,9 +78,6 @@ func (q *Residual) Init(sample Latents, rng *rand.Rand) (weights.Set, error) {
 	last := len(q.layout.Books()) - 1
 	for l := range last + 1 {
 		level, path := q.at(l)
-		if g, ok := level.(Graded); ok {
-			level = g.At(l)
-		}
 		vars, usable, err := level.Start(rest, rng)
 		if err != nil {
 			return nil, fmt.Errorf("starting level %d: %w", l, err)
@@ -119,13 +119,14 @@ func (q *Residual) Build(ctx *Context, z *Node) Output {
 	for l := range q.config.Levels {
 		level, path := q.at(l)
 		at := ctx.in(path)
-		at.Given = ctx.given(l, l+1)
+		at.Given, at.Sent = ctx.given(l, l+1), out.Hard
 		a := level.Assign(at, residual)
 		if ctx.Training {
 			mergeUpdates(out.Updates, q.gate(ctx, l, a.Updates))
 		}
+		var on *Node
 		if ctx.Active != nil {
-			on := Reshape(Slice(ctx.Active, AxisRange(l, l+1)))
+			on = Reshape(Slice(ctx.Active, AxisRange(l, l+1)))
 			a.Hard, a.Loss = Mul(a.Hard, on), Mul(a.Loss, on)
 			if a.Soft != nil {
 				a.Soft = Mul(a.Soft, on)
@@ -137,6 +138,7 @@ func (q *Residual) Build(ctx *Context, z *Node) Output {
 			first = a.Index
 		}
 		out.Hard, out.Loss, out.Soft = plus(out.Hard, a.Hard), plus(out.Loss, a.Loss), plus(out.Soft, a.Soft)
+		out.Loss = plus(out.Loss, q.levelLoss(ctx, l, z, residual, out.Hard, on))
 		for name, value := range a.Stats {
 			out.Stats[name] = plus(out.Stats[name], MulScalar(value, 1/float64(q.config.Levels)))
 		}

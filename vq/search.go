@@ -33,18 +33,34 @@ func NewSearch(q Quantizer, set weights.Set, books []*weights.Array) (Search, er
 	if s, ok := q.(HostSearcher); ok {
 		return s.Search(set, books)
 	}
-	return newSearch(layout, books)
+	return newSearch(layout, books, nil)
 }
 
-// newSearch searches for the nearest codes of every level.
-func newSearch(layout Layout, books []*weights.Array) (*index.Product, error) {
+// Search implements [HostSearcher].
+func (s *stack) Search(set weights.Set, books []*weights.Array) (Search, error) {
+	conditions := make([]index.Condition, len(books))
+	for position := range books {
+		level, path := s.at(position)
+		if c, ok := level.(conditional); ok {
+			conditions[position] = c.onHost(set.Sub(path))
+		}
+	}
+	return newSearch(s.layout, books, conditions)
+}
+
+// newSearch searches for the nearest codes of every position, under its condition unless
+// nil.
+func newSearch(layout Layout, books []*weights.Array, conditions []index.Condition) (*index.Product, error) {
+	if conditions == nil {
+		conditions = make([]index.Condition, len(books))
+	}
 	packed, err := packBooks(layout, books)
 	if err != nil {
 		return nil, err
 	}
 	var parts []*index.Residual
-	for _, levels := range packed {
-		part, err := index.NewResidual(levels...)
+	for i, levels := range packed {
+		part, err := index.NewConditional(levels, conditions[i*layout.Levels:(i+1)*layout.Levels])
 		if err != nil {
 			return nil, err
 		}

@@ -18,7 +18,11 @@ type stack struct {
 
 // at returns a position's level and the path of its variables.
 func (s *stack) at(position int) (Level, string) {
-	return s.levels[position/s.layout.Levels], s.layout.Path(position)
+	level := s.levels[position/s.layout.Levels]
+	if g, ok := level.(Graded); ok {
+		level = g.At(position % s.layout.Levels)
+	}
+	return level, s.layout.Path(position)
 }
 
 // books yields the level of every codebook and the path of its variables.
@@ -44,6 +48,19 @@ func (s *stack) Codebooks(ctx *Context) []*Node {
 		}
 	}
 	return books
+}
+
+// Lookup implements [Looker].
+func (s *stack) Lookup(ctx *Context, index *Node) *Node {
+	return lookUp(s.layout, index, func(position int, at, sent *Node) *Node {
+		level, path := s.at(position)
+		ctx := ctx.in(path)
+		codes := Take(level.Usable(ctx), at)
+		if c, ok := level.(conditional); ok {
+			return c.condition.vectors(ctx, codes, sent)
+		}
+		return codes
+	})
 }
 
 func (s *stack) Searchable() bool { return !methods[s.config.Method].Chooses }

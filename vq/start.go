@@ -142,7 +142,7 @@ func (q *Residual) startFrom(codes []*weights.Array) (*Residual, error) {
 func (q *Residual) startGiven(set weights.Set, books []*weights.Array, sample Latents, rng *rand.Rand) (weights.Set, error) {
 	var counts [][]int
 	if (q.config.Learn == "ema" || q.config.Average.Pull > 0) && sample.N > 0 {
-		search, err := newSearch(q.layout, books)
+		search, err := newSearch(q.layout, books, nil)
 		if err != nil {
 			return nil, err
 		}

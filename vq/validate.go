@@ -22,6 +22,7 @@ func (c Config) Validate(dim int) error {
 		func() error { return c.checkDistance(m) },
 		func() error { return c.checkTransform(m, dim) },
 		func() error { return c.checkContext(m) },
+		func() error { return c.checkLevels(m) },
 	} {
 		if err := check(); err != nil {
 			return fmt.Errorf("quantizer.%w", err)
@@ -80,7 +81,7 @@ func (w Loss) check() error {
 	switch {
 	case w.UsageSoftness <= 0:
 		return fmt.Errorf("loss.usage_softness: %g must be positive", w.UsageSoftness)
-	case min(w.Codebook, w.Commitment, w.Usage, w.UsageThreshold, w.AttentionEntropy, w.Context) < 0:
+	case min(w.Codebook, w.Commitment, w.Usage, w.UsageThreshold, w.AttentionEntropy, w.Context, w.Level) < 0:
 		return fmt.Errorf("loss: weights must not be negative")
 	}
 	return nil

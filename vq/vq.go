@@ -46,7 +46,10 @@ type Context struct {
 	// Shift and Scale [N,d]: in these rows a code c stands for shift + scale*c, which
 	// [New] sets for cells coded in phases; nil for the codes as they are.
 	Shift, Scale *graph.Node
-	Random       *Random // the step's noise; nil at inference
+	// Sent [N,d] is the sum of the vectors sent by the levels before the one that is
+	// asked; nil at the first level.
+	Sent   *graph.Node
+	Random *Random // the step's noise; nil at inference
 }
 
 // in resolves variables below a sub-path.
@@ -89,7 +92,9 @@ type Quantizer interface {
 	// and Soft alone is returned in their type. Graph code: panics on misuse.
 	Build(ctx *Context, z *graph.Node) Output
 	// Codebooks returns the usable codes C' [K,d'] of every code position. The
-	// vector of a part is the sum of its levels' codes.
+	// vector of a part is the sum of its levels' codes, except where codes depend on
+	// those of earlier levels: then C' is what they depend from, and [Lookup] and
+	// [Search] give vectors.
 	Codebooks(ctx *Context) []*graph.Node
 	// Layout describes the code positions.
 	Layout() Layout

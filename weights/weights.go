@@ -135,21 +135,23 @@ func (s Set) Count() int {
 type Group string
 
 // The parameter groups of the paper's training protocols, by path: "…/codes" is the raw
-// codebook E, "…/mixer/…" is M, "…/feature/…" is W, "…/radius/…" holds radius scalars,
-// "…/state/…" is never trained (frozen copies, averages, caches), "encoder/…" is the
-// network before the quantizer, the rest is the network after it.
+// codebook E, "…/mixer/…" is M, "…/feature/…" is W, "…/condition/…" makes codes depend on
+// codes already sent, "…/radius/…" holds radius scalars, "…/state/…" is never trained (frozen
+// copies, averages, caches), "encoder/…" is the network before the quantizer, the rest is the
+// network after it.
 const (
-	Network Group = "network"
-	Encoder Group = "encoder"
-	Codes   Group = "codes"
-	Mixer   Group = "mixer"
-	Feature Group = "feature"
-	Radius  Group = "radius"
-	State   Group = "state"
+	Network   Group = "network"
+	Encoder   Group = "encoder"
+	Codes     Group = "codes"
+	Mixer     Group = "mixer"
+	Feature   Group = "feature"
+	Condition Group = "condition"
+	Radius    Group = "radius"
+	State     Group = "state"
 )
 
 // Groups lists every trainable group in a fixed order.
-var Groups = []Group{Network, Encoder, Codes, Mixer, Feature, Radius}
+var Groups = []Group{Network, Encoder, Codes, Mixer, Feature, Condition, Radius}
 
 // GroupOf derives the group of a variable from its path.
 func GroupOf(p string) Group {
@@ -159,7 +161,7 @@ func GroupOf(p string) Group {
 		switch g := Group(part); g {
 		case State:
 			return State
-		case Encoder, Mixer, Feature, Radius:
+		case Encoder, Mixer, Feature, Condition, Radius:
 			group = g
 		case Codes:
 			if i == len(parts)-1 {

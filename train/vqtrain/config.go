@@ -11,6 +11,7 @@ import (
 	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/vq"
+	"github.com/gritvq/gritvq/weights"
 )
 
 // Config is a whole experiment.
@@ -41,10 +42,16 @@ func (Train) Docs() map[string]string {
 	}
 }
 
-// Optimizer is that of all training runs, with a decay for mixers.
+// Optimizer is that of all training runs, with decays for parts of the codes.
 type Optimizer struct {
 	optim.Optimizer `yaml:",inline"`
 	MixerDecay      float64 `yaml:"mixer_decay" doc:"The same as weight_decay for the mixer M."`
+	ConditionDecay  float64 `yaml:"condition_decay" doc:"The same for networks that codes depend on (transform.levels)."`
+}
+
+// decays returns the weight decay of parameter groups other than the network.
+func (o Optimizer) decays() map[weights.Group]float64 {
+	return map[weights.Group]float64{weights.Mixer: o.MixerDecay, weights.Condition: o.ConditionDecay}
 }
 
 // ReadConfig reads a stored configuration, as YAML or as JSON (which is YAML

@@ -44,7 +44,7 @@ func Default(method string) (Config, error) {
 			Accumulate: 1, Split: 0.9, HeldRows: 10000, Rates: rates,
 			Optimizer: Optimizer{Optimizer: optim.Optimizer{
 				Name: "adamw", Rate: 1e-3, WeightDecay: 0.3, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Momentum: 0.9, Accumulator: 0.1,
-			}},
+			}, ConditionDecay: 0.1},
 		},
 	}, nil
 }
@@ -61,7 +61,7 @@ func Paper(method string) (Config, error) {
 	t.Optimizer.Name, t.Optimizer.Rate, t.Optimizer.WeightDecay, t.Optimizer.MixerDecay = "adam", 3e-4, 1e-4, 1e-4
 	t.Average = 0
 	// The paper's absolute rates 1e-3 (M), 2e-3 (W) and 3e-4 (E).
-	t.Rates = vq.Rates{Codes: 1, Mixer: 1e-3 / 3e-4, Feature: 2e-3 / 3e-4, Radius: 0.1}
+	t.Rates = vq.Rates{Codes: 1, Mixer: 1e-3 / 3e-4, Feature: 2e-3 / 3e-4, Condition: 1, Radius: 0.1}
 	return c, nil
 }
 

@@ -106,7 +106,7 @@ func (t *Trainer) problem() (train.Problem, error) {
 		Batch:    t.batch,
 		Hooks: train.Hooks{
 			Build: t.build, Parts: t.config.Train.Accumulate, Constants: perceptual, Role: t.role,
-			Rate: t.rate, Decay: map[weights.Group]float64{weights.Mixer: t.config.Train.Optimizer.MixerDecay}, Stride: t.stride,
+			Rate: t.rate, Decay: t.config.Train.Optimizer.decays(), Stride: t.stride,
 			Before: t.before, After: t.after, Describe: t.describe,
 			State: &t.state,
 		},

@@ -101,7 +101,7 @@ func TestLinearPathStartsAlone(t *testing.T) {
 	d := ImageDecoder{Channels: 2, Widths: e.Widths, Strides: e.Strides, Blocks: 1, Dim: 72, Linear: true, Up: "nearest"}
 	set := weights.Set{}.Merge("e", e.Init(weights.Rand(1, "e"))).Merge("d", d.Init(weights.Rand(1, "d")))
 	for i := range 72 { // the identity of squares of 6 x 6 x 2 values
-		set["e/linear/weights"].Data[73*i], set["d/linear/weights"].Data[73*i] = 1, 1
+		set["e/linear/weights"].Data[73*i], set["d/linear/weights"].Data[4*72*72+73*i] = 1, 1 // the tap in the middle
 	}
 	in := asInputs(set, 0)
 	in["x"] = gaussian(weights.Rand(2, "x"), 2, 12, 18, 2)

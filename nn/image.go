@@ -111,16 +111,17 @@ type ImageDecoder struct {
 	Dim      int    // of a latent
 	Groups   int    // of the GroupNorms; 0 is 8
 	Up       string // one of UpsampleKinds
-	// Linear adds a linear map of a latent to its square of pixels, as in ImageEncoder.
+	// Linear adds a linear map of the latents of a cell and the eight around it to its square of pixels, as in
+	// ImageEncoder.
 	Linear bool
 
 	DType dtypes.DType // precision of the activations, as in ImageEncoder
 }
 
-// linear maps a latent to the values of a square.
+// linear maps 3 x 3 latents to the values of a square.
 func (d ImageDecoder) linear() Conv {
 	side := factor(d.Widths, d.Strides)
-	return Conv{In: d.Dim, Out: side * side * cmp.Or(d.Channels, 3), Kernel: 1, Zero: true}
+	return Conv{In: d.Dim, Out: side * side * cmp.Or(d.Channels, 3), Kernel: 3, Zero: true}
 }
 
 func (d ImageDecoder) stack() imageStack {

@@ -228,7 +228,7 @@ func (p picture) decode(v variables, d ImageDecoder) picture {
 	}
 	p = p.groupNorm(v.sub("norm"), commonDivisor(p.c, d.Groups)).silu().conv(v.sub("output"), 1, 1, 1)
 	if d.Linear {
-		p = p.plus(latents.conv(v.sub("linear"), 1, 0, 0).unpatched(factor(d.Widths, d.Strides)))
+		p = p.plus(latents.conv(v.sub("linear"), 1, 1, 1).unpatched(factor(d.Widths, d.Strides)))
 	}
 	return p
 }

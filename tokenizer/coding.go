@@ -81,6 +81,15 @@ func (r *Runtime) Assign(ctx context.Context, z []float32, cells Cells, o Option
 	return codes, nil
 }
 
+// Quantized maps items to the latents [N*Tokens*Dim] that their codes decode from.
+func (r *Runtime) Quantized(ctx context.Context, x dataset.Batch, o Options) ([]float32, error) {
+	codes, err := r.Encode(ctx, x, o)
+	if err != nil {
+		return nil, err
+	}
+	return r.LookUp(ctx, codes, r.tokenizer.Cells(x.N), r.Positions(o))
+}
+
 // Decode maps codes [n*Tokens*positions] to n items; fewer positions are the leading levels.
 func (r *Runtime) Decode(ctx context.Context, codes []uint32, n, positions int) (dataset.Batch, error) {
 	z, err := r.LookUp(ctx, codes, r.tokenizer.Cells(n), positions)

@@ -15,6 +15,9 @@ const patchesPerValue, leastPatches = 16, 8192
 // ones are iterated.
 const exactSide = 1024
 
+// leastVariance is far below that of squares with two different values.
+const leastVariance = 1e-10
+
 // patchMap is the linear path between squares of pixels x [values] and latents z [d]: the principal components of the
 // squares, divided by one scale that gives the latents unit spread.
 //
@@ -49,7 +52,7 @@ func fitPatchMap(rows *mat.Dense, dim int, rng *rand.Rand) patchMap {
 		total += max(0, variance) / float64(len(variances))
 		m.components.SetCol(j, axes[j])
 	}
-	if total > 0 {
+	if total > leastVariance { // more than rounding
 		m.scale = math.Sqrt(total)
 	}
 	return m
@@ -131,12 +134,12 @@ func orient(axis []float64) []float64 {
 // fill writes the map into the variables "encoder/linear" and "decoder/linear" of a network.
 func (m patchMap) fill(set weights.Set) {
 	values, dim := m.components.Dims()
-	in, out := set["encoder/linear/weights"], set["decoder/linear/weights"]
+	in, out := set["encoder/linear/weights"], set["decoder/linear/weights"].Data[4*dim*values:] // the tap in the middle
 	shift := set["encoder/linear/bias"]
 	for i := range values {
 		for j := range dim {
 			v := m.components.At(i, j)
-			in.Data[i*dim+j], out.Data[j*values+i] = float32(v/m.scale), float32(v*m.scale)
+			in.Data[i*dim+j], out[j*values+i] = float32(v/m.scale), float32(v*m.scale)
 		}
 	}
 	for j := range dim {

@@ -176,23 +176,29 @@ func (n pictureNetwork) init(seed uint64, sample Sample) weights.Set {
 	return set
 }
 
-// patches draws squares of pictures [n, values], standardized.
+// values is the number of values of a cell's square.
+func (n pictureNetwork) values() int { return 3 * n.encoder.Factor() * n.encoder.Factor() }
+
+// patches draws squares of pictures [n, values].
 func (n pictureNetwork) patches(pictures dataset.Batch, rng *rand.Rand) *mat.Dense {
-	side := n.encoder.Factor()
-	values, cells := 3*side*side, n.grid*n.grid
-	count := min(pictures.N*cells, max(leastPatches, patchesPerValue*values))
-	rows := mat.NewDense(count, values, nil)
-	for i, cell := range rng.Perm(pictures.N * cells)[:count] {
-		picture, y, x := cell/cells, cell%cells/n.grid*side, cell%n.grid*side
-		row := rows.RawRowView(i)
-		for dy := range side {
-			at := 3 * ((picture*n.size+y+dy)*n.size + x)
-			for j, pixel := range pictures.Pixels[at : at+3*side] {
-				row[3*side*dy+j] = float64(pixel)/127.5 - 1
-			}
-		}
+	all := pictures.N * n.grid * n.grid
+	rows := mat.NewDense(min(all, max(leastPatches, patchesPerValue*n.values())), n.values(), nil)
+	for i, cell := range rng.Perm(all)[:rows.RawMatrix().Rows] {
+		n.square(rows.RawRowView(i), pictures, cell)
 	}
 	return rows
+}
+
+// square copies the standardized values of a cell; the cells of all pictures are numbered one after the other.
+func (n pictureNetwork) square(into []float64, pictures dataset.Batch, cell int) {
+	side, cells := n.encoder.Factor(), n.grid*n.grid
+	picture, y, x := cell/cells, cell%cells/n.grid*side, cell%n.grid*side
+	for dy := range side {
+		at := 3 * ((picture*n.size+y+dy)*n.size + x)
+		for j, pixel := range pictures.Pixels[at : at+3*side] {
+			into[3*side*dy+j] = float64(pixel)/127.5 - 1
+		}
+	}
 }
 
 func (n pictureNetwork) standardize(_ weights.Vars, x *graph.Node) *graph.Node {

@@ -106,6 +106,21 @@ func (t *Tokenizer) SampleItems() int {
 	return 0
 }
 
+// SynthesisItems is the number of training items that [Tokenizer.FitSynthesis] needs, 0 without a linear path.
+func (t *Tokenizer) SynthesisItems() int {
+	n, ok := t.network.(pictureNetwork)
+	if !ok || !t.Linear() {
+		return 0
+	}
+	return max(leastSynthesis, cellsPerFeature*newSynthesis(n).features()/t.Tokens())
+}
+
+// FitSynthesis fits the decoder's linear path, which is in set, to items and their quantized latents [N*Tokens*Dim].
+// It is for networks that are still zero.
+func (t *Tokenizer) FitSynthesis(set weights.Set, items dataset.Batch, quantized []float32, seed uint64) error {
+	return newSynthesis(t.network.(pictureNetwork)).fit(set, items, quantized, weights.Rand(seed, "synthesis"))
+}
+
 // InitNetwork returns the variables around the quantizer. Without items, a linear path is left at zero.
 func (t *Tokenizer) InitNetwork(seed uint64, sample Sample) weights.Set {
 	set := t.network.init(seed, sample)

@@ -55,7 +55,7 @@ func (t *Trainer) start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("placing the first codes: %w", err)
 	}
-	return t.begin(set)
+	return t.begin(ctx, set)
 }
 
 // place returns the first variables of the quantizer. A classical start is the fit
@@ -85,17 +85,44 @@ func (t *Trainer) place(ctx context.Context) (weights.Set, error) {
 }
 
 // begin adds the variables of the quantizer to the model's and restarts the
-// optimizer.
-func (t *Trainer) begin(quantizer weights.Set) error {
+// optimizer. A linear path that is untrained is fitted to the codes.
+func (t *Trainer) begin(ctx context.Context, quantizer weights.Set) error {
 	all, err := t.loop.Variables(false)
+	if err != nil {
+		return err
+	}
+	all.Merge(vq.Prefix, quantizer)
+	t.state.Started = true
+	if t.Step() == 0 {
+		err = t.fitSynthesis(ctx, all)
+	}
 	if err == nil {
-		err = t.loop.Restart(all.Merge(vq.Prefix, quantizer))
+		err = t.loop.Restart(all)
 	}
 	if err != nil {
 		return err
 	}
-	t.state.Started = true
 	return t.listCached()
+}
+
+// fitSynthesis fits the linear path of the decoder in all to quantized training items.
+func (t *Trainer) fitSynthesis(ctx context.Context, all weights.Set) error {
+	n := min(t.model.SynthesisItems(), t.source.Train.Len())
+	if n == 0 {
+		return nil
+	}
+	if err := t.renew(all); err != nil {
+		return err
+	}
+	items, _, err := t.source.Set.Read(t.sampleRows(n))
+	if err != nil {
+		return err
+	}
+	quantized, err := t.runtime.Quantized(ctx, items, tokenizer.Options{})
+	if err != nil {
+		return err
+	}
+	return t.model.FitSynthesis(all, items, quantized, t.config.Seed)
 }
 
 // warmup is the number of steps before codes are placed: none when there is no
@@ -169,7 +196,7 @@ func (t *Trainer) fitClassical(ctx context.Context) (weights.Set, error) {
 			return nil, err
 		}
 	}
-	if err := t.begin(fitted.Variables); err != nil {
+	if err := t.begin(ctx, fitted.Variables); err != nil {
 		return nil, err
 	}
 	t.record = Record{Phase: "fit", Reconstruction: last}

@@ -1,0 +1,80 @@
+package tokenizer
+
+import (
+	"testing"
+
+	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+	"github.com/gomlx/gomlx/ml/model"
+
+	"github.com/gritvq/gritvq/internal/gradtest"
+	"github.com/gritvq/gritvq/vq"
+	"github.com/gritvq/gritvq/weights"
+)
+
+// The fitted path is where its squared error, computed by the decoder itself, is least: it rises in every direction.
+func TestSynthesisIsLeastSquares(t *testing.T) {
+	tok, set, items := linearFixture(t, 5)
+	started, err := tok.Quantizer.Init(vq.Latents{Rows: make([]float32, 10), N: 2, Dim: 5}, weights.Rand(5, "codes"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range started["level0/codes"].Data {
+		started["level0/codes"].Data[i] = float32(weights.Rand(uint64(i), "code").NormFloat64())
+	}
+	r := runtime(t, tok, set.Clone().Merge("quantizer", started))
+	z, err := r.Quantized(t.Context(), items, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := set.Clone()
+	kernel, bias := "decoder/linear/weights", "decoder/linear/bias"
+	for _, name := range []string{kernel, bias} {
+		set[name] = set[name].Clone()
+	}
+	if err := tok.FitSynthesis(set, items, z, 1); err != nil {
+		t.Fatal(err)
+	}
+	// objective is the mean squared error of a cell, summed over its values, and the ridge, which the bias has too.
+	objective := func(set weights.Set) float64 {
+		store := model.NewStore()
+		defer store.Finalize()
+		if err := weights.Install(store, set); err != nil {
+			t.Fatal(err)
+		}
+		out, err := model.CallOnceN(gradtest.Engine(t), store, func(_ *model.Scope, x, z *graph.Node) []*graph.Node {
+			v := weights.FromStore(store, x.Graph())
+			gap := graph.Sub(tok.reconstruct(v, z), tok.network.standardize(v, x))
+			return []*graph.Node{graph.ReduceAllSum(graph.Square(gap))}
+		}, tok.Tensor(items), tensors.FromFlatDataAndDimensions(z, items.N*16, 5))
+		if err != nil {
+			t.Fatal(err)
+		}
+		total := float64(tensors.ToScalar[float32](out[0])) / float64(items.N*16)
+		for _, name := range []string{kernel, bias} {
+			for i, x := range set[name].Data {
+				d := float64(x - before[name].Data[i])
+				total += synthesisRidge * d * d
+			}
+		}
+		return total
+	}
+	least := objective(set)
+	if block := objective(before); !(least < 0.9*block) {
+		t.Errorf("neighbours bring the error from %g to %g only", block, least)
+	}
+	for seed := range uint64(4) {
+		for _, sign := range []float32{-1, 1} {
+			moved, rng := set.Clone(), weights.Rand(seed, "direction")
+			for _, name := range []string{kernel, bias} {
+				moved[name] = moved[name].Clone()
+				for i := range moved[name].Data {
+					moved[name].Data[i] += sign * 0.003 * float32(rng.NormFloat64())
+				}
+			}
+			if there := objective(moved); there <= least {
+				t.Errorf("direction %d: the error falls from %g to %g", seed, least, there)
+			}
+		}
+	}
+}

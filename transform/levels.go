@@ -21,6 +21,9 @@ func (c Config) checkLevels() error {
 	default:
 		return fmt.Errorf("levels: unknown value %q, use one of none, affine, implicit", c.Levels)
 	}
+	if !(c.HiddenDrop >= 0 && c.HiddenDrop < 1) {
+		return fmt.Errorf("hidden_drop: %g must be at least 0 and below 1", c.HiddenDrop)
+	}
 	for _, size := range []struct {
 		key   string
 		value int

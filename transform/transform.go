@@ -79,6 +79,7 @@ type Config struct {
 	Levels       string  `yaml:"levels" enum:"none|affine|implicit"`
 	Hidden       int     `yaml:"hidden" doc:"levels: width of the network over the vectors sent"`
 	Blocks       int     `yaml:"blocks" doc:"levels: residual blocks of the network (implicit)"`
+	HiddenDrop   float64 `yaml:"hidden_drop" doc:"levels: share of the network's hidden values dropped in training steps"`
 	Candidates   int     `yaml:"candidates" doc:"levels: codes of a level that are compared exactly (implicit)"`
 	Joint        bool    `yaml:"-"` // the raw codes are trained too (protocol B); follows from how codes learn
 }

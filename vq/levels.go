@@ -41,11 +41,21 @@ type affineCodes struct{}
 // terms returns mu and s [N,d].
 func (affineCodes) terms(ctx *Context, sent *Node) (mu, scale *Node) {
 	v := ctx.Vars.In(conditionPath)
-	out := nn.Product(activated(nn.Product(sent, v.Get("q")), v.Get("bias")), v.Get("u"))
+	out := nn.Product(ctx.thinned(activated(nn.Product(sent, v.Get("q")), v.Get("bias"))), v.Get("u"))
 	d := sent.Shape().Dimensions[1]
 	mu, t := Slice(out, AxisRange(), AxisRange(0, d)), Slice(out, AxisRange(), AxisRange(d, 2*d))
 	a := AddScalar(MulScalar(Abs(t), 4), 4)
 	return mu, Div(Add(a, t), Sub(a, t))
+}
+
+// thinned drops hidden values [N,h] of a training step and scales the others up, so
+// that their sum keeps its mean.
+func (c *Context) thinned(x *Node) *Node {
+	if c.drop == 0 || c.Random == nil {
+		return x
+	}
+	kept := GreaterOrEqual(c.Random.Uniform(x), Scalar(x.Graph(), x.DType(), c.drop))
+	return Where(kept, MulScalar(x, 1/(1-c.drop)), ZerosLike(x))
 }
 
 // activated is relu(x + bias).
@@ -105,7 +115,7 @@ func (m implicitCodes) vectors(ctx *Context, codes, sent *Node) *Node {
 		} else {
 			inner = activated(Add(inner, nn.Product(sent, vars.Get("q"))), vars.Get("bias"))
 		}
-		v = Add(v, nn.Product(inner, vars.Get("u")))
+		v = Add(v, nn.Product(ctx.thinned(inner), vars.Get("u")))
 	}
 	return v
 }

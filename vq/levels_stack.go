@@ -63,7 +63,9 @@ func (l conditional) Assign(ctx *Context, residual *Node) Assigned {
 		index = l.condition.choose(ctx, residual, t.search, ctx.Sent)
 	}
 	codes := t.rows(index)
-	hard := l.condition.vectors(ctx, codes, ctx.Sent)
+	thinned := *ctx
+	thinned.drop = l.config.Transform.HiddenDrop
+	hard := l.condition.vectors(&thinned, codes, ctx.Sent)
 	a := l.assigned(ctx, residual, l.condition.innovation(ctx, residual, codes, hard, ctx.Sent), codes, hard, index)
 	if shortlist := ctx.Vars.Find(shortlistPath); shortlist != nil {
 		gap := Sub(Take(shortlist, index), StopGradient(residual))

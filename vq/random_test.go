@@ -57,3 +57,48 @@ func TestGumbelNoiseHasItsDistribution(t *testing.T) {
 		t.Errorf("the distance to the Gumbel distribution is %g", furthest)
 	}
 }
+
+// Hidden values are dropped at the given share and the others scaled up; without a
+// source of noise, outside training, none is.
+func TestThinnedValuesKeepTheirMean(t *testing.T) {
+	const n = 20000
+	in := gradtest.Inputs{"x": {Shape: []int{n}, Data: slices.Repeat([]float64{3}, n)}}
+	got := gradtest.Eval[float32](t, in, func(in map[string]*graph.Node) []*graph.Node {
+		noisy := &Context{Random: seeded(in["x"]), drop: 0.25}
+		return []*graph.Node{noisy.thinned(in["x"]), (&Context{drop: 0.25}).thinned(in["x"])}
+	})
+	dropped := 0
+	for i, x := range got[0] {
+		switch {
+		case x == 0:
+			dropped++
+		case math.Abs(x-4) > 1e-6:
+			t.Fatalf("value %d is %g, want 0 or 4", i, x)
+		}
+		if got[1][i] != 3 {
+			t.Fatalf("without noise value %d is %g", i, got[1][i])
+		}
+	}
+	if share := float64(dropped) / n; math.Abs(share-0.25) > 0.0123 { // four deviations
+		t.Errorf("%g of the values were dropped", share)
+	}
+}
+
+// A level's vectors are thinned in training alone.
+func TestConditionsAreThinnedInTraining(t *testing.T) {
+	for _, levels := range []string{"affine", "implicit"} {
+		c := small(t, "grit", 2)
+		c.Transform.Levels, c.Transform.HiddenDrop = levels, 0.5
+		f := newFixture(t, c, 3, 8)
+		got := f.eval32(t, func(ctx *Context, z *graph.Node) []*graph.Node {
+			plain := f.q.Build(ctx, z)
+			noisy := *ctx
+			noisy.Random, noisy.Given = seeded(z), plain.Index
+			return []*graph.Node{plain.Hard, f.q.Build(&noisy, z).Hard, Lookup(f.q, ctx, plain.Index)}
+		})
+		sameBits(t, levels+" without noise", got[0], got[2])
+		if slices.Equal(got[0], got[1]) {
+			t.Errorf("%s: training steps drop nothing", levels)
+		}
+	}
+}

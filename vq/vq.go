@@ -50,6 +50,7 @@ type Context struct {
 	// asked; nil at the first level.
 	Sent   *graph.Node
 	Random *Random // the step's noise; nil at inference
+	drop   float64 // share of hidden values dropped; see thinned
 }
 
 // in resolves variables below a sub-path.

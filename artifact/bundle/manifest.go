@@ -76,6 +76,15 @@ type Metrics struct {
 	Train *tokenizer.Scores `json:"train,omitempty"`
 	// Pictures has the scores of a tokenizer of pictures instead.
 	Pictures *PictureMetrics `json:"pictures,omitempty"`
+	// Reference is a classical method with the same bits, measured in the same run; nil if there was none.
+	Reference *Reference `json:"reference,omitempty"`
+}
+
+// Reference is the score of a classical method on the held-out data.
+type Reference struct {
+	Name    string  `json:"name"`    // such as "k-means of 4 x 4 patches"
+	Score   float64 `json:"score"`   // PSNR of pictures in dB, relative error of vectors
+	Seconds float64 `json:"seconds"` // to fit and to score it
 }
 
 // PictureMetrics are the scores of a tokenizer of pictures.

@@ -116,6 +116,9 @@ func (t *training) describePictures(ctx context.Context, p *parts) error {
 			Note: fmt.Sprintf("of %s, by %s tokens a code", report.Count(m.Layout.Vocab[0]), report.Number(train.TokensPerCode, 3))},
 		{Name: "bits per pixel", Value: report.Number(scores.BitsPerPixel, 3), Note: "instead of 24"},
 	}
+	if r := m.Metrics.Reference; r != nil {
+		p.facts = append(p.facts, report.Fact{Name: "classical reference", Value: report.Number(r.Score, 4) + " dB", Note: r.Name})
+	}
 	p.items = "pictures"
 	p.scored = "With hard codes, on the middle of every picture."
 	p.charts = p.pictureCharts()

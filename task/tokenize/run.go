@@ -112,7 +112,11 @@ func (t *training) score(ctx context.Context, trainer *vqtrain.Trainer, result *
 		}
 	}
 	result.metrics, result.usage = bundle.NewMetrics(held, train), usage
-	return nil
+	if held != nil && m.Kind() == dataset.Pictures {
+		line.Done()
+		result.metrics.Reference, err = t.referencePictures(ctx, result.runtime.Tokenizer())
+	}
+	return err
 }
 
 // store writes the report and the bundle; then the checkpoint can go.

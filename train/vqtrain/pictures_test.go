@@ -188,7 +188,7 @@ func TestPicturePresets(t *testing.T) {
 		codebook       float64 // weight of the loss
 		codes, entropy float64
 	}{
-		{"default", "grit", radius.Power, 0.5, 3, 0.1}, {"paper", "grit", radius.Euclidean, 0, 1, 0.1},
+		{"default", "grit", radius.Power, 0, 0.3, 0.1}, {"paper", "grit", radius.Euclidean, 0, 1, 0.1},
 		{"default", "lfq", radius.Euclidean, 0, 1, 0.01}, {"paper", "lfq", radius.Euclidean, 0, 1, 0.1},
 		{"default", "ema", radius.Euclidean, 0, 1, 0.1},
 	} {

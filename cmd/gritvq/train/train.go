@@ -89,13 +89,15 @@ type result struct {
 	// Scores; null without held-out items.
 	Held  tokenizer.Result `json:"held"`
 	Train tokenizer.Result `json:"train"`
+	// Reference is a classical method with the same bits; null without held-out items.
+	Reference *bundle.Reference `json:"reference"`
 }
 
 func show(s *cli.Streams, asJSON bool, t *tokenize.Trained) error {
 	m := t.Bundle.Manifest
 	if asJSON {
 		held, train := m.Metrics.Results()
-		return s.WriteJSON(result{t.Dir, t.Report, m.Training.Steps, m.Training.Seconds, m.Data, held, train})
+		return s.WriteJSON(result{t.Dir, t.Report, m.Training.Steps, m.Training.Seconds, m.Data, held, train, m.Metrics.Reference})
 	}
 	if err := s.WriteTables(tokenize.Tables(m)); err != nil {
 		return err
@@ -103,6 +105,9 @@ func show(s *cli.Streams, asJSON bool, t *tokenize.Trained) error {
 	steps := fmt.Sprintf("%d steps", m.Training.Steps)
 	if m.Training.Resumed > 0 {
 		steps = fmt.Sprintf("steps %d to %d", m.Training.Resumed+1, m.Training.Steps)
+	}
+	if line := tokenize.ReferenceLine(m); line != "" {
+		fmt.Fprintf(s.Out, "\n%s\n", line)
 	}
 	duration := time.Duration(m.Training.Seconds * float64(time.Second))
 	fmt.Fprintf(s.Out, "\ntime:   %s for %s\nreport: %s\n", report.Duration(duration), steps, t.Report)

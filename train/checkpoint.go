@@ -37,6 +37,9 @@ type state struct {
 // host's state. Batches depend on the step alone, so nothing else is needed to
 // continue.
 func (t *Trainer) Save() (err error) {
+	if t.journal == nil {
+		return nil
+	}
 	if err := t.journal.file.Sync(); err != nil {
 		return fmt.Errorf("saving the training log: %w", err)
 	}

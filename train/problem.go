@@ -39,7 +39,7 @@ type Record struct {
 
 // OptionsOf say where a run happens whose observer sees records of type R.
 type OptionsOf[R any] struct {
-	Dir    string // holds the checkpoints and the log
+	Dir    string // holds the checkpoints and the log; empty keeps neither
 	Data   string // names the data: a checkpoint of other data is refused
 	Resume bool   // continues the directory's checkpoint if there is one
 	Pack   bool   // packs variables for the embedded engine too, as for compiled ones

@@ -201,7 +201,7 @@ func (t *Trainer) log(r Record, wanted bool) error {
 	if t.problem.Describe != nil {
 		line = t.problem.Describe(r)
 	}
-	if wanted {
+	if wanted && t.journal != nil {
 		if err := t.journal.write(line); err != nil {
 			return err
 		}

@@ -77,7 +77,7 @@ func (t *Trainer) prepare() (err error) {
 	if err == nil {
 		err = t.bank.Install(t.problem.Constants)
 	}
-	if err == nil {
+	if err == nil && t.options.Dir != "" {
 		t.journal, err = openJournal(filepath.Join(t.options.Dir, LogFile), t.state.LogBytes)
 	}
 	return err

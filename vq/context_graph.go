@@ -130,23 +130,50 @@ func (q *Phased) Condition(ctx *Context, p int, cells *Node) *Node {
 	return Concatenate([]*Node{shift, scale}, -1)
 }
 
-// Innovations returns (z-mu)/s [N,d] and log s [N,d] of latents z, with shifts and scales
-// from the unquantized latents of earlier phases; of the first phase z and zeros.
-func (q *Phased) Innovations(ctx *Context, z *Node) (innovations, logScale *Node) {
+// Innovations returns (z-mu)/s [N,d] of latents z, with shifts and scales from the
+// unquantized latents of earlier phases; of the first phase z itself.
+func (q *Phased) Innovations(ctx *Context, z *Node) *Node {
 	z = q.Prepare(z)
 	o := q.orderOf(ctx, z)
-	var latents, all, logs []*Node
+	var latents, all []*Node
 	for p := range q.stacks {
 		own := o.of(p, z)
 		latents = append(latents, own)
-		log := ZerosLike(own)
 		if p > 0 && q.Conditioned() {
 			shift, scale := q.condition(ctx, o, p, latents)
-			own, log = Div(Sub(own, shift), scale), Log(scale)
+			own = Div(Sub(own, shift), scale)
 		}
-		all, logs = append(all, own), append(logs, log)
+		all = append(all, own)
 	}
-	return o.join(all), o.join(logs)
+	return o.join(all)
+}
+
+// ContextLoss is the scalar that the network is fitted with before codes are placed,
+// given unquantized latents z of whole grids. In every later phase the shift minimises
+// the squared error r = z - mu of all dimensions together, and the scale maximises the
+// likelihood of Gaussians N(mu_j, (σ_j s_j)²) with the best σ_j of each dimension, which
+// codes can take on:
+//
+//	½ log mean r² + mean_j ½ log mean (sg r_j / s_j)² + mean log s
+func (q *Phased) ContextLoss(ctx *Context, z *Node) *Node {
+	const least = 1e-20 // of a variance
+	half := func(squares *Node) *Node { return MulScalar(Log(MaxScalar(squares, least)), 0.5) }
+	z = q.Prepare(z)
+	o := q.orderOf(ctx, z)
+	var latents []*Node
+	var loss *Node
+	for p := range q.stacks {
+		own := o.of(p, z)
+		latents = append(latents, own)
+		if p == 0 {
+			continue
+		}
+		shift, scale := q.condition(ctx, o, p, latents)
+		rest := Sub(own, shift)
+		spread := half(ReduceMean(Square(Div(StopGradient(rest), scale)), 0))
+		loss = plus(loss, Add(half(ReduceAllMean(Square(rest))), Add(ReduceAllMean(spread), ReduceAllMean(Log(scale)))))
+	}
+	return loss
 }
 
 // Lookup turns indices [N,L] of whole grids back into vectors [N,d].

@@ -70,6 +70,17 @@ func (t *Trainer) place(ctx context.Context) (weights.Set, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p, ok := q.(*vq.Phased); ok && p.Conditioned() {
+		fitted, innovations, err := t.fitContext(ctx, p, latents)
+		if err != nil {
+			return nil, err
+		}
+		set, err := p.Init(innovations, rng)
+		if err != nil {
+			return nil, err
+		}
+		return set.Merge("", fitted), nil
+	}
 	codes := t.codes
 	if classical {
 		if codes, err = vq.FitStart(ctx, t.config.Quantizer, latents, vq.FitOptions{Seed: t.config.Seed}); err != nil {

@@ -25,9 +25,11 @@ type kernel struct {
 	scores func(panel, half, group []float32, out []float32, stride int)
 	// below returns a bit for each score s with energy + 2s < limit.
 	below func(scores *[panelCodes]float32, energy, limit float32) uint32
+	// add adds x to sum, of equal length, a multiple of panelCodes.
+	add func(sum, x []float32)
 }
 
-var portableKernel = kernel{name: "portable", nearest: nearestPortable, scores: scoresPortable, below: belowPortable}
+var portableKernel = kernel{name: "portable", nearest: nearestPortable, scores: scoresPortable, below: belowPortable, add: addPortable}
 
 var bestKernel = supportedKernels()[0]
 
@@ -95,4 +97,11 @@ func belowPortable(scores *[panelCodes]float32, energy, limit float32) uint32 {
 		}
 	}
 	return bits
+}
+
+func addPortable(sum, x []float32) {
+	x = x[:len(sum)]
+	for j := range sum {
+		sum[j] += x[j]
+	}
 }

@@ -199,3 +199,11 @@ func belowAVX2(scores *[panelCodes]float32, energy, limit float32) uint32 {
 	}
 	return bits
 }
+
+func addAVX2(sum, x []float32) {
+	for len(sum) >= 8 && len(x) >= 8 {
+		s := (*[8]float32)(sum)
+		archsimd.LoadFloat32x8Array(s).Add(archsimd.LoadFloat32x8Array((*[8]float32)(x))).StoreArray(s)
+		sum, x = sum[8:], x[8:]
+	}
+}

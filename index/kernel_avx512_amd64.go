@@ -108,3 +108,11 @@ func belowAVX512(scores *[panelCodes]float32, energy, limit float32) uint32 {
 	high := e.Add(s1.Add(s1)).Less(top).ToBits()
 	return uint32(low) | uint32(high)<<16
 }
+
+func addAVX512(sum, x []float32) {
+	for len(sum) >= 16 && len(x) >= 16 {
+		s := (*[16]float32)(sum)
+		archsimd.LoadFloat32x16Array(s).Add(archsimd.LoadFloat32x16Array((*[16]float32)(x))).StoreArray(s)
+		sum, x = sum[16:], x[16:]
+	}
+}

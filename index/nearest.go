@@ -143,15 +143,22 @@ func forBlocks(n, block, workers int, work func(from, to int)) {
 	if share := (n + workers - 1) / workers; share < block {
 		block = max(groupRows, (share+groupRows-1)/groupRows*groupRows)
 	}
-	blocks := (n + block - 1) / block
+	each((n+block-1)/block, workers, func(b int) { work(b*block, min((b+1)*block, n)) })
+}
+
+// each calls work on 0 to n-1 from up to workers goroutines (GOMAXPROCS if <= 0).
+func each(n, workers int, work func(i int)) {
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
 	var next atomic.Int64
 	run := func() {
-		for b := int(next.Add(1)) - 1; b < blocks; b = int(next.Add(1)) - 1 {
-			work(b*block, min((b+1)*block, n))
+		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+			work(i)
 		}
 	}
 	var group sync.WaitGroup
-	for range min(workers, blocks) - 1 {
+	for range min(workers, n) - 1 {
 		group.Go(run)
 	}
 	run()

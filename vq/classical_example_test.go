@@ -74,7 +74,7 @@ func ExampleRQ() {
 		return
 	}
 	fmt.Println(len(fitted.Variables), "codebooks, encoded with a beam of", c.Beam)
-	// Output: 3 codebooks, encoded with a beam of 5
+	// Output: 3 codebooks, encoded with a beam of 16
 }
 
 func ExampleLSH() {

@@ -59,6 +59,7 @@ type Start struct {
 	Warmup float64 `yaml:"warmup"`
 	Sample int     `yaml:"sample" doc:"Latents drawn for placing the codes (0: 64 a code, at least 16384)."`
 	Noise  float64 `yaml:"noise" doc:"Standard deviation of noise added to started codes, relative to the latents'."`
+	Shrink float64 `yaml:"shrink"`
 }
 
 // Average configures exponential moving averages of codes.
@@ -102,7 +103,7 @@ type Resets struct {
 func commonDefaults() Config {
 	return Config{
 		Codes: 256, Levels: 4, Parts: 1, Beam: 1, Distance: Euclidean,
-		Start:     Start{From: "kmeans", Warmup: 0.2},
+		Start:     Start{From: "kmeans", Warmup: 0.2, Shrink: 3},
 		Learn:     "gradient",
 		Average:   Average{Decay: 0.99, Epsilon: 1e-5},
 		Loss:      Loss{UsageThreshold: 0.1, UsageSoftness: 1, Context: 0.25},
@@ -123,7 +124,7 @@ func (c Config) Rotated() bool { return methods[c.Method].Rotated }
 // Earlier returns the configuration that keys absent from a stored one stand for: the
 // behaviour of the program before these keys existed.
 func (c Config) Earlier() Config {
-	c.Beam, c.Transform.Context = 1, 0
+	c.Beam, c.Start.Shrink, c.Transform.Context = 1, 0, 0
 	if c.Method == RQ.Name {
 		c.Beam = 5
 	}
@@ -172,6 +173,8 @@ var texts = map[string]map[string]string{
 			"kmeans for rq.",
 		"warmup": "Share of the steps trained without quantization before the codes are placed (none without a " +
 			"network, or with pictures' linear path).",
+		"shrink": "rq, lsq: codes are sum/(count + shrink) of the latents they stand for, less the other levels' codes, so that " +
+			"codes of few latents overfit less. Where the error is small beside the codes, they shrink less.",
 	},
 	"average": {
 		"pull": "Codes that learn by gradient also go this share of the way that averaged ones would (0: none, 1: all of it).",

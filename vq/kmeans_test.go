@@ -99,8 +99,8 @@ func beamError(t *testing.T, c Config, f Fitted, sample Latents, beam int) float
 func TestRQFitsForItsBeam(t *testing.T) {
 	c := classical(t, "rq", 4, 1)
 	c.Codes = 16
-	if c.Beam != 5 {
-		t.Errorf("the beam of rq is %d, want 5", c.Beam)
+	if c.Beam != 16 {
+		t.Errorf("the beam of rq is %d, want 16", c.Beam)
 	}
 	greedy := classical(t, "kmeans", 4, 1)
 	greedy.Codes = 16
@@ -111,9 +111,9 @@ func TestRQFitsForItsBeam(t *testing.T) {
 	for seed := range uint64(4) {
 		sample := gaussianSample(20+seed, 2000, 8)
 		f := fitted(t, c, sample, FitOptions{Seed: seed})
-		withBeam += beamError(t, c, f, sample, 5)
+		withBeam += beamError(t, c, f, sample, 16)
 		encodedGreedily += beamError(t, c, f, sample, 1)
-		without += beamError(t, c, fitted(t, greedy, sample, FitOptions{Seed: seed}), sample, 5)
+		without += beamError(t, c, fitted(t, greedy, sample, FitOptions{Seed: seed}), sample, 16)
 	}
 	t.Logf("fitted and encoded with a beam %.4f, fitted greedily %.4f, encoded greedily %.4f", withBeam, without, encodedGreedily)
 	if !(withBeam < without && withBeam < encodedGreedily) {

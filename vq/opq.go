@@ -18,7 +18,7 @@ var OPQ = Method{
 	Summary:   "product quantization in a learned rotation of the vectors",
 	Defaults:  productDefaults,
 	Check:     checkClassical,
-	Classical: fitStack(1),
+	Classical: fitLevels,
 	Product:   true,
 	Rotated:   true,
 }

@@ -75,6 +75,7 @@ func (c Config) StartsClassical() bool {
 func (c Config) Reference() Config {
 	r := RQ.Config()
 	r.Codes, r.Levels, r.Parts = c.Codes, c.Levels, c.Parts
+	r.Start.Shrink = c.Start.Shrink
 	return r
 }
 

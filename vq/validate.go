@@ -61,8 +61,8 @@ func (s Start) check() error {
 	switch {
 	case s.Warmup < 0 || s.Warmup >= 1:
 		return fmt.Errorf("start.warmup: %g must be at least 0 and below 1", s.Warmup)
-	case s.Sample < 0 || s.Noise < 0:
-		return fmt.Errorf("start: sample and noise must not be negative")
+	case s.Sample < 0 || s.Noise < 0 || s.Shrink < 0:
+		return fmt.Errorf("start: sample, noise and shrink must not be negative")
 	}
 	return oneOf("start.from", s.From, "rq", "kmeans", "data", "random")
 }

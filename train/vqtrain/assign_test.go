@@ -24,11 +24,11 @@ func TestStartIsTheClassicalFit(t *testing.T) {
 			c.Quantizer.Codes, c.Quantizer.Levels, c.Quantizer.Parts = 16, 3, parts
 			classical := start(t, c, source, t.TempDir(), false, Observer{})
 			want := run(t, classical)
-			beam := c.Quantizer.Beam
+			beam, shrink := c.Quantizer.Beam, c.Quantizer.Start.Shrink
 
 			c = tiny(t, method)
 			c.Quantizer.Codes, c.Quantizer.Levels, c.Quantizer.Parts = 16, 3, parts
-			c.Quantizer.Start.From, c.Quantizer.Beam = "rq", beam
+			c.Quantizer.Start.From, c.Quantizer.Start.Shrink, c.Quantizer.Beam = "rq", shrink, beam
 			c.Quantizer.Transform.Rank = 4
 			trainer := start(t, c, source, t.TempDir(), false, Observer{})
 			if err := trainer.start(t.Context()); err != nil {

@@ -101,8 +101,8 @@ func TestRQEncodesWithItsBeam(t *testing.T) {
 		}
 		return scores.Summary().MSE
 	}
-	if of(0) != of(5) || of(0) >= of(1) {
-		t.Errorf("error %g by default, %g with a beam of 5, %g greedily", of(0), of(5), of(1))
+	if of(0) != of(16) || of(0) >= of(1) {
+		t.Errorf("error %g by default, %g with a beam of 16, %g greedily", of(0), of(16), of(1))
 	}
 }
 

@@ -1,0 +1,184 @@
+package vq
+
+import (
+	"math"
+	"slices"
+
+	"github.com/gritvq/gritvq/index"
+	"github.com/gritvq/gritvq/weights"
+)
+
+// jointFit fits the codes of all levels of one part together. Rows are centred, so
+// that shrunk codes go to the mean; it returns in the codes of the first level.
+type jointFit struct {
+	*Fitting
+	config Config
+	sample Latents     // centred
+	mean   []float64   // [d]
+	books  [][]float32 // [levels][K,d]
+	ridge  []float64   // [levels] shrinkage of the last sweep
+	error  float64     // mean squared error of a row in the last sweep
+}
+
+func newJointFit(f *Fitting, c Config, sample Latents) *jointFit {
+	j := &jointFit{Fitting: f, config: c, sample: sample.clone(), mean: make([]float64, sample.Dim),
+		ridge: make([]float64, c.Levels)}
+	for i, x := range sample.Rows {
+		j.mean[i%sample.Dim] += float64(x) / float64(sample.N)
+	}
+	for i := range j.sample.Rows {
+		j.sample.Rows[i] -= float32(j.mean[i%sample.Dim])
+	}
+	return j
+}
+
+// startSurvivors are the encodings of a row whose residuals the next level's k-means sees.
+const startSurvivors = 2
+
+// addLevel appends cluster centres of what the levels so far leave of the rows.
+func (j *jointFit) addLevel(seed uint64) error {
+	k, rest, d := j.config.Codes, j.sample.first(rqRows*j.config.Codes), j.sample.Dim
+	if len(j.books) > 0 {
+		copies := min(startSurvivors, j.config.Beam)
+		rows := j.sample.first(max(rqRows*k/copies, 1))
+		codes, gaps, err := j.survivors(rows, copies)
+		if err != nil {
+			return err
+		}
+		var squares []float64
+		rest, squares = j.rest(rows, codes, copies)
+		for i, gap := range gaps { // a second encoding that is hardly worse
+			if at := i / copies; i%copies > 0 && float64(gap) < squares[at] {
+				more, _ := j.rest(Latents{Rows: rows.Row(at), N: 1, Dim: d}, codes[i*len(j.books):], 1)
+				rest.Rows = append(rest.Rows, more.Rows...)
+			}
+		}
+		rest.N = len(rest.Rows) / d
+	}
+	o := kmeansOptions(k, min(rqUpdates, j.iterations), nil, seed)
+	centers, _, err := index.KMeans(j.ctx, rest.Rows, rest.N, d, k, o)
+	if err != nil {
+		return err
+	}
+	j.books = append(j.books, centers)
+	return nil
+}
+
+func (j *jointFit) codes() ([]*index.Codes, error) {
+	levels := make([]*index.Codes, len(j.books))
+	for l, book := range j.books {
+		var err error
+		if levels[l], err = index.NewCodes(book, j.config.Codes, j.sample.Dim); err != nil {
+			return nil, err
+		}
+	}
+	return levels, nil
+}
+
+// survivors returns the best encodings [n,count,levels] that a beam finds for rows, and
+// by how much their errors exceed the best. Where the tables of products would be too
+// large, all are the best one, and the gaps of the others are infinite.
+func (j *jointFit) survivors(rows Latents, count int) (codes []uint32, gaps []float32, err error) {
+	books, err := j.codes()
+	if err != nil {
+		return nil, nil, err
+	}
+	levels := len(books)
+	codes, gaps = make([]uint32, rows.N*count*levels), make([]float32, rows.N*count)
+	if index.TablesFit(j.config.Codes, levels) {
+		stack, err := index.NewAdditive(books...)
+		if err == nil {
+			stack.Survivors(rows.Rows, rows.N, j.config.Beam, count, codes, gaps, 0)
+		}
+		return codes, gaps, err
+	}
+	stack, err := index.NewResidual(books...)
+	if err != nil {
+		return nil, nil, err
+	}
+	best := make([]uint32, rows.N*levels)
+	stack.Encode(rows.Rows, rows.N, 0, j.config.Beam, best, 0)
+	for i := range gaps {
+		copy(codes[i*levels:(i+1)*levels], best[i/count*levels:])
+		if i%count > 0 {
+			gaps[i] = float32(math.Inf(1))
+		}
+	}
+	return codes, gaps, nil
+}
+
+// refit moves all codes to the shrunk centroids of weighted encodings, and returns the
+// squares of what is left by coordinate.
+func (j *jointFit) refit(rows Latents, codes []uint32, weight []float32) []float64 {
+	left := index.Refit(rows.Rows, rows.N, rows.Dim, codes, weight, j.books, j.ridges(codes, weight), 1, 0)
+	j.error = 0
+	for _, square := range left {
+		j.error += square / float64(rows.N)
+	}
+	return left
+}
+
+// ridges returns the shrinkage of every level, in rows: Start.Shrink, but no more than
+// the ratio of the error to the variance of the level's codes, beyond which a mean of
+// noisy rows is shrunk too much. The variance is the expected one
+// (expectation-maximisation): a code's square and its uncertainty error/(count + ridge).
+func (j *jointFit) ridges(codes []uint32, weight []float32) []float64 {
+	levels, d := len(j.books), j.sample.Dim
+	ridges := make([]float64, levels)
+	for l, book := range j.books {
+		counts := make([]float64, j.config.Codes)
+		total := 0.0
+		for i, w := range weight {
+			counts[codes[i*levels+l]] += float64(w)
+			total += float64(w)
+		}
+		variance := 0.0
+		for code, count := range counts {
+			square := 0.0
+			for _, v := range book[code*d : (code+1)*d] {
+				square += float64(v) * float64(v)
+			}
+			if count > 0 {
+				variance += count / total * (square + j.error/(count+j.ridge[l]))
+			}
+		}
+		if variance > 0 {
+			ridges[l] = min(j.config.Start.Shrink, j.error/variance)
+		}
+	}
+	copy(j.ridge, ridges)
+	return ridges
+}
+
+// rest returns what the first of the encodings [n,copies,levels] leave of rows, and
+// the squared length of each.
+func (j *jointFit) rest(rows Latents, codes []uint32, copies int) (Latents, []float64) {
+	rest, squares, levels := rows.clone(), make([]float64, rows.N), len(j.books)
+	for i := range rows.N {
+		row := rest.Row(i)
+		for l, code := range codes[i*copies*levels : (i*copies+1)*levels] {
+			for k, v := range j.books[l][int(code)*rows.Dim : (int(code)+1)*rows.Dim] {
+				row[k] -= v
+			}
+		}
+		for _, v := range row {
+			squares[i] += float64(v) * float64(v)
+		}
+	}
+	return rest, squares
+}
+
+// variables returns the codes with the mean, as [Quantizer] Init names them.
+func (j *jointFit) variables() weights.Set {
+	set := weights.Set{}
+	for l, book := range j.books {
+		codes := &weights.Array{Shape: []int{j.config.Codes, j.sample.Dim}, Data: slices.Clone(book)}
+		if l == 0 {
+			for i := range codes.Data {
+				codes.Data[i] += float32(j.mean[i%j.sample.Dim])
+			}
+		}
+		set[levelPath(l)+"/"+CodesPath] = codes
+	}
+	return set
+}

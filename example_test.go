@@ -66,7 +66,7 @@ func ExampleTrain_progress() {
 	}
 	steps := int64(0)
 	tok, err := gritvq.Train(ctx, data, filepath.Join(dir, "tok"), gritvq.Method("ema"), gritvq.Codes(16), gritvq.Levels(1), gritvq.Steps(50),
-		gritvq.NoNetwork(), gritvq.Set("train.batch=64"),
+		gritvq.NoNetwork(), gritvq.Set("train.batch=64", "train.choose=[]"), // exactly these settings
 		gritvq.OnProgress(func(p gritvq.Progress) {
 			if p.Unit == "steps" {
 				steps = p.Done

@@ -28,6 +28,10 @@ type Items = dataset.Batch
 // [tokenizer.Summary].
 type Scores = tokenizer.Summary
 
+// Reference is a classical method, measured in the same run on the same held-out
+// items as a tokenizer.
+type Reference = tokenizer.Reference
+
 // Tokenizer is a trained tokenizer. It is safe for concurrent use.
 type Tokenizer struct{ opened *tokenize.Opened }
 
@@ -43,7 +47,7 @@ func Train(ctx context.Context, data *Data, dir string, options ...Option) (*Tok
 		return nil, err
 	}
 	_, err = tokenize.Train(ctx, tokenize.TrainOptions{Config: c, Input: tokenize.Input{Path: data.path, Vectors: data.vectors},
-		Output: dir, Backend: s.backend, Resume: s.resume, Force: s.replace, Command: "gritvq.Train"}, s.watcher())
+		Output: dir, Backend: s.backend, Resume: s.resume, Force: s.replace, Command: "gritvq.Train", Reference: true}, s.watcher())
 	if err != nil {
 		return nil, err
 	}
@@ -89,6 +93,10 @@ func (t *Tokenizer) Held() *Scores {
 	s := held.Summary()
 	return &s
 }
+
+// Reference returns the classical method that was measured beside the tokenizer, or
+// nil if none was.
+func (t *Tokenizer) Reference() *Reference { return t.opened.Bundle.Manifest.Metrics.Reference }
 
 // Encode returns the codes of all items, [Len, Codes]. An item's codes depend on
 // the item alone. Pictures that cannot be read are left out.

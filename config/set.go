@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // Set applies one assignment "a.b=value" to the struct that into points to. The
@@ -29,6 +31,37 @@ func Set(into any, assignment string) error {
 		}
 		return d.assign(place, key, strings.TrimSpace(value), f.enum)
 	})
+}
+
+// Get returns the value of a key as [Set] takes it.
+func Get(v any, key string) (string, error) {
+	root, err := source(v)
+	if err != nil {
+		return "", err
+	}
+	place, f, err := decoder{root: root.Type()}.find(root, key)
+	if err != nil {
+		return "", err
+	}
+	return flow(place, key, f.enum)
+}
+
+// Mentions reports whether a YAML document sets the key.
+func Mentions(document []byte, key string) bool {
+	var tree any
+	if yaml.Unmarshal(document, &tree) != nil {
+		return false
+	}
+	for name := range strings.SplitSeq(key, ".") {
+		section, ok := tree.(map[string]any)
+		if !ok {
+			return false
+		}
+		if tree, ok = section[name]; !ok {
+			return false
+		}
+	}
+	return true
 }
 
 // find walks a dotted key down from v.

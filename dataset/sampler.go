@@ -10,6 +10,7 @@ type Selection struct {
 	order    Permutation
 	identity bool
 	start, n int
+	base     int // added to rows of order
 }
 
 // All selects the rows 0..n-1 in order.
@@ -27,7 +28,7 @@ func (s Selection) At(i int) int {
 	if s.identity {
 		return s.start + i
 	}
-	return s.order.At(s.start + i)
+	return s.base + s.order.At(s.start+i)
 }
 
 // Head selects the first n of the selected rows (all, if there are fewer).
@@ -41,6 +42,17 @@ func (s Selection) From(n int) Selection {
 	n = min(s.n, max(n, 0))
 	s.start, s.n = s.start+n, s.n-n
 	return s
+}
+
+// Divide divides the selected rows at random, as [Split] does. Rows that are already
+// in a random order keep it, and the seed does not matter.
+func (s Selection) Divide(fraction float64, seed uint64) (most, part Selection) {
+	most, part = Split(s.n, fraction, seed)
+	if !s.identity {
+		return s.From(part.n), s.Head(part.n)
+	}
+	most.base, part.base = s.start, s.start
+	return most, part
 }
 
 // Split divides the rows 0..n-1 at random into those to train on and those

@@ -2,6 +2,7 @@ package task
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -31,11 +32,22 @@ func (t *Training) Step(step int, text, event string) {
 	t.line.Update(int64(step), text)
 }
 
+// Of changes the total number of steps.
+func (t *Training) Of(total int) {
+	if total != t.total {
+		t.total = total
+		t.line.Of(int64(total), Steps)
+	}
+}
+
+// routine is work between steps that nobody needs to read later.
+var routine = []string{"placing the codes", "evaluating", "fitting the classical start", "measuring the start"}
+
 // Status shows work between steps. Texts that are not routine, such as a damaged
 // checkpoint, stay visible.
 func (t *Training) Status(text string) {
 	compiling := strings.HasPrefix(text, "compiling ")
-	if !compiling && text != "placing the codes" && text != "evaluating" {
+	if !compiling && !slices.Contains(routine, text) {
 		t.watch.Remark("%s", text)
 		return
 	}

@@ -16,6 +16,14 @@ const CheckpointFile = checkpoint.Newest
 // RemoveCheckpoints deletes the checkpoints of a run in dir.
 func RemoveCheckpoints(dir string) error { return checkpoint.Remove(dir) }
 
+// UnusableError says that a run cannot be resumed from the work in its directory.
+type UnusableError struct{ Err error }
+
+func (e *UnusableError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *UnusableError) Unwrap() error { return e.Err }
+
 // state is the host's part of a checkpoint.
 type state struct {
 	Identity string          `json:"identity"`
@@ -62,20 +70,23 @@ func (t *Trainer) Save() (err error) {
 func (t *Trainer) restore() (bool, error) {
 	var s state
 	c, path, damaged, err := checkpoint.Load(t.options.Dir, t.config.Keep, &s)
-	if err != nil || c == nil {
-		return false, err
+	if err == nil && c == nil {
+		return false, nil
 	}
 	switch {
+	case err != nil:
 	case s.Identity != t.state.Identity:
-		return false, fmt.Errorf("the checkpoint %s was made with other settings; "+
+		err = fmt.Errorf("the checkpoint %s was made with other settings; "+
 			"repeat the command as it was, or start afresh in another directory", path)
 	case s.Data != t.state.Data:
-		return false, fmt.Errorf("the checkpoint %s was made from other data; give the same data, or start afresh in another directory", path)
-	}
-	if t.problem.State != nil {
-		if err := json.Unmarshal(s.Problem, t.problem.State); err != nil {
-			return false, fmt.Errorf("the checkpoint %s cannot be resumed: its state is damaged: %w", path, err)
+		err = fmt.Errorf("the checkpoint %s was made from other data; give the same data, or start afresh in another directory", path)
+	case t.problem.State != nil:
+		if damage := json.Unmarshal(s.Problem, t.problem.State); damage != nil {
+			err = fmt.Errorf("the checkpoint %s cannot be resumed: its state is damaged: %w", path, damage)
 		}
+	}
+	if err != nil {
+		return false, &UnusableError{err}
 	}
 	if damaged != nil {
 		t.Status(fmt.Sprintf("%v; continuing from the one before it", damaged))

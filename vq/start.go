@@ -158,6 +158,9 @@ func (q *Residual) startGiven(set weights.Set, books []*weights.Array, sample La
 	}
 	for l, codes := range books {
 		level, path := q.at(l)
+		if g, ok := level.(Graded); ok {
+			level = g.At(l)
+		}
 		var n []int
 		if counts != nil {
 			n = counts[l]

@@ -134,7 +134,30 @@ func Clear(dir string) error {
 	if err := Kind.Clear(dir); err != nil {
 		return err
 	}
+	if err := RemoveWork(dir); err != nil {
+		return err
+	}
 	return checkpoint.Remove(dir)
+}
+
+// RemoveWork removes the start and the trials of a run from dir. Directories of the same names that no run made stay.
+func RemoveWork(dir string) error {
+	start := filepath.Join(dir, StartDir)
+	if state, err := Kind.State(start); err == nil && state != artifact.Absent {
+		if err := Kind.Clear(start); err != nil {
+			return err
+		}
+		_ = os.Remove(start) // only if empty
+	}
+	trials := filepath.Join(dir, TrialsDir)
+	if _, err := os.Stat(filepath.Join(dir, ChoiceFile)); err != nil {
+		_ = os.Remove(trials) // only if empty
+		return nil
+	}
+	if err := os.RemoveAll(trials); err != nil {
+		return fmt.Errorf("removing the trials of a run: %w", err)
+	}
+	return nil
 }
 
 // Runtime prepares the tokenizer for encoding and decoding on a backend.

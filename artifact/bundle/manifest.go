@@ -10,7 +10,8 @@
 //	log.jsonl          the training log
 //	report.html        the training report
 //
-// While training runs, checkpoint.safetensors lies beside the log.
+// While training runs, checkpoint.safetensors lies beside the log, start holds a bundle
+// of the classical start, and trials the runs that choose settings.
 package bundle
 
 import (
@@ -31,12 +32,20 @@ const (
 	ReportFile = "report.html"
 )
 
+// Directories of an unfinished bundle.
+const (
+	StartDir  = "start"  // a bundle to use until training ends
+	TrialsDir = "trials" // runs that choose settings
+	// ChoiceFile is there from the beginning of the trials.
+	ChoiceFile = TrialsDir + "/choice.json"
+)
+
 // Kind is the stored kind of bundles.
 var Kind = artifact.Register(artifact.Kind{
 	Names: []string{string(dataset.Vectors), string(dataset.Pictures)},
 	Title: "tokenizer", Command: "gritvq train", Usage: "vectors.npy -o", Schema: 1,
 	Files: []string{ModelFile, ConfigFile}, Extra: []string{ReportFile, LogFile},
-	Begun: []string{checkpoint.Newest, LogFile, ModelFile},
+	Begun: []string{checkpoint.Newest, LogFile, ModelFile, ChoiceFile},
 })
 
 // Manifest describes a bundle.
@@ -68,6 +77,8 @@ type Training struct {
 	Resumed int     `json:"resumed_from"` // step at which the last session began
 	Seconds float64 `json:"seconds"`      // of the last session
 	Backend string  `json:"backend"`
+	// Choice is how settings were chosen; nil if they were all given.
+	Choice *tokenizer.Choice `json:"choice,omitempty"`
 }
 
 // Metrics are the scores at the end of training; a set without rows is nil.
@@ -76,15 +87,8 @@ type Metrics struct {
 	Train *tokenizer.Scores `json:"train,omitempty"`
 	// Pictures has the scores of a tokenizer of pictures instead.
 	Pictures *PictureMetrics `json:"pictures,omitempty"`
-	// Reference is a classical method with the same bits, measured in the same run; nil if there was none.
-	Reference *Reference `json:"reference,omitempty"`
-}
-
-// Reference is the score of a classical method on the held-out data.
-type Reference struct {
-	Name    string  `json:"name"`    // such as "k-means of 4 x 4 patches"
-	Score   float64 `json:"score"`   // PSNR of pictures in dB, relative error of vectors
-	Seconds float64 `json:"seconds"` // to fit and to score it
+	// Reference is a classical method on the same held-out items; nil if none was measured.
+	Reference *tokenizer.Reference `json:"reference,omitempty"`
 }
 
 // PictureMetrics are the scores of a tokenizer of pictures.

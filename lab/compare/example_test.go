@@ -36,9 +36,9 @@ func ExampleRun() {
 		fmt.Printf("%d. %s, %g bits, recall measured: %v\n", m.Rank, m.Method, m.Score("bits_per_vector").Mean, m.Score("recall_at_10").N == 1)
 	}
 	// Unordered output:
-	// 1. kmeans, 8 bits, recall measured: true
-	// 2. grit, 8 bits, recall measured: true
-	// 3. grit, no resets, 8 bits, recall measured: true
+	// 1. grit, 8 bits, recall measured: true
+	// 2. grit, no resets, 8 bits, recall measured: true
+	// 3. kmeans, 8 bits, recall measured: true
 }
 
 // Records of two methods and two seeds become a ranked comparison.

@@ -40,7 +40,8 @@ func newPlan(o Options) (*plan, error) {
 	p.Variants = append(p.Variants, o.Variants...)
 	p.Settings.Preset, p.Settings.Pictures = cmp.Or(o.Settings.Preset, "default"), o.Settings.Pictures || pictures
 	p.Settings.Defaults = func(c *vqtrain.Config) {
-		if !vq.Classical(c.Quantizer.Method) {
+		// The data choose the steps where nothing is around the quantizer.
+		if !vq.Classical(c.Quantizer.Method) && len(c.Train.Choose) == 0 {
 			c.Train.Steps = DefaultSteps
 		}
 		if o.Settings.Defaults != nil {

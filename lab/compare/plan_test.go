@@ -36,12 +36,30 @@ func TestAllMethodsAreCompared(t *testing.T) {
 				t.Errorf("%v: %s: %v", p.points, cell.Method, cell.Err)
 			}
 			classical, c := vq.Classical(cell.Method), cell.Config
-			if classical != (len(c.Model.Hidden) == 0) || classical == (c.Train.Steps == DefaultSteps) {
-				t.Errorf("%v: %s has %d steps and the network %v", p.points, cell.Method, c.Train.Steps, c.Model.Hidden)
+			if len(c.Model.Hidden) > 0 || classical == slices.Contains(c.Train.Choose, "train.steps") {
+				t.Errorf("%v: %s has the network %v, and the data choose %v", p.points, cell.Method, c.Model.Hidden, c.Train.Choose)
 			}
 			if c.Quantizer.Codes != p.points[0].Codes || c.Quantizer.Levels*c.Quantizer.Parts != p.points[0].Levels {
 				t.Errorf("%v: %s has %d x %d x %d codes", p.points, cell.Method, c.Quantizer.Levels, c.Quantizer.Parts, c.Quantizer.Codes)
 			}
+		}
+	}
+}
+
+// With a network around the quantizer every method has the same number of steps.
+func TestNetworksHaveEqualSteps(t *testing.T) {
+	p, err := newPlan(Options{Input: tokenize.Input{Path: "x.npy"}, Settings: tokenize.Settings{Sets: []string{"model.dim=8"}},
+		Methods: []string{"ste", "grit", "fsq"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cells, err := p.cells(blank(t, "sha256:x"))
+	if err != nil || len(cells) != 3 {
+		t.Fatal(cells, err)
+	}
+	for _, cell := range cells {
+		if c := cell.Config; c.Train.Steps != DefaultSteps || len(c.Train.Choose) > 0 || len(c.Model.Hidden) == 0 || c.Model.Dim != 8 {
+			t.Errorf("%s has %d steps and the network %v", cell.Method, c.Train.Steps, c.Model.Hidden)
 		}
 	}
 }

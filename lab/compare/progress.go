@@ -8,6 +8,7 @@ import (
 	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task"
+	"github.com/gritvq/gritvq/train/vqtrain"
 )
 
 type progress struct {
@@ -45,10 +46,10 @@ func (r *runner) start(cells []Cell) {
 	r.line = r.watch.Line(r.total, "")
 }
 
-func (r *runner) step(cell Cell, step int) {
+func (r *runner) step(cell Cell, p vqtrain.Progress) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.advance(cell, r.share[cell.ID]*step/cell.Config.Train.Steps)
+	r.advance(cell, r.share[cell.ID]*p.Done/max(1, p.Total))
 }
 
 func (r *runner) advance(cell Cell, work int) {

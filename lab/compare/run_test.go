@@ -168,15 +168,15 @@ func TestProgressEndsAtTheTotal(t *testing.T) {
 	var seen []int
 	c.watch = &watcher{step: func(done int) { seen = append(seen, done) }}
 	c.measure = func(ctx context.Context, cell Cell) (Record, error) {
-		c.step(cell, cell.Config.Train.Steps/2)
+		c.step(cell, vqtrain.Progress{Done: 1, Total: 2})
 		return fine(ctx, cell)
 	}
 	cells := []Cell{newTestCell(t, "ste", 1, nil), newTestCell(t, "ema", 1, nil)}
 	if _, err := c.run(t.Context(), cells); err != nil {
 		t.Fatal(err)
 	}
-	if want := []int{1500, 3000, 4500, 6000}; !slices.Equal(seen, want) || c.total != 6000 {
-		t.Errorf("progress %v of %d, want %v of 6000", seen, c.total, want)
+	if want := []int{500, 1000, 1500, 2000}; !slices.Equal(seen, want) || c.total != 2000 {
+		t.Errorf("progress %v of %d, want %v of 2000", seen, c.total, want)
 	}
 }
 
@@ -200,7 +200,7 @@ func real(t *testing.T, dir string) (*runner, func(method string, steps int) Cel
 		fingerprint: stats.Fingerprint, source: vqtrain.Source{Set: v, HeldSet: v, Mean: stats.Mean, Variance: stats.Variance}}}
 	return c, func(method string, steps int) Cell {
 		cell := newTestCell(t, method, 1, func(c *vqtrain.Config) {
-			c.Model.Hidden, c.Model.Dim = nil, 0
+			c.Train.Choose = nil
 			c.Quantizer.Codes, c.Quantizer.Levels, c.Quantizer.Parts, c.Quantizer.Transform.Rank = 16, 2, 1, 4
 			c.Train.Steps, c.Train.Batch, c.Train.Log, c.Train.Checkpoint, c.Train.Evaluate, c.Train.Schedule.Warmup = steps, 32, 5, 10, 10, 1
 		})

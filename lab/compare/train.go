@@ -24,10 +24,6 @@ func (r *runner) train(ctx context.Context, cell Cell) (Record, error) {
 	if source.Held.Len() == 0 {
 		return Record{}, errors.New("nothing is held out to score on; lower --split")
 	}
-	rendered, err := config.Render(cell.Config)
-	if err != nil {
-		return Record{}, err
-	}
 	backend, release, err := r.engine()
 	if err != nil {
 		return Record{}, err
@@ -38,33 +34,29 @@ func (r *runner) train(ctx context.Context, cell Cell) (Record, error) {
 	if err := output.MakeDir(dir); err != nil {
 		return Record{}, err
 	}
-	prepare := func() (*vqtrain.Trainer, error) {
-		watch := vqtrain.Observer{Step: func(m vqtrain.Record) { r.step(cell, m.Step) }}
-		return vqtrain.New(backend, cell.Config, source, vqtrain.Options{Dir: dir, Data: r.subject.fingerprint, Resume: true, Watch: watch})
+	watch := vqtrain.Observer{Step: func(m vqtrain.Record) { r.step(cell, m.Progress) }}
+	fit := func() (*vqtrain.Outcome, error) {
+		return vqtrain.Fit(ctx, backend, cell.Config, source, vqtrain.FitOptions{
+			Options: vqtrain.Options{Dir: dir, Data: r.subject.fingerprint, Resume: true, Watch: watch}, Trials: filepath.Join(dir, "trials")})
 	}
-	trainer, err := prepare()
-	if err != nil && output.Present(filepath.Join(dir, train.CheckpointFile)) { // it cannot be used
+	fitted, err := fit()
+	if _, unusable := errors.AsType[*train.UnusableError](err); unusable { // what an earlier session left
 		if err = cmp.Or(os.RemoveAll(dir), output.MakeDir(dir)); err == nil {
-			trainer, err = prepare()
+			fitted, err = fit()
 		}
 	}
 	if err != nil {
 		return Record{}, err
 	}
-	defer trainer.Close()
-	set, err := trainer.Run(ctx)
-	if err != nil {
-		return Record{}, err
-	}
-	seconds := trainer.Seconds()
-	runtime, err := trainer.Runtime(set)
-	if err != nil {
-		return Record{}, err
-	}
+	runtime, set := fitted.Runtime, fitted.Weights
 	defer runtime.Close()
+	rendered, err := config.Render(fitted.Config)
+	if err != nil {
+		return Record{}, err
+	}
 	record := cell.failed("")
 	record.Settings = string(rendered)
-	record.Scores = table.Scores{"train_seconds": seconds}
+	record.Scores = table.Scores{"train_seconds": fitted.Seconds}
 	for _, a := range set {
 		record.Scores["parameters"] += float64(len(a.Data))
 	}

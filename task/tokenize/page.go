@@ -30,10 +30,13 @@ func (t *training) page(ctx context.Context, b *bundle.Bundle, result *outcome) 
 	if err := describe(ctx, &p); err != nil {
 		return nil, err
 	}
-	page := report.New("Training report: "+m.Data.Name, "Tokenizer: "+t.Config.Spec.Describe(m.Input))
-	speed := float64(m.Training.Steps-result.firstStep) / result.duration.Seconds()
+	page := report.New("Training report: "+m.Data.Name, "Tokenizer: "+result.Config.Spec.Describe(m.Input))
+	speed := float64(m.Training.Steps-result.First) / result.duration.Seconds()
 	page.Facts(append(p.facts, report.Fact{Name: "training time", Value: report.Duration(result.duration.Round(time.Millisecond)),
 		Note: fmt.Sprintf("%s steps/s", report.Number(speed, 3))}))
+	if choice := m.Training.Choice; choice != nil {
+		page.Section("Choice", "Validation rows, a part of the training rows, chose these settings.", choiceTable(*choice))
+	}
 	page.Section("Training", "The errors should fall and stay down; codes in use should stay near 100%.", p.charts...)
 	page.Section("Codes", "A healthy codebook uses every code, and none of them for most of the "+p.items+".",
 		append(p.codes, usageCharts(b)...)...)
@@ -45,7 +48,7 @@ func (t *training) page(ctx context.Context, b *bundle.Bundle, result *outcome) 
 		tables = append(tables, table)
 	}
 	page.Section("Scores", p.scored, tables...)
-	rendered, err := config.Render(t.Config)
+	rendered, err := config.Render(result.Config)
 	if err != nil {
 		return nil, err
 	}
@@ -90,11 +93,14 @@ func (t *training) describeVectors(ctx context.Context, p *parts) error {
 		{Name: "perplexity", Value: report.Number(train.Perplexity.Mean, 4), Note: "of " + report.Count(m.Layout.Vocab[0]) + " codes a level"},
 		{Name: "bits per vector", Value: report.Number(scores.BitsPerVector, 4), Note: "instead of " + report.Count(32*m.Input) + " as float32"},
 	}
+	if r := m.Metrics.Reference; r != nil {
+		p.facts = append(p.facts, report.Fact{Name: "classical reference", Value: report.Number(r.Score, 4), Note: r.Name})
+	}
 	p.items = "data"
 	p.scored = "With hard codes, as encode and decode work. " +
 		"The relative error is 0 for a perfect reconstruction and 1 for answering with the mean."
 	p.charts = p.vectorCharts(t.Config.Model.Standardize)
-	projection, err := t.projection(ctx, p.bundle, p.outcome.runtime)
+	projection, err := t.projection(ctx, p.bundle, p.outcome.Runtime)
 	p.codes = []report.Part{projection}
 	return err
 }
@@ -122,7 +128,7 @@ func (t *training) describePictures(ctx context.Context, p *parts) error {
 	p.items = "pictures"
 	p.scored = "With hard codes, on the middle of every picture."
 	p.charts = p.pictureCharts()
-	sample, err := picture.Take(ctx, p.outcome.runtime, set, rows.Head(reportPictures), tokenizer.Options{})
+	sample, err := picture.Take(ctx, p.outcome.Runtime, set, rows.Head(reportPictures), tokenizer.Options{})
 	if err == nil {
 		p.figures, err = sample.Figures()
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // referencePictures measures k-means of patches; nil with too few training pictures for it.
-func (t *training) referencePictures(ctx context.Context, m *tokenizer.Tokenizer) (*bundle.Reference, error) {
+func (t *training) referencePictures(ctx context.Context, m *tokenizer.Tokenizer) (*tokenizer.Reference, error) {
 	if t.data.Train.Len()*m.Tokens() < m.Quantizer.Layout().Vocab[0] {
 		return nil, nil
 	}
@@ -21,7 +21,7 @@ func (t *training) referencePictures(ctx context.Context, m *tokenizer.Tokenizer
 	if err != nil {
 		return nil, fmt.Errorf("measuring k-means of patches: %w", err)
 	}
-	return &bundle.Reference{Name: r.Name, Score: r.Scores.PSNR, Seconds: time.Since(begun).Seconds()}, nil
+	return &tokenizer.Reference{Name: r.Name, Score: r.Scores.PSNR, Seconds: time.Since(begun).Seconds()}, nil
 }
 
 // ReferenceLine compares a tokenizer with its classical reference; empty without one.

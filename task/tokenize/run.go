@@ -30,40 +30,33 @@ var scoredItems = map[dataset.Kind]int{dataset.Vectors: 200_000, dataset.Picture
 const entropyPictures = 5000
 
 type outcome struct {
-	runtime   *tokenizer.Runtime
-	weights   weights.Set
-	metrics   bundle.Metrics
-	usage     *eval.Usage // of the scored training rows
-	duration  time.Duration
-	firstStep int // above 0 if the run was resumed
+	*vqtrain.Outcome
+	metrics  bundle.Metrics
+	usage    *eval.Usage // of the scored training rows
+	duration time.Duration
 }
 
 func (t *training) run(ctx context.Context) (*outcome, error) {
 	show := task.WatchTraining(t.watch, t.Config.Train.Steps)
 	defer show.Done()
 	begun := time.Now()
-	trainer, err := vqtrain.New(t.backend, t.Config, t.data.Source,
-		vqtrain.Options{Dir: t.Output, Data: t.fingerprint, Resume: t.resume, Watch: observe(show)})
+	fitted, err := vqtrain.Fit(ctx, t.backend, t.Config, t.data.Source, vqtrain.FitOptions{
+		Options: vqtrain.Options{Dir: t.Output, Data: t.fingerprint, Resume: t.resume, Watch: t.observe(show)},
+		Trials:  filepath.Join(t.Output, bundle.TrialsDir), Codes: t.codes, Reference: t.Reference,
+		Started: func(s vqtrain.Start) error { return t.storeStart(ctx, s) },
+	})
+	if errors.Is(err, train.ErrInterrupted) {
+		err = show.Stopped(err)
+	}
 	if err != nil {
 		return nil, err
 	}
-	defer trainer.Close()
-	if t.codes != nil {
-		if err := trainer.StartFrom(t.codes); err != nil {
-			return nil, err
-		}
-	}
-	result := &outcome{firstStep: trainer.Step()}
-	t.started(result.firstStep)
-	if result.weights, err = trainer.Run(ctx); err != nil {
-		if errors.Is(err, train.ErrInterrupted) {
-			return nil, fmt.Errorf("%w at step %d of %d; repeat the command with --resume to continue", err, trainer.Step(), t.Config.Train.Steps)
-		}
-		return nil, err
-	}
 	show.Done()
-	result.duration = time.Since(begun)
-	if err := t.score(ctx, trainer, result); err != nil {
+	result := &outcome{Outcome: fitted, duration: time.Since(begun)}
+	if c := fitted.Choice; c != nil && c.Kept {
+		t.watch.Remark("%s", keptSentence(*c))
+	}
+	if err := t.score(ctx, result); err != nil {
 		if ctx.Err() != nil {
 			err = fmt.Errorf("%w while scoring; repeat the command with --resume to finish", train.ErrInterrupted)
 		}
@@ -72,7 +65,7 @@ func (t *training) run(ctx context.Context) (*outcome, error) {
 	return result, nil
 }
 
-func observe(show *task.Training) vqtrain.Observer {
+func (t *training) observe(show *task.Training) vqtrain.Observer {
 	usage := "" // from the latest record that carries it
 	return vqtrain.Observer{Status: show.Status, Step: func(r vqtrain.Record) {
 		if r.Levels != nil {
@@ -82,21 +75,22 @@ func observe(show *task.Training) vqtrain.Observer {
 		if r.Phase != "train" {
 			text = r.Phase + "  " + text
 		}
-		show.Step(r.Step, text, r.Event)
+		if p := r.Progress; p.Doing != "" {
+			text = p.Doing + "  " + text
+		}
+		show.Of(r.Progress.Total)
+		show.Step(r.Progress.Done, text, r.Event)
 	}}
 }
 
 // score evaluates the trained weights on held-out and training items.
-func (t *training) score(ctx context.Context, trainer *vqtrain.Trainer, result *outcome) (err error) {
-	if result.runtime, err = trainer.Runtime(result.weights); err != nil {
-		return err
-	}
-	m := result.runtime.Tokenizer().Modality()
+func (t *training) score(ctx context.Context, result *outcome) error {
+	m := result.Runtime.Tokenizer().Modality()
 	rows := t.data.Train.Head(scoredItems[m.Kind()])
 	line := t.watch.Line(rows.Len()+t.data.Held.Len(), m.Item()+"s")
 	defer line.Done()
 	evaluate := func(set dataset.Set, rows dataset.Selection, before int) (tokenizer.Result, *eval.Usage, error) {
-		return result.runtime.Evaluate(ctx, set, rows, tokenizer.Options{}, func(c tokenizer.Coded) error {
+		return result.Runtime.Evaluate(ctx, set, rows, tokenizer.Options{}, func(c tokenizer.Coded) error {
 			line.Update(int64(before+c.Done), "scored")
 			return nil
 		})
@@ -112,31 +106,25 @@ func (t *training) score(ctx context.Context, trainer *vqtrain.Trainer, result *
 		}
 	}
 	result.metrics, result.usage = bundle.NewMetrics(held, train), usage
+	result.metrics.Reference = result.Reference
 	if held != nil && m.Kind() == dataset.Pictures {
 		line.Done()
-		result.metrics.Reference, err = t.referencePictures(ctx, result.runtime.Tokenizer())
+		result.metrics.Reference, err = t.referencePictures(ctx, result.Runtime.Tokenizer())
 	}
 	return err
 }
 
 // store writes the report and the bundle; then the checkpoint can go.
 func (t *training) store(ctx context.Context, result *outcome) (*bundle.Bundle, error) {
-	m := result.runtime.Tokenizer()
-	b := &bundle.Bundle{Manifest: t.manifest(result), Tokenizer: m, Weights: result.weights, Codebooks: result.runtime.Codebooks()}
-	if err := b.SetConfig(t.Config); err != nil {
+	m := result.Runtime.Tokenizer()
+	b := &bundle.Bundle{Manifest: t.manifest(result), Tokenizer: m, Weights: result.Weights, Codebooks: result.Runtime.Codebooks()}
+	if err := b.SetConfig(result.Config); err != nil {
 		return nil, err
 	}
-	for slot := range b.Codebooks {
-		histogram := result.usage.Histogram(slot)
-		counts := make([]int64, len(histogram))
-		for i, n := range histogram {
-			counts[i] = int64(n)
-		}
-		b.Usage = append(b.Usage, counts)
-	}
+	b.Usage = histograms(result.usage, len(b.Codebooks))
 	if m.Modality().Kind() == dataset.Pictures {
 		var err error
-		b.Entropy, err = picture.TrainEntropy(ctx, result.runtime, t.data.Set, t.data.Train.Head(entropyPictures))
+		b.Entropy, err = picture.TrainEntropy(ctx, result.Runtime, t.data.Set, t.data.Train.Head(entropyPictures))
 		if err != nil {
 			return nil, fmt.Errorf("learning which codes are neighbours: %w", err)
 		}
@@ -151,7 +139,20 @@ func (t *training) store(ctx context.Context, result *outcome) (*bundle.Bundle, 
 	if err := bundle.Write(t.Output, b); err != nil {
 		return nil, err
 	}
-	return b, train.RemoveCheckpoints(t.Output)
+	return b, errors.Join(train.RemoveCheckpoints(t.Output), bundle.RemoveWork(t.Output))
+}
+
+// histograms counts how often every code of the codebooks was chosen.
+func histograms(usage *eval.Usage, slots int) (counts [][]int64) {
+	for slot := range slots {
+		histogram := usage.Histogram(slot)
+		row := make([]int64, len(histogram))
+		for i, n := range histogram {
+			row[i] = int64(n)
+		}
+		counts = append(counts, row)
+	}
+	return counts
 }
 
 // importCodebook reads the codes to start from. Without a network they are standardised as the vectors are.

@@ -4,20 +4,24 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/train/vqtrain"
+	"github.com/gritvq/gritvq/vq"
 )
 
 // Settings assemble a configuration in layers: preset of the method, file, flags, single assignments.
 type Settings struct {
 	Preset   string                      // "default" or "paper"
 	Pictures bool                        // start from the preset for pictures
+	Network  bool                        // start from the preset of networks around the quantizer, even if a layer removes the network
 	Defaults func(*vqtrain.Config)       // changes the preset; may be nil
 	File     string                      // YAML; may be empty
 	Flags    func(*vqtrain.Config) error // flags of a command line; may be nil
 	Sets     []string                    // assignments such as "quantizer.codes=64"
+	Steps    bool                        // Flags set the number of steps, maybe to the preset's
 	Final    func(*vqtrain.Config)       // changes the result; may be nil
 }
 
@@ -31,6 +35,25 @@ func (s Settings) Config() (vqtrain.Config, error) {
 	return s.ConfigOf(layered.Quantizer.Method)
 }
 
+// preset is the configuration that layers change: of pictures, of a network around the quantizer if any layer has one,
+// or of the vectors themselves.
+func (s Settings) preset(method string) (vqtrain.Config, error) {
+	switch {
+	case s.Pictures:
+		return vqtrain.Pictures(s.Preset, method)
+	case s.Network:
+		return vqtrain.Networks(s.Preset, method)
+	}
+	c, err := vqtrain.Preset(s.Preset, method)
+	if err != nil {
+		return c, err
+	}
+	if layered, err := s.layer(c); err == nil && (len(layered.Model.Hidden) > 0 || layered.Model.Dim > 0) && !vq.Classical(method) {
+		return vqtrain.Networks(s.Preset, method)
+	}
+	return c, nil // an error comes up again
+}
+
 // ConfigOf assembles the configuration of a method.
 func (s Settings) ConfigOf(method string) (vqtrain.Config, error) {
 	c, err := s.Layered(method)
@@ -40,7 +63,7 @@ func (s Settings) ConfigOf(method string) (vqtrain.Config, error) {
 	if s.Final != nil {
 		s.Final(&c)
 	}
-	base, err := vqtrain.Preset(s.Preset, method)
+	base, err := s.preset(method)
 	if err != nil {
 		return vqtrain.Config{}, usage.Error{Err: err}
 	}
@@ -67,17 +90,17 @@ func (s Settings) document() ([]byte, error) {
 
 // Layered applies file, flags and assignments to the preset of a method, neither fitted to its size nor validated.
 func (s Settings) Layered(method string) (vqtrain.Config, error) {
-	document, err := s.document()
-	if err != nil {
-		return vqtrain.Config{}, err
-	}
-	preset := vqtrain.Preset
-	if s.Pictures {
-		preset = vqtrain.Pictures
-	}
-	c, err := preset(s.Preset, method)
+	c, err := s.preset(method)
 	if err != nil {
 		return c, usage.Error{Err: err}
+	}
+	return s.layer(c)
+}
+
+func (s Settings) layer(c vqtrain.Config) (vqtrain.Config, error) {
+	document, err := s.document()
+	if err != nil {
+		return c, err
 	}
 	if s.Defaults != nil {
 		s.Defaults(&c)
@@ -87,10 +110,24 @@ func (s Settings) Layered(method string) (vqtrain.Config, error) {
 			return c, usage.Errorf("%s: %w", s.File, err)
 		}
 	}
+	before := c
 	if s.Flags != nil {
 		if err := s.Flags(&c); err != nil {
 			return c, err
 		}
+	}
+	given := func(key string) bool {
+		return config.Assigns(s.Sets, key) || document != nil && config.Mentions(document, key)
+	}
+	flagged := func(key string) bool {
+		was, _ := config.Get(before, key)
+		is, _ := config.Get(c, key)
+		return was != is || key == "train.steps" && s.Steps
+	}
+	if !given("train.choose") { // what is given is not chosen
+		c.Train.Choose = slices.DeleteFunc(slices.Clone(c.Train.Choose), func(key string) bool {
+			return given(key) || flagged(key)
+		})
 	}
 	for _, assignment := range s.Sets {
 		if err := config.Set(&c, assignment); err != nil {

@@ -35,6 +35,8 @@ type TrainOptions struct {
 	Resume   bool   // continue an interrupted run; a finished run is returned
 	Force    bool   // replace the tokenizer in the directory
 	Command  string // recorded in manifest and report
+	// Reference measures the classical residual quantizer on the held-out rows of vectors.
+	Reference bool
 }
 
 // Trained is a finished run.
@@ -84,6 +86,7 @@ func Train(ctx context.Context, o TrainOptions, watch task.Watcher) (*Trained, e
 	if err != nil {
 		return nil, err
 	}
+	t.started()
 	result, err := t.run(ctx)
 	if err != nil {
 		if !errors.Is(err, train.ErrInterrupted) {
@@ -127,7 +130,7 @@ func claim(dir string, force bool) (discard func(), err error) {
 		return nil, err
 	}
 	discard = func() { // errors here would add nothing to the one being reported
-		if output.Present(filepath.Join(dir, train.CheckpointFile)) {
+		if output.Present(filepath.Join(dir, train.CheckpointFile)) || output.Present(filepath.Join(dir, bundle.ChoiceFile)) {
 			_ = bundle.Kind.Sweep(dir)
 		} else {
 			_ = bundle.Clear(dir)
@@ -152,6 +155,9 @@ func (t *training) finished() (*Trained, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c, err = c.Unchosen(t.Config); err != nil {
+		return nil, err
+	}
 	other := ""
 	switch {
 	case !reflect.DeepEqual(c, t.Config):
@@ -166,25 +172,26 @@ func (t *training) finished() (*Trained, error) {
 	return trained(t.Output, b), nil
 }
 
-func (t *training) started(step int) {
+func (t *training) started() {
 	t.watch.Remark("training %s on %s of %s, %d held out", t.Config.Spec.Describe(t.data.Set.Input()),
 		report.Counted(t.data.Train.Len(), t.Config.Model.Modality().Item()), t.Input.Path, t.data.Held.Len())
-	if step > 0 {
-		t.watch.Remark("continuing after step %d of %d", step, t.Config.Train.Steps)
-	}
 }
 
 func (t *training) manifest(result *outcome) bundle.Manifest {
-	m := result.runtime.Tokenizer()
-	manifest := bundle.Manifest{
-		Head: artifact.Provenance(version.CreatedBy(), t.Command),
-		Data: bundle.Data{Name: dataset.Name(t.Input.Path), Fingerprint: t.fingerprint, Rows: t.data.Set.Len(),
-			TrainRows: t.data.Train.Len(), HeldRows: t.data.Held.Len(), Dropped: t.data.Dropped},
-		Training: bundle.Training{Steps: t.Config.Train.Steps, Resumed: result.firstStep, Seconds: result.duration.Seconds(), Backend: t.Backend},
-		Input:    m.Input, Layout: m.Quantizer.Layout(), Metrics: result.metrics,
+	m := result.Runtime.Tokenizer()
+	return bundle.Manifest{
+		Head: artifact.Provenance(version.CreatedBy(), t.Command), Data: t.describeData(),
+		Training: bundle.Training{Steps: result.Steps, Resumed: result.First, Seconds: result.duration.Seconds(), Backend: t.Backend,
+			Choice: result.Choice},
+		Input: m.Input, Layout: m.Quantizer.Layout(), Metrics: result.metrics,
 	}
+}
+
+func (t *training) describeData() bundle.Data {
+	d := bundle.Data{Name: dataset.Name(t.Input.Path), Fingerprint: t.fingerprint, Rows: t.data.Set.Len(),
+		TrainRows: t.data.Train.Len(), HeldRows: t.data.Held.Len(), Dropped: t.data.Dropped}
 	if t.Input.Held != "" {
-		manifest.Data.Held = dataset.Name(t.Input.Held)
+		d.Held = dataset.Name(t.Input.Held)
 	}
-	return manifest
+	return d
 }

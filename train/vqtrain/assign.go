@@ -1,6 +1,8 @@
 package vqtrain
 
 import (
+	"cmp"
+
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 
@@ -29,7 +31,7 @@ func (t *Trainer) assign(step int, inputs []*tensors.Tensor) (given []*tensors.T
 		latents := looked[0]
 		n := latents.Shape[0]
 		found := make([]uint32, n*layout.Parts*levels)
-		search.Encode(latents.Data, n, levels, t.config.Quantizer.Beam, found, 0)
+		search.Encode(latents.Data, n, levels, cmp.Or(t.config.Train.Beam, t.config.Quantizer.Beam), found, 0)
 		all := make([]int32, n*layout.Positions()) // levels that are not in use stay 0
 		for i, code := range found {
 			row, position := i/(layout.Parts*levels), i%(layout.Parts*levels)

@@ -71,7 +71,7 @@ func TestTrainingAssignsWithTheBeam(t *testing.T) {
 	source := open(t, "synthetic:manifold?rows=1000")
 	c := tiny(t, "grit")
 	c.Quantizer.Codes, c.Quantizer.Levels, c.Quantizer.Parts, c.Quantizer.Beam = 16, 3, 2, 6
-	c.Quantizer.Dropout, c.Train.Batch, c.Train.Accumulate = 0.9, 64, 2
+	c.Quantizer.Dropout, c.Train.Batch, c.Train.Accumulate, c.Train.Beam = 0.9, 64, 2, 0
 	trainer := start(t, c, source, t.TempDir(), false, Observer{})
 	levels, greedier := map[int]bool{}, 0
 	for at := range 6 {

@@ -27,6 +27,11 @@ type Train struct {
 	Accumulate int       `yaml:"accumulate" doc:"Number of parts that a batch is processed in, to save memory."`
 	Split      float64   `yaml:"split" doc:"Share of the rows trained on; the rest is held out (ignored when a held-out file is given)."`
 	HeldRows   int       `yaml:"held_rows" doc:"Held-out rows scored during training."`
+	Validation float64   `yaml:"validation"`
+	Choose     []string  `yaml:"choose"`
+	KeepStart  bool      `yaml:"keep_start" doc:"Take no training steps: the tokenizer is the start."`
+	Beam       int       `yaml:"beam"`
+	Noise      float64   `yaml:"noise" doc:"Vectors: standard deviation of noise on the training rows, relative to the data's."`
 	Perceptual float64   `yaml:"perceptual" doc:"Pictures: weight of the l1 distance in a perceptual network's features (0: none)."`
 	Finish     float64   `yaml:"finish" doc:"Share of the steps, the last ones, that train the decoder alone: encoder and codes stay."`
 	Optimizer  Optimizer `yaml:"optimizer" doc:"How gradients become steps."`
@@ -36,9 +41,15 @@ type Train struct {
 // Docs describes shared settings in the words of tokenizers.
 func (Train) Docs() map[string]string {
 	return map[string]string{
-		"steps":    "Training steps; of classical methods, iterations of each k-means.",
-		"batch":    "Vectors or pictures a step.",
-		"evaluate": "Steps between evaluations on held-out rows (0: only at the end).",
+		"steps":      "Training steps; of classical methods, iterations of each k-means.",
+		"batch":      "Vectors or pictures a step.",
+		"evaluate":   "Steps between evaluations on held-out rows (0: only at the end).",
+		"validation": "Share of the training rows that judge choices; the tokenizer is then trained on all of them.",
+		"choose": "Settings that the data choose (empty: train exactly what is configured): by the number of training rows and, where " +
+			"several values are tried, one setting after the other, by validation rows. If training does not improve on the start for " +
+			"them, the start is kept.",
+		"beam": "Partial encodings kept from level to level when a training step finds codes, where quantizer.beam is above 1 " +
+			"(0: as many as that).",
 	}
 }
 
@@ -61,7 +72,7 @@ func ReadConfig(document []byte) (Config, error) {
 	if err != nil {
 		return Config{}, err
 	}
-	c, err := Default(spec.Quantizer.Method)
+	c, err := Network(spec.Quantizer.Method)
 	if err != nil {
 		return c, err
 	}
@@ -98,6 +109,15 @@ func (c Config) Validate() error {
 		return fmt.Errorf("train.finish: %g must be at least 0 and below 1", t.Finish)
 	case !(t.Split > 0 && t.Split <= 1):
 		return fmt.Errorf("train.split: %g must be above 0 and at most 1", t.Split)
+	case t.Beam < 0:
+		return fmt.Errorf("train.beam: %d must not be negative", t.Beam)
+	case !(t.Noise >= 0):
+		return fmt.Errorf("train.noise: %g must not be negative", t.Noise)
+	case t.Noise > 0 && c.Model.Pictures():
+		return fmt.Errorf("train.noise: is for vectors; set it to 0")
+	}
+	if err := c.checkChoice(); err != nil {
+		return err
 	}
 	return c.Model.Validate()
 }

@@ -78,9 +78,15 @@ func (t *Trainer) before(ctx context.Context, inputs []*tensors.Tensor) (kind st
 
 // after does a tokenizer's periodic work. The order is fixed.
 func (t *Trainer) after(s *train.Step) error {
+	if s.Step == 1 && t.choice != nil {
+		s.Logged = true
+	}
 	t.record = Record{Phase: "warm-up", Epoch: t.sampler.Epoch(int64(s.Step - 1)), Gradients: s.Gradients}
 	for i, field := range []*float64{&t.record.Reconstruction, &t.record.Auxiliary, &t.record.Gap, &t.record.K, &t.record.Perceptual} {
 		*field = train.Finite(float64(s.Scalars[i]))
+	}
+	if s.Step == 1 {
+		t.record.Choice = recordChoice(t.choice)
 	}
 	if err := t.guard(s); err != nil {
 		return err

@@ -20,9 +20,38 @@ func Preset(name, method string) (Config, error) {
 	return Config{}, fmt.Errorf("unknown preset %q, use default or paper", name)
 }
 
-// Default returns the default preset of a method: the settings that were measured
-// to win on real data.
+// Networks returns a named starting point for vectors with a network around the
+// quantizer.
+func Networks(name, method string) (Config, error) {
+	if name == "default" || name == "" {
+		return Network(method)
+	}
+	return Preset(name, method)
+}
+
+// Default returns the default preset of a method, the settings that were measured to
+// win on real data. It quantizes the vectors themselves: codes start as those of the
+// classical residual quantizer, and validation rows judge what training adds to them.
 func Default(method string) (Config, error) {
+	c, err := Network(method)
+	m := registered(method)
+	if err != nil || m.Classical != nil {
+		return c, err
+	}
+	q, t := &c.Quantizer, &c.Train
+	c.Model.Dim, c.Model.Hidden = 0, nil
+	q.Start.Warmup = 0
+	t.Steps, t.Log, t.Evaluate, t.Checkpoint = 1000, 20, 100, 100
+	t.Choose = []string{"train.steps", "train.noise"}
+	if m.Tabled() && q.Start.Sample == 0 { // others have a start of their own
+		q.Start.From, q.Beam, t.Beam = vq.RQ.Name, q.Reference().Beam, 4
+	}
+	return c, nil
+}
+
+// Network returns the preset of a method with encoder and decoder of TIGER's shape
+// around the quantizer: codes are placed on latents when the network is warm.
+func Network(method string) (Config, error) {
 	spec, err := tokenizer.DefaultSpec(method)
 	if err != nil {
 		return Config{}, err
@@ -41,7 +70,7 @@ func Default(method string) (Config, error) {
 				Steps: steps, Batch: 1024, ClipNorm: 1, Evaluate: 500, Log: 50, Checkpoint: 250, Keep: 1,
 				Schedule: optim.Schedule{Kind: "cosine", Warmup: 100},
 			},
-			Accumulate: 1, Split: 0.9, HeldRows: 10000, Rates: rates,
+			Accumulate: 1, Split: 0.9, Validation: 0.1, HeldRows: 10000, Rates: rates,
 			Optimizer: Optimizer{Optimizer: optim.Optimizer{
 				Name: "adamw", Rate: 1e-3, WeightDecay: 0.3, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Momentum: 0.9, Accumulator: 0.1,
 			}, ConditionDecay: 0.1},
@@ -52,7 +81,7 @@ func Default(method string) (Config, error) {
 // Paper returns a method as it was published, with the paper's optimizer and
 // learning rates.
 func Paper(method string) (Config, error) {
-	c, err := Default(method)
+	c, err := Network(method)
 	if err != nil {
 		return c, err
 	}
@@ -69,7 +98,7 @@ func Paper(method string) (Config, error) {
 // with the paper's network (256 px to a grid of 16 x 16 latents of 256
 // dimensions) and optimizer (Adam, 3e-4, cosine to zero, weight average).
 func Pictures(name, method string) (Config, error) {
-	c, err := Preset(name, method)
+	c, err := Networks(name, method)
 	if err != nil {
 		return c, err
 	}

@@ -32,7 +32,38 @@ type Record struct {
 	Resets         int                `json:"resets"`           // and in all
 	Skipped        int                `json:"skipped"`          // steps skipped so far
 	Held           *HeldRecord        `json:"held,omitempty"`
+	Choice         *ChoiceRecord      `json:"choice,omitempty"` // of the first step
 	Event          string             `json:"event,omitempty"`
+	Progress       Progress           `json:"-"` // of the whole run
+}
+
+// ChoiceRecord is a choice as the log has it, without times: logs of equal runs are
+// equal.
+type ChoiceRecord struct {
+	Start    float64       `json:"start"`
+	Trials   []TrialRecord `json:"trials"`
+	Settings []string      `json:"settings"`
+	Error    float64       `json:"error"`
+	Kept     bool          `json:"kept"`
+}
+
+// TrialRecord is a trial as the log has it.
+type TrialRecord struct {
+	Settings []string `json:"settings"`
+	Steps    int      `json:"steps"`
+	Error    float64  `json:"error"`
+}
+
+// recordChoice returns the record of a choice; nil if there was none.
+func recordChoice(c *tokenizer.Choice) *ChoiceRecord {
+	if c == nil {
+		return nil
+	}
+	r := &ChoiceRecord{Start: c.Start, Settings: c.Settings, Error: c.Error, Kept: c.Kept}
+	for _, t := range c.Trials {
+		r.Trials = append(r.Trials, TrialRecord{t.Settings, t.Steps, t.Error})
+	}
+	return r
 }
 
 // LevelRecord is the window's usage of every slot (see [vq.Layout]).
@@ -47,6 +78,7 @@ type HeldRecord = tokenizer.Summary
 // describe completes the record of a step with the numbers of the loop.
 func (t *Trainer) describe(r train.Record) any {
 	own := &t.record
+	own.Progress = Progress{Done: r.Step, Total: t.config.Train.Steps}
 	own.Step, own.Loss, own.Rate, own.GradientNorm = r.Step, r.Loss, r.Rate, r.GradientNorm
 	own.Resets, own.Skipped, own.Event = t.state.Resets, r.Skipped, r.Event
 	return *own

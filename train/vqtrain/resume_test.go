@@ -52,7 +52,8 @@ func variants(t testing.TB) map[string]Config {
 	averagedProduct.Quantizer.Parts = 2
 	return map[string]Config{
 		"live cache": live, "accumulating cache": accumulate, "ema": ema, "ema under a transform": averaged,
-		"attention, shared": attention, "product": product, "averaged product": averagedProduct, "pulled": pulled, "beam": beam, "ste": everything(t, "ste"),
+		"attention, shared": attention, "product": product, "averaged product": averagedProduct, "pulled": pulled, "beam": beam,
+		"ste": everything(t, "ste"),
 	}
 }
 

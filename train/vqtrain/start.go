@@ -223,3 +223,39 @@ func (t *Trainer) fitClassical(ctx context.Context) (weights.Set, error) {
 	}
 	return set, t.loop.Log(train.Record{Step: steps, Loss: last})
 }
+
+// keepStart returns the variables of the start, without a step of training.
+func (t *Trainer) keepStart(ctx context.Context) (weights.Set, error) {
+	if err := t.start(ctx); err != nil {
+		return nil, err
+	}
+	t.record = Record{Phase: "start", Choice: recordChoice(t.choice)}
+	if err := t.measure(&train.Step{Record: &train.Record{}}); err != nil {
+		return nil, err
+	}
+	set, err := t.loop.Variables(true)
+	if err == nil && t.source.Held.Len() > 0 {
+		_, _, err = t.evaluate(ctx, set)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return set, t.loop.Log(train.Record{Step: 1, Event: "training does not improve on the start for validation rows: the start is kept"})
+}
+
+// startError is the error of the start on held-out rows. Codes that wait for a network
+// to warm up have none.
+func (t *Trainer) startError(ctx context.Context) (float64, error) {
+	if t.warmup() > 0 {
+		return math.MaxFloat64, nil
+	}
+	if err := t.start(ctx); err != nil {
+		return 0, err
+	}
+	set, err := t.loop.Variables(true)
+	if err != nil {
+		return 0, err
+	}
+	score, _, err := t.evaluate(ctx, set)
+	return min(-score, math.MaxFloat64), err
+}

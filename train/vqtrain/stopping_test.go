@@ -111,7 +111,7 @@ func TestValidateNamesTheSetting(t *testing.T) {
 }
 
 func TestReadConfig(t *testing.T) {
-	want, err := Default("ema")
+	want, err := Network("ema") // absent keys are the behaviour before them
 	if err != nil {
 		t.Fatal(err)
 	}

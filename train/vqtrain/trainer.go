@@ -3,6 +3,7 @@ package vqtrain
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -31,7 +32,8 @@ type Trainer struct {
 	loop    *train.Trainer
 	bank    *weights.Bank // of the loop
 
-	codes   []*weights.Array // first codes of every codebook; nil: placed on latents
+	codes   []*weights.Array  // first codes of every codebook; nil: placed on latents
+	choice  *tokenizer.Choice // of the settings; may be nil
 	sampler *dataset.Sampler
 	state   state
 	record  Record // of the step under way
@@ -135,8 +137,12 @@ func (t *Trainer) Step() int { return t.loop.Step() }
 // variables to export. It stops early with [train.ErrInterrupted] when ctx ends,
 // after saving.
 func (t *Trainer) Run(ctx context.Context) (weights.Set, error) {
-	if vq.Classical(t.config.Quantizer.Method) {
-		set, err := t.fitClassical(ctx)
+	atOnce := t.fitClassical
+	if t.config.Train.KeepStart {
+		atOnce = t.keepStart
+	}
+	if vq.Classical(t.config.Quantizer.Method) || t.config.Train.KeepStart {
+		set, err := atOnce(ctx)
 		if err != nil && ctx.Err() != nil {
 			return nil, train.ErrInterrupted
 		}
@@ -179,9 +185,25 @@ func (t *Trainer) batch(step int64) (inputs []*tensors.Tensor, err error) {
 		if err != nil {
 			return inputs, err
 		}
+		t.blur(items.Values, step, i)
 		inputs = append(inputs, t.model.Tensor(items), tensors.FromFlatDataAndDimensions(mask, len(mask)))
 	}
 	return inputs, nil
+}
+
+// blur adds train.noise to the rows [N,input] of a part of a step.
+func (t *Trainer) blur(values []float32, step int64, part int) {
+	if t.config.Train.Noise == 0 {
+		return
+	}
+	total := 0.0
+	for _, v := range t.source.Variance {
+		total += v / float64(len(t.source.Variance))
+	}
+	rng, deviation := weights.Rand(t.config.Seed, fmt.Sprintf("blur %d %d", step, part)), t.config.Train.Noise*math.Sqrt(total)
+	for i := range values {
+		values[i] += float32(deviation * rng.NormFloat64())
+	}
 }
 
 // activeLevels draws how many levels a step uses under quantizer dropout.

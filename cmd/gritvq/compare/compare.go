@@ -55,7 +55,8 @@ never repeated. A method that fails is reported and the others continue.`,
 	f.StringArrayVar(&o.Sweeps, "sweep", nil,
 		"compare several sizes of code: codes=256,1024,4096 or levels=1,2,4 (repeatable:\nevery combination)")
 	o.settings.AddSharedFlags(cmd)
-	f.Lookup("steps").Usage = fmt.Sprintf("training steps of each method (default %d; classical methods take none)", compare.DefaultSteps)
+	f.Lookup("steps").Usage = fmt.Sprintf("training steps of each method (default by the number of rows, or %d for\n"+
+		"networks; classical methods take none)", compare.DefaultSteps)
 	f.StringVar(&o.Input.Held, "val", "", "held-out vectors or pictures, instead of --split")
 	f.StringVar(&o.Input.Metrics, "metrics", "", "pictures: directory of metric networks (default $GRITVQ_METRICS)")
 	f.IntVar(&o.Jobs, "jobs", 1, "runs at a time; they share the cores, so each takes longer and speeds are lower")

@@ -167,7 +167,7 @@ func (o *options) chooseMethod() (tokenize.Settings, error) {
 		return layers, o.exclude(fmt.Sprintf("--tokenizer %s is used as it was trained", o.Tokenizer),
 			"method", "codes", "levels", "parts", "dim", "hidden", "steps", "batch", "preset", "config", "set", "seed")
 	}
-	layers.Defaults = catalogue.Defaults
+	layers.Defaults, layers.Network = catalogue.Defaults, true
 	flags, sliced := layers.Flags, method == catalogue.SlicedMethod
 	layers.Flags = func(c *vqtrain.Config) error {
 		err := flags(c)

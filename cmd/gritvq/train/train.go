@@ -71,7 +71,7 @@ func run(ctx context.Context, s *cli.Streams, o options) error {
 	if o.Input.Held != "" && o.settings.Given("split") {
 		return usage.Errorf("--split and --val exclude each other: the held-out rows are those of %s", o.Input.Held)
 	}
-	o.Input.FixedPerceptual, o.Command = o.settings.FixedPerceptual(), s.Command
+	o.Input.FixedPerceptual, o.Command, o.Reference = o.settings.FixedPerceptual(), s.Command, true
 	trained, err := tokenize.Train(ctx, o.TrainOptions, s)
 	if err != nil {
 		return settings.Explain(err)
@@ -89,8 +89,8 @@ type result struct {
 	// Scores; null without held-out items.
 	Held  tokenizer.Result `json:"held"`
 	Train tokenizer.Result `json:"train"`
-	// Reference is a classical method with the same bits; null without held-out items.
-	Reference *bundle.Reference `json:"reference"`
+	// Reference is a classical method on the same held-out items; null if none was measured.
+	Reference *tokenizer.Reference `json:"reference"`
 }
 
 func show(s *cli.Streams, asJSON bool, t *tokenize.Trained) error {

@@ -98,7 +98,7 @@ func (s *Settings) Layers(pictures bool) tokenize.Settings {
 	for _, v := range settings {
 		pictures = pictures || v.pictures && s.Given(v.name)
 	}
-	return tokenize.Settings{Preset: s.preset, Pictures: pictures, File: s.file, Flags: s.apply, Sets: s.sets}
+	return tokenize.Settings{Preset: s.preset, Pictures: pictures, File: s.file, Flags: s.apply, Steps: s.Given("steps"), Sets: s.sets}
 }
 
 // Given says whether a flag was given.

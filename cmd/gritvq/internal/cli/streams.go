@@ -107,6 +107,11 @@ func (s *Streams) show(l *progress.Line) {
 	s.shown = l
 }
 
+func (l *line) Of(total int64, units string) {
+	l.total = int(total)
+	l.Line.Of(total, units)
+}
+
 func (l *line) Update(done int64, text string) {
 	l.at = done
 	l.Line.Update(done, text)

@@ -1,0 +1,78 @@
+package tokenize
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/gritvq/gritvq/artifact"
+	"github.com/gritvq/gritvq/artifact/bundle"
+	"github.com/gritvq/gritvq/internal/output"
+	"github.com/gritvq/gritvq/internal/version"
+	"github.com/gritvq/gritvq/report"
+	"github.com/gritvq/gritvq/tokenizer"
+	"github.com/gritvq/gritvq/train/vqtrain"
+)
+
+// storeStart writes the classical start as a tokenizer that can be used while training goes on.
+func (t *training) storeStart(ctx context.Context, s vqtrain.Start) error {
+	defer s.Runtime.Close()
+	dir := filepath.Join(t.Output, bundle.StartDir)
+	if err := output.MakeDir(dir); err != nil {
+		return err
+	}
+	m := s.Runtime.Tokenizer()
+	train, usage, err := s.Runtime.Evaluate(ctx, t.data.Set, t.data.Train.Head(scoredItems[m.Modality().Kind()]), tokenizer.Options{}, nil)
+	if err != nil {
+		return err
+	}
+	b := &bundle.Bundle{Tokenizer: m, Weights: s.Weights, Codebooks: s.Runtime.Codebooks(), Manifest: bundle.Manifest{
+		Head: artifact.Provenance(version.CreatedBy(), t.Command), Data: t.describeData(),
+		Training: bundle.Training{Steps: s.Config.Train.Steps, Backend: t.Backend}, Metrics: bundle.NewMetrics(s.Held, train)}}
+	b.Usage = histograms(usage, len(b.Codebooks))
+	if err := b.SetConfig(s.Config); err != nil {
+		return err
+	}
+	if err := bundle.Write(dir, b); err != nil {
+		return err
+	}
+	score := ""
+	if held, ok := s.Held.(*tokenizer.Scores); ok {
+		score = ", with a held-out error of " + RelativeError(held)
+	}
+	t.watch.Remark("%s is usable already%s; training goes on", dir, score)
+	return nil
+}
+
+func keptSentence(c tokenizer.Choice) string {
+	if len(c.Trials) == 0 {
+		return "there are too few rows to judge training by: the classical start is kept"
+	}
+	least := c.Trials[0]
+	for _, trial := range c.Trials {
+		if trial.Error < least.Error {
+			least = trial
+		}
+	}
+	return fmt.Sprintf("training does not improve on the start (error of validation rows %s, at best %s): the start is kept",
+		report.Number(c.Start, 4), report.Number(least.Error, 4))
+}
+
+// choiceTable shows the trials of a choice.
+func choiceTable(c tokenizer.Choice) report.Table {
+	t := report.Table{Title: "Choice of settings", Columns: []report.Column{{Name: "settings"}, {Name: "steps", Align: report.Right},
+		{Name: "error", Align: report.Right, Note: "of validation rows"},
+		{Name: "seconds", Align: report.Right}}}
+	t.Rows = append(t.Rows, report.Cells("start", "0", report.Number(c.Start, 4), ""))
+	for _, trial := range c.Trials {
+		t.Rows = append(t.Rows, report.Cells(tokenizer.SettingsText(trial.Settings), report.Count(trial.Steps), report.Number(trial.Error, 4),
+			report.Number(trial.Seconds, 3)))
+	}
+	chosen := tokenizer.SettingsText(c.Settings)
+	if c.Kept {
+		chosen = "the start, which training did not improve on"
+	}
+	t.Caption = fmt.Sprintf("Chosen by %s that the trials did not see: %s. The tokenizer was then trained on all training rows.",
+		report.Counted(c.Rows, "validation row"), chosen)
+	return t
+}

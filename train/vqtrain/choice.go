@@ -1,0 +1,154 @@
+package vqtrain
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gritvq/gritvq/config"
+	"github.com/gritvq/gritvq/internal/atomicfile"
+	"github.com/gritvq/gritvq/tokenizer"
+	"github.com/gritvq/gritvq/train"
+)
+
+// rules give the values of settings that the data choose, the likeliest first, for
+// training rows and the error of the start on validation rows.
+var rules = map[string]func(c Config, rows int, start float64) []string{
+	"train.steps": func(_ Config, rows int, _ float64) []string {
+		switch {
+		case rows < 3000:
+			return []string{"300"}
+		case rows < 6000:
+			return []string{"600"}
+		}
+		return []string{"1000"}
+	},
+	// Noise as large as a share of what the start leaves over keeps few rows from being
+	// learned by heart.
+	"train.noise": func(c Config, rows int, start float64) []string {
+		noise := min(2, 10/math.Sqrt(rowsPerCode(c, rows))) * math.Sqrt(start)
+		return []string{number(noise), number(noise / 2)}
+	},
+	"train.rates.codes": func(c Config, rows int, _ float64) []string {
+		if rowsPerCode(c, rows) < 64 {
+			return []string{"0.1"}
+		}
+		return []string{"0.3"}
+	},
+}
+
+func rowsPerCode(c Config, rows int) float64 { return max(1, float64(rows)/float64(c.Quantizer.Codes)) }
+
+// number writes a setting with three digits.
+func number(x float64) string { return strconv.FormatFloat(x, 'g', 3, 64) }
+
+// Choosable lists the settings that train.choose may name.
+func Choosable() []string { return slices.Sorted(maps.Keys(rules)) }
+
+func (c Config) checkChoice() error {
+	for i, key := range c.Train.Choose {
+		if rules[key] == nil {
+			return fmt.Errorf("train.choose: validation rows cannot choose %q, only %s", key, strings.Join(Choosable(), ", "))
+		}
+		if slices.Contains(c.Train.Choose[:i], key) {
+			return fmt.Errorf("train.choose: %s is named twice", key)
+		}
+	}
+	switch v := c.Train.Validation; {
+	case len(c.Train.Choose) > 0 && c.Model.Pictures():
+		return fmt.Errorf("train.choose: settings of pictures are not chosen; leave it empty")
+	case len(c.Train.Choose) > 0 && !(v > 0 && v <= 0.5):
+		return fmt.Errorf("train.validation: %g must be above 0 and at most 0.5", v)
+	}
+	return nil
+}
+
+// with returns the configuration with assignments. A short run has a short warm-up.
+func (c Config) with(settings []string) (Config, error) {
+	for _, assignment := range settings {
+		if err := config.Set(&c, assignment); err != nil {
+			return c, fmt.Errorf("choosing %s: %w", assignment, err)
+		}
+	}
+	c.Train.Schedule.Warmup = min(c.Train.Schedule.Warmup, max(1, c.Train.Steps/10))
+	return c, c.Validate()
+}
+
+// Unchosen returns a finished run's configuration with the settings that it chose as
+// they were in the configuration it began with.
+func (c Config) Unchosen(before Config) (Config, error) {
+	c.Train.KeepStart = before.Train.KeepStart
+	for _, key := range c.Train.Choose {
+		value, err := config.Get(before, key)
+		if err == nil {
+			err = config.Set(&c, key+"="+value)
+		}
+		if err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+// ChoiceFile keeps the choices of an unfinished run inside its directory of trials.
+const ChoiceFile = "choice.json"
+
+// choices is the state of a run between its parts.
+type choices struct {
+	Identity  string               `json:"identity"`
+	Data      string               `json:"data"`
+	Reference *tokenizer.Reference `json:"reference,omitempty"`
+	Started   bool                 `json:"started"` // the validation error of the start is known
+	Choice    tokenizer.Choice     `json:"choice"`
+	Done      bool                 `json:"done"` // all is chosen
+}
+
+// loadChoices reads the state of an unfinished run, or begins one.
+func loadChoices(dir string, resume bool, begin choices) (*choices, error) {
+	path := filepath.Join(dir, ChoiceFile)
+	if !resume {
+		if err := os.RemoveAll(dir); err != nil {
+			return nil, fmt.Errorf("removing old trials: %w", err)
+		}
+	}
+	content, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return nil, fmt.Errorf("making a directory for trials: %w", err)
+		}
+		return &begin, nil
+	}
+	var c choices
+	if err == nil {
+		err = json.Unmarshal(content, &c)
+	}
+	switch {
+	case err != nil:
+		err = fmt.Errorf("the choices %s cannot be read: %w; --force starts over", path, err)
+	case c.Identity != begin.Identity:
+		err = fmt.Errorf("%s was made with other settings; repeat the command as it was, or start afresh in another directory", path)
+	case c.Data != begin.Data:
+		err = fmt.Errorf("%s was made from other data; give the same data, or start afresh in another directory", path)
+	}
+	if err != nil {
+		return nil, &train.UnusableError{Err: err}
+	}
+	return &c, nil
+}
+
+func (c *choices) save(dir string) error {
+	return atomicfile.Write(filepath.Join(dir, ChoiceFile), func(w io.Writer) error {
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		return e.Encode(c)
+	})
+}

@@ -1,0 +1,240 @@
+package vqtrain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/gomlx/compute"
+
+	"github.com/gritvq/gritvq/config"
+	"github.com/gritvq/gritvq/tokenizer"
+	"github.com/gritvq/gritvq/train"
+	"github.com/gritvq/gritvq/vq"
+	"github.com/gritvq/gritvq/weights"
+)
+
+// FitOptions say where and how [Fit] works.
+type FitOptions struct {
+	Options
+	Trials    string           // directory of trials; the caller removes it when the result is stored
+	Codes     []*weights.Array // first codes of every codebook; nil: placed on latents
+	Reference bool             // measures the classical reference on the held-out rows
+	// Started is told, once, of a classical start, which is a usable tokenizer. It owns
+	// the runtime. May be nil.
+	Started func(s Start) error
+}
+
+// Start is the classical quantizer that training starts from.
+type Start struct {
+	Config  Config // of the classical method
+	Weights weights.Set
+	Runtime *tokenizer.Runtime
+	Held    tokenizer.Result // nil without held-out rows
+}
+
+// Outcome is a trained tokenizer.
+type Outcome struct {
+	Config    Config // with the chosen settings
+	Weights   weights.Set
+	Runtime   *tokenizer.Runtime   // the caller closes it
+	Choice    *tokenizer.Choice    // nil if nothing was to be chosen
+	Reference *tokenizer.Reference // nil if it was not measured
+	First     int                  // step at which the last session began
+	Steps     int                  // taken; none if the start was kept
+	Seconds   float64              // of training, over all sessions, with the trials
+}
+
+// Progress is how far a run of several parts is.
+type Progress struct {
+	Doing       string // such as "trying train.noise=0.3"; empty for the training itself
+	Done, Total int    // steps of all parts
+}
+
+// Fit trains a tokenizer. Settings that train.choose names are chosen by validation
+// rows, a part of the training rows; the tokenizer is then trained on all of them with
+// the chosen settings, or stays the start if training did not improve on it. A run that
+// was stopped anywhere and is resumed ends as one that was not.
+func Fit(ctx context.Context, backend compute.Backend, c Config, source Source, o FitOptions) (*Outcome, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	f := &fit{FitOptions: o, backend: backend, config: c, source: source, result: &Outcome{Config: c}}
+	classical, chooses := vq.Classical(c.Quantizer.Method), len(c.Train.Choose) > 0
+	if o.Trials != "" && !classical && (chooses || o.Reference) {
+		hash, err := config.Hash(c)
+		if err == nil {
+			f.state, err = loadChoices(o.Trials, o.Resume, choices{Identity: hash, Data: o.Data})
+		}
+		if err != nil {
+			return nil, err
+		}
+		f.plan()
+		if err := f.reference(ctx); err != nil {
+			return nil, interrupted(ctx, err)
+		}
+		if chooses {
+			if err := f.choose(ctx); err != nil {
+				return nil, interrupted(ctx, err)
+			}
+		}
+	}
+	if err := f.train(ctx); err != nil {
+		return nil, interrupted(ctx, err)
+	}
+	return f.result, nil
+}
+
+// interrupted makes the end of ctx the reason of a failure.
+func interrupted(ctx context.Context, err error) error {
+	if ctx.Err() != nil && !errors.Is(err, train.ErrInterrupted) {
+		return train.ErrInterrupted
+	}
+	return err
+}
+
+// fit is one call of [Fit].
+type fit struct {
+	FitOptions
+	backend compute.Backend
+	config  Config
+	source  Source
+	state   *choices
+	result  *Outcome
+	done    int // steps of finished parts
+	total   int // steps of all parts, as planned
+}
+
+// watch tells the observer of a part's steps as steps of the whole.
+func (f *fit) watch(doing string) Observer {
+	o := f.Watch
+	if o.Step != nil {
+		o.Step = func(r Record) {
+			r.Progress = Progress{Doing: doing, Done: f.done + r.Step, Total: max(f.total, f.done+r.Step)}
+			f.Watch.Step(r)
+		}
+	}
+	return o
+}
+
+func (f *fit) status(format string, args ...any) {
+	if f.Watch.Status != nil {
+		f.Watch.Status(fmt.Sprintf(format, args...))
+	}
+}
+
+// run prepares a trainer.
+func (f *fit) run(c Config, source Source, o Options) (*Trainer, error) {
+	t, err := New(f.backend, c, source, o)
+	if err == nil && f.Codes != nil && !vq.Classical(c.Quantizer.Method) {
+		if err = t.StartFrom(f.Codes); err != nil {
+			t.Close()
+		}
+	}
+	return t, err
+}
+
+// train is the last part: all training rows and the chosen settings.
+func (f *fit) train(ctx context.Context) (err error) {
+	r, c := f.result, f.config
+	if f.state != nil {
+		r.Reference = f.state.Reference
+	}
+	if f.state != nil && f.state.Done {
+		r.Choice = &f.state.Choice
+		if c, err = c.with(r.Choice.Settings); err != nil {
+			return err
+		}
+		r.Config = c
+	}
+	f.total = f.done + c.Train.Steps
+	o := f.Options
+	o.Watch = f.watch("")
+	t, err := f.run(c, f.source, o)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	t.choice = r.Choice
+	if r.First = t.Step(); r.First > 0 {
+		f.status("continuing after step %d of %d", r.First, c.Train.Steps)
+	}
+	if r.Weights, err = t.Run(ctx); err != nil {
+		return err
+	}
+	r.Seconds = t.Seconds()
+	if !c.Train.KeepStart {
+		r.Steps = t.Step()
+	}
+	if r.Choice != nil {
+		for _, trial := range r.Choice.Trials {
+			r.Seconds += trial.Seconds
+		}
+	}
+	r.Runtime, err = t.Runtime(r.Weights)
+	return err
+}
+
+// reference fits the classical method of the same size, tells of it as the start that
+// it is, and measures it.
+func (f *fit) reference(ctx context.Context) error {
+	q := f.config.Quantizer
+	known := f.state.Reference != nil || f.state.Started
+	starts := f.Started != nil && q.StartsClassical() && f.Codes == nil
+	if known || f.config.Model.Pictures() || !starts && (!f.Reference || f.source.Held.Len() == 0) {
+		return nil
+	}
+	c, err := Default(vq.RQ.Name)
+	if err != nil {
+		return err
+	}
+	c.Seed, c.Quantizer = f.config.Seed, q.Reference()
+	c.Train.Split, c.Train.HeldRows = f.config.Train.Split, f.config.Train.HeldRows
+	c.Model.Standardize = f.config.Model.Standardize
+	dir, err := os.MkdirTemp(f.Trials, "reference")
+	if err != nil {
+		return fmt.Errorf("fitting the classical reference: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	o := Options{Dir: dir, Data: f.Data, Watch: Observer{Step: func(Record) { f.status("fitting the classical start") }}}
+	t, err := New(f.backend, c, f.source, o)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	set, err := t.Run(ctx)
+	if err != nil {
+		return err
+	}
+	s := Start{Config: c, Weights: set}
+	seconds := t.Seconds()
+	if s.Runtime, err = t.Runtime(set); err != nil {
+		return err
+	}
+	if f.source.Held.Len() > 0 {
+		if s.Held, _, err = s.Runtime.Evaluate(ctx, f.source.HeldSet, f.source.Held, tokenizer.Options{}, nil); err != nil {
+			s.Runtime.Close()
+			return err
+		}
+		if f.Reference {
+			f.state.Reference = &tokenizer.Reference{Name: referenceName(q), Score: s.Held.Summary().Criterion, Seconds: seconds}
+		}
+	}
+	if starts {
+		err = f.Started(s)
+	} else {
+		s.Runtime.Close()
+	}
+	if err != nil {
+		return err
+	}
+	return f.state.save(f.Trials)
+}
+
+func referenceName(q vq.Config) string {
+	if q.Levels > 1 {
+		return "residual k-means"
+	}
+	return "k-means"
+}

@@ -1,0 +1,167 @@
+package vqtrain
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/gritvq/gritvq/tokenizer"
+)
+
+// trialShare is the number of trials that take as many steps as the training itself.
+// A trial is a whole run of its own: errors fall most while the learning rate does, so
+// a part of a longer run would mislead.
+const trialShare = 2
+
+// plan counts the steps of all parts for the progress line.
+func (f *fit) plan() {
+	c := f.config
+	f.total = c.Train.Steps
+	if len(c.Train.Choose) == 0 {
+		return
+	}
+	trials := 1
+	for _, key := range c.Train.Choose {
+		values := rules[key](c, f.source.Train.Len(), 1)
+		trials += len(values) - 1
+		if key == "train.steps" {
+			f.total, _ = strconv.Atoi(values[0])
+		}
+	}
+	f.total += trials * (f.total / trialShare)
+}
+
+// validation divides the training rows.
+func (f *fit) validation() Source {
+	s := f.source
+	s.HeldSet = s.Set
+	s.Train, s.Held = s.Train.Divide(f.config.Train.Validation, f.config.Seed)
+	return s
+}
+
+// choose sets what the number of rows decides, then tries the values of one setting
+// after another, each with the best of those before it.
+func (f *fit) choose(ctx context.Context) error {
+	source, choice := f.validation(), &f.state.Choice
+	choice.Rows = source.Held.Len()
+	if f.config.Quantizer.Placed() && source.Train.Len() < f.config.Quantizer.Codes {
+		return f.decide(nil, true) // too few rows to judge by
+	}
+	if err := f.measureStart(ctx, source); err != nil {
+		return err
+	}
+	var settings []string
+	var tries [][]string // assignments of one setting each, the likeliest first
+	for _, key := range f.config.Train.Choose {
+		var values []string
+		for _, value := range rules[key](f.config, f.source.Train.Len(), choice.Start) {
+			values = append(values, key+"="+value)
+		}
+		settings = append(settings, values[0])
+		if len(values) > 1 {
+			tries = append(tries, values)
+		}
+	}
+	best, err := f.try(ctx, 0, settings, source)
+	if err != nil {
+		return err
+	}
+	number := 1
+	for _, values := range tries {
+		for _, value := range values[1:] {
+			with := slices.Clone(best.Settings)
+			with[slices.Index(settings, values[0])] = value
+			trial, err := f.try(ctx, number, with, source)
+			if err != nil {
+				return err
+			}
+			if number++; trial.Error < best.Error {
+				best = trial
+			}
+		}
+	}
+	choice.Error = best.Error
+	return f.decide(best.Settings, !(best.Error < choice.Start))
+}
+
+// decide ends the choice.
+func (f *fit) decide(settings []string, keep bool) error {
+	choice := &f.state.Choice
+	if choice.Settings, choice.Kept = settings, keep; keep {
+		choice.Settings, choice.Error = []string{"train.keep_start=true"}, choice.Start
+	}
+	f.state.Done = true
+	return f.state.save(f.Trials)
+}
+
+// measureStart scores the start on the validation rows.
+func (f *fit) measureStart(ctx context.Context, source Source) error {
+	if f.state.Started {
+		return nil
+	}
+	dir, err := os.MkdirTemp(f.Trials, "start")
+	if err != nil {
+		return fmt.Errorf("measuring the start: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	f.status("measuring the start")
+	t, err := f.run(f.config, source, Options{Dir: dir, Data: f.Data})
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	if f.state.Choice.Start, err = t.startError(ctx); err != nil {
+		return err
+	}
+	f.state.Started = true
+	return f.state.save(f.Trials)
+}
+
+// try returns a trial's result: of an earlier session, or of training without the
+// validation rows.
+func (f *fit) try(ctx context.Context, number int, settings []string, source Source) (trial tokenizer.Trial, err error) {
+	c, err := f.config.with(settings)
+	if err != nil {
+		return trial, err
+	}
+	steps := max(1, c.Train.Steps/trialShare)
+	defer func() { f.done += steps }()
+	if trials := f.state.Choice.Trials; number < len(trials) {
+		return trials[number], nil
+	}
+	c.Train.Steps, c.Train.Patience, c.Train.Best, c.Train.Evaluate = steps, 0, false, 0
+	c.Train.Schedule.Warmup = min(c.Train.Schedule.Warmup, max(1, steps/10))
+	o := f.Options
+	o.Dir = filepath.Join(f.Trials, strconv.Itoa(number))
+	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
+		return trial, fmt.Errorf("making a directory for a trial: %w", err)
+	}
+	o.Data, o.Resume, o.Watch = f.Data+" without validation rows", true, f.watch("trying "+tokenizer.SettingsText(settings))
+	t, err := f.run(c, source, o)
+	if err != nil {
+		return trial, err
+	}
+	defer t.Close()
+	set, err := t.Run(ctx)
+	if err != nil {
+		return trial, err
+	}
+	score, _, err := t.evaluate(ctx, set)
+	if err != nil {
+		return trial, err
+	}
+	score = max(score, -math.MaxFloat64) // JSON has no infinity
+	trial = tokenizer.Trial{Settings: settings, Steps: steps, Error: -score, Seconds: t.Seconds()}
+	f.state.Choice.Trials = append(f.state.Choice.Trials, trial)
+	if err := f.state.save(f.Trials); err != nil {
+		return trial, err
+	}
+	if err := os.RemoveAll(o.Dir); err != nil {
+		return trial, fmt.Errorf("removing a finished trial: %w", err)
+	}
+	return trial, nil
+}

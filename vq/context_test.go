@@ -287,7 +287,7 @@ func TestContextRefusals(t *testing.T) {
 			c.Start.From = "data"
 		}
 		m := methods[method]
-		if err := c.Validate(8); m.Tabled() || m.Scales {
+		if err := c.Validate(8); (m.Tabled() || m.Scales) && !c.Transform.Conditional() {
 			if err != nil {
 				t.Errorf("%s: %v", method, err)
 			}
@@ -307,6 +307,9 @@ func TestContextRefusals(t *testing.T) {
 	c = contextual(t, "ste", 2, 4, 1)
 	c.Distance = Cosine
 	mentions(t, c.Validate(8), "transform.context", "euclidean")
+	c = contextual(t, "ste", 2, 4, 2)
+	c.Transform.Levels = "affine"
+	mentions(t, c.Validate(3), "transform.levels", "context")
 	q, _ := New(contextual(t, "ste", 2, 3, 1), 3)
 	_, err := q.Init(gaussianSample(1, 10, 3), newRand(1))
 	mentions(t, err, "10 latents", "3 x 3")

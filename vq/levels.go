@@ -66,19 +66,10 @@ func (a affineCodes) vectors(ctx *Context, codes, sent *Node) *Node {
 	return Add(mu, Mul(scale, codes))
 }
 
-// choose minimises half of |r - mu - s·c|² less a constant over all codes,
-//
-//	|c|²/2 - ⟨s·(r-mu), c⟩ + ⟨s²-1, c²/2⟩,
-//
-// whose last term is zero to the bit where s is 1.
+// choose searches all codes.
 func (a affineCodes) choose(ctx *Context, residual, codes, sent *Node) *Node {
 	mu, scale := a.terms(ctx, sent)
-	d := codes.Shape().Dimensions[1]
-	query := Concatenate([]*Node{Mul(scale, Sub(residual, mu)), AddScalar(Square(scale), -1)}, -1) // [N,2d]
-	return lowest(query, codes, func(query, codes *Node) *Node {
-		first, excess := Slice(query, AxisRange(), AxisRange(0, d)), Slice(query, AxisRange(), AxisRange(d, 2*d))
-		return Add(scores(first, codes), DotGeneral(excess, []int{1}, nil, MulScalar(Square(codes), 0.5), []int{1}, nil))
-	})
+	return nearestScaled(Sub(residual, mu), scale, codes)
 }
 
 func (a affineCodes) innovation(ctx *Context, residual, _, _, sent *Node) *Node {

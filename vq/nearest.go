@@ -78,15 +78,20 @@ func scores(z, codes *Node) *Node {
 	return Sub(ExpandAxes(half, 0), DotGeneral(z, []int{1}, nil, codes, []int{1}, nil))
 }
 
-// scaledQuery is [s z, s²] [N,2d] of latents z and scales s [N,d].
+// scaledQuery is [s·z, s²-1] [N,2d] of latents z and scales s [N,d].
 func scaledQuery(z, scale *Node) *Node {
-	return Concatenate([]*Node{Mul(z, scale), Square(scale)}, -1)
+	return Concatenate([]*Node{Mul(z, scale), AddScalar(Square(scale), -1)}, -1)
 }
 
-// scaledScores is ⟨s²,c²⟩/2 - ⟨s z,c⟩ [N,K], half the squared distance of z to s c
-// less |z|²/2, for a query [N,2d] from [scaledQuery].
+// scaledScores is half the squared distance of z to s·c less |z|²/2 [N,K],
+//
+//	|c|²/2 - ⟨s·z, c⟩ + ⟨s²-1, c²/2⟩,
+//
+// for a query [N,2d] from [scaledQuery]. The last term is zero to the bit where s is 1.
 func scaledScores(query, codes *Node) *Node {
-	return DotGeneral(query, []int{1}, nil, Concatenate([]*Node{Neg(codes), MulScalar(Square(codes), 0.5)}, -1), []int{1}, nil)
+	d := codes.Shape().Dimensions[1]
+	first, excess := Slice(query, AxisRange(), AxisRange(0, d)), Slice(query, AxisRange(), AxisRange(d, 2*d))
+	return Add(scores(first, codes), DotGeneral(excess, []int{1}, nil, MulScalar(Square(codes), 0.5), []int{1}, nil))
 }
 
 // Take gathers rows index [N] of codes [K,d].

@@ -175,6 +175,9 @@ func (c Config) checkContext(m Method) error {
 			context, c.Method)
 	case !m.Tabled() && !m.Scales:
 		return fmt.Errorf("transform.context: codes of %s are not found by nearest search in a stored codebook; set it to 0", c.Method)
+	case c.Transform.Conditional():
+		return fmt.Errorf("transform.levels: codes of %s depend on earlier cells under transform.context; use levels none, or context 0",
+			c.Method)
 	case c.Distance == Cosine:
 		return fmt.Errorf("transform.context: codes on the unit sphere cannot be shifted; use distance euclidean with %s", c.Method)
 	}

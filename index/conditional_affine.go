@@ -53,10 +53,7 @@ func (c *affine) terms(m *conditionMemory, sent []float32, n int) []float32 {
 	out := c.last.apply(&m.groups, hidden, n, c.hidden.stride, &m.known)
 	for i := range n {
 		_, scale := c.row(out, i)
-		for j, t := range scale {
-			a := 4 + 4*max(t, -t)
-			scale[j] = (a + t) / (a - t)
-		}
+		c.codes.kernel.scale(scale)
 	}
 	return out
 }
@@ -73,11 +70,7 @@ func (c *affine) vectors(_ *conditionMemory, terms []float32, rows []int32, code
 			row = int(rows[i])
 		}
 		mu, scale := c.row(terms, row)
-		vector := out[i*c.d : (i+1)*c.d]
-		mu, scale = mu[:len(vector)], scale[:len(vector)]
-		for j, v := range c.codes.Row(int(code))[:len(vector)] {
-			vector[j] = mu[j] + float32(scale[j]*v)
-		}
+		c.codes.kernel.moved(out[i*c.d:(i+1)*c.d], mu, scale, c.codes.Row(int(code)))
 	}
 }
 
@@ -85,40 +78,50 @@ func (c *affine) vectors(_ *conditionMemory, terms []float32, rows []int32, code
 // |r - mu - s·(m + c)|² is |y|² + 2 (|c|²/2 - ⟨s·y, c⟩ + ⟨s²-1, c²/2⟩). Where s = 1 and
 // mu = 0 that is the arithmetic of a level without a condition, to the bit.
 func (c *affine) pick(b *beamMemory, terms []float32, h hypotheses) {
-	d, m := c.d, &b.condition
+	d, m, n := c.d, &b.condition, h.count()
 	stride, size := len(c.codes.half), 2*d*panelCodes
 	b.scores = resized(b.scores, groupRows*stride)
-	m.groups = resized(m.groups, 2*d*groupRows)
+	m.hidden, m.wide = resized(m.hidden, groupRows*2*d), resized(m.wide, groupRows*d)
+	m.groups = resized(m.groups, groupRows*2*d)
 	clear(b.filled)
-	var energy [groupRows]float32
-	for first := 0; first < h.count(); first += groupRows {
-		for r := range groupRows {
-			i := min(first+r, h.count()-1)
-			mu, scale := c.row(terms, i)
-			energy[r] = affineQuery(m.groups[r:], h.residual[i*d:(i+1)*d], mu, scale, c.codes.mean)
+	for first := 0; first < n; first += groupRows {
+		rows := min(groupRows, n-first)
+		for r := range rows {
+			mu, scale := c.row(terms, first+r)
+			product := m.hidden[2*r*d : 2*(r+1)*d]
+			residual := h.residual[(first+r)*d : (first+r+1)*d]
+			c.codes.kernel.query(m.wide[r*d:(r+1)*d], product[:d], product[d:], residual, mu, scale, c.codes.mean)
 		}
+		interleave(m.groups, m.hidden, rows, 2*d, 2*d)
 		for p := range c.codes.panelCount() {
 			_, half := c.codes.panel(p)
 			c.codes.kernel.scores(c.panels[p*size:(p+1)*size], half, m.groups, b.scores[p*panelCodes:], stride)
 		}
-		for r := range min(groupRows, h.count()-first) {
+		energy := squaredLengths(m.wide, rows, d)
+		for r := range rows {
 			b.merge(c.codes.kernel, h, first+r, b.scores[r*stride:(r+1)*stride], energy[r])
 		}
 	}
 }
 
-// affineQuery writes -s·y and s²-1 to every groupRows-th element of group [2d,groupRows]
-// and returns |y|²; see pick.
-func affineQuery(group, residual, mu, scale, mean []float32) (energy float32) {
-	d := len(residual)
-	mu, scale, mean = mu[:d], scale[:d], mean[:d]
-	excess := group[d*groupRows:]
-	for j, r := range residual {
-		s := scale[j]
-		y := float32(s*mean[j]) - (r - mu[j])
-		group[j*groupRows] = s * y
-		excess[j*groupRows] = float32(s*s) - 1
-		energy += float32(y * y)
+// squaredLengths returns the squared lengths of up to groupRows rows of x [rows,d], each
+// added up in the order of the coordinates, as packRows does.
+func squaredLengths(x []float32, rows, d int) (squares [groupRows]float32) {
+	for r := 0; r < rows; r += 4 {
+		at := func(i int) []float32 {
+			i = min(r+i, rows-1)
+			return x[i*d : (i+1)*d]
+		}
+		x0, x1, x2, x3 := at(0), at(1), at(2), at(3)
+		x1, x2, x3 = x1[:len(x0)], x2[:len(x0)], x3[:len(x0)]
+		var s0, s1, s2, s3 float32
+		for j := range x0 {
+			s0 += float32(x0[j] * x0[j])
+			s1 += float32(x1[j] * x1[j])
+			s2 += float32(x2[j] * x2[j])
+			s3 += float32(x3[j] * x3[j])
+		}
+		*(*[4]float32)(squares[r:]) = [4]float32{s0, s1, s2, s3}
 	}
-	return energy
+	return squares
 }

@@ -52,12 +52,15 @@ type implicitBlock struct {
 // gram ranks the vectors of a single block without computing them: with f the block's
 // hidden layer and r the residual,
 //
-//	|r - c - f U|² = |r - c|² + ⟨f, f (U Uᵀ) - 2 r Uᵀ + 2 c Uᵀ⟩.
+//	|r - c - f U|² = |r - c|² + ⟨f, f (U Uᵀ) - 2 r Uᵀ + 2 c Uᵀ⟩,
+//
+// where a triangular matrix stands for U Uᵀ: the part below the diagonal, doubled, in place
+// of both.
 type gram struct {
 	hidden   []float32 // [k,stride]: c P + b
 	own      []float32 // [k,stride]: c Uᵀ
 	residual *layer    // r Uᵀ
-	product  *layer    // f (U Uᵀ)
+	product  *layer    // f (U Uᵀ), triangular
 }
 
 func (s Implicit) check(k, d int) error {
@@ -150,10 +153,13 @@ func newGram(codes *Codes, b Block, packed implicitBlock) *gram {
 	}
 	g := &gram{residual: newLayer(codes.kernel, across, d, h, nil)}
 	g.hidden, g.own = packed.in.table(codes.rows, codes.k), g.residual.table(codes.rows, codes.k)
-	square, stride := make([]float32, 0, h*h), g.residual.stride
+	triangle, stride := make([]float32, h*h), g.residual.stride
 	for i, product := 0, g.residual.table(b.U, h); i < h; i++ {
-		square = append(square, product[i*stride:i*stride+h]...)
+		for j := range i {
+			triangle[i*h+j] = 2 * product[i*stride+j]
+		}
+		triangle[i*h+i] = product[i*stride+i]
 	}
-	g.product = newLayer(codes.kernel, square, h, h, nil)
+	g.product = newLayer(codes.kernel, triangle, h, h, nil)
 	return g
 }

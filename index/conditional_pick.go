@@ -36,16 +36,15 @@ func (c *implicit) vectors(m *conditionMemory, terms []float32, rows []int32, co
 // v [n,d] so far.
 func (c *implicit) hidden(m *conditionMemory, b implicitBlock, terms []float32, rows []int32, codes []uint32, v []float32) []float32 {
 	n, stride := len(codes), b.in.stride
-	var hidden []float32
-	if c.gram == nil {
-		hidden = b.in.apply(&m.groups, v, n, c.d, &m.hidden)
-	} else {
+	if c.gram != nil {
 		m.hidden = resized(m.hidden, n*stride)
-		hidden = m.hidden
 		for i, code := range codes {
-			copy(hidden[i*stride:(i+1)*stride], c.gram.hidden[int(code)*stride:])
+			table := c.gram.hidden[int(code)*stride : (int(code)+1)*stride]
+			c.codes.kernel.hidden(m.hidden[i*stride:(i+1)*stride], table, c.termsOf(terms, rows, i))
 		}
+		return m.hidden
 	}
+	hidden := b.in.apply(&m.groups, v, n, c.d, &m.hidden)
 	if b.term >= 0 {
 		for i := range n {
 			add(hidden[i*stride:i*stride+b.in.out], c.termsOf(terms, rows, i)[b.term:])
@@ -126,33 +125,30 @@ func (c *implicit) propose(m *conditionMemory, hypothesis, r, grown int) {
 func (c *implicit) changes(m *conditionMemory, terms, residual, fromResidual []float32) []float32 {
 	n, d := len(m.chosen), c.d
 	m.settled = resized(m.settled, n)
-	if g := c.gram; g != nil && g.product.out <= d {
-		hidden := c.hidden(m, c.blocks[0], terms, m.rows, m.chosen, nil)
-		products := g.product.apply(&m.groups, hidden, n, c.blocks[0].in.stride, &m.wide)
-		stride, width := g.product.stride, g.product.out
-		for i, code := range m.chosen {
-			f, p := hidden[i*stride:i*stride+width], products[i*stride:]
-			own, r := g.own[int(code)*stride:], fromResidual[int(m.rows[i])*stride:]
-			p, own, r = p[:len(f)], own[:len(f)], r[:len(f)]
-			var sum float32
-			for j, x := range f {
-				sum += float32(x * (p[j] + float32(2*(own[j]-r[j]))))
+	change := c.codes.kernel.change
+	if g := c.gram; g != nil {
+		hidden, in := c.hidden(m, c.blocks[0], terms, m.rows, m.chosen, nil), c.blocks[0].in
+		if in.out > d { // vectors are shorter than hidden layers
+			moves, stride := c.blocks[0].out.apply(&m.groups, hidden, n, in.stride, &m.wide), c.blocks[0].out.stride
+			for i, code := range m.chosen {
+				v := moves[i*stride : i*stride+d]
+				m.settled[i] = change(v, v, c.codes.Row(int(code)), residual[int(m.rows[i])*d:])
 			}
-			m.settled[i] = sum
+			return m.settled
+		}
+		products, stride := g.product.apply(&m.groups, hidden, n, in.stride, &m.wide), in.stride
+		for i, code := range m.chosen {
+			f := hidden[i*stride : i*stride+in.out]
+			m.settled[i] = change(f, products[i*stride:], g.own[int(code)*stride:], fromResidual[int(m.rows[i])*stride:])
 		}
 		return m.settled
 	}
 	m.moved = resized(m.moved, n*d)
 	c.vectors(m, terms, m.rows, m.chosen, m.moved)
 	for i, code := range m.chosen {
-		v := m.moved[i*d : (i+1)*d]
-		r, own := residual[int(m.rows[i])*d:][:len(v)], c.codes.Row(int(code))[:len(v)]
-		var sum float32
-		for j, x := range v {
-			x -= own[j]
-			sum += float32(x * (x - float32(2*(r[j]-own[j]))))
-		}
-		m.settled[i] = sum
+		v, own := m.moved[i*d:(i+1)*d], c.codes.Row(int(code))
+		subtract(v, v, own)
+		m.settled[i] = change(v, v, own, residual[int(m.rows[i])*d:])
 	}
 	return m.settled
 }

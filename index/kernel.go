@@ -27,9 +27,12 @@ type kernel struct {
 	below func(scores *[panelCodes]float32, energy, limit float32) uint32
 	// add adds x to sum, of equal length, a multiple of panelCodes.
 	add func(sum, x []float32)
+	elements
 }
 
-var portableKernel = kernel{name: "portable", nearest: nearestPortable, scores: scoresPortable, below: belowPortable, add: addPortable}
+var portableKernel = kernel{
+	name: "portable", nearest: nearestPortable, scores: scoresPortable, below: belowPortable, add: addPortable, elements: portableElements,
+}
 
 var bestKernel = supportedKernels()[0]
 

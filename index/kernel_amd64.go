@@ -8,10 +8,14 @@ import "simd/archsimd"
 func supportedKernels() []kernel {
 	var list []kernel
 	if archsimd.X86.AVX512() {
-		list = append(list, kernel{name: "avx512", nearest: nearestAVX512, scores: scoresAVX512, below: belowAVX512, add: addAVX512})
+		list = append(list, kernel{
+			name: "avx512", nearest: nearestAVX512, scores: scoresAVX512, below: belowAVX512, add: addAVX512, elements: elementsAVX2,
+		})
 	}
 	if archsimd.X86.AVX2() && archsimd.X86.FMA() {
-		list = append(list, kernel{name: "avx2", nearest: nearestAVX2, scores: scoresAVX2, below: belowAVX2, add: addAVX2})
+		list = append(list, kernel{
+			name: "avx2", nearest: nearestAVX2, scores: scoresAVX2, below: belowAVX2, add: addAVX2, elements: elementsAVX2,
+		})
 	}
 	return append(list, portableKernel)
 }

@@ -1,5 +1,7 @@
 package index
 
+import "slices"
+
 // layer is the affine map x W + b for rows x [n,in], packed for the kernels. A row's
 // result is the same to the bit on every machine and in every batch: see
 // kernel.scores.
@@ -7,6 +9,7 @@ type layer struct {
 	in, out int
 	stride  int       // of results: out, rounded up to whole panels
 	panels  []float32 // [stride/panelCodes, in, panelCodes]
+	first   []int     // [stride/panelCodes] inputs before this one have no weight
 	bias    []float32 // [stride]
 	kernel  kernel
 }
@@ -22,6 +25,13 @@ func newLayer(kern kernel, w []float32, in, out int, bias []float32) *layer {
 		}
 	}
 	copy(l.bias, bias)
+	for p := range count {
+		used := slices.IndexFunc(l.panels[p*in*panelCodes:(p+1)*in*panelCodes], func(v float32) bool { return v != 0 })
+		if used < 0 {
+			used = (in - 1) * panelCodes // the kernels take one coordinate at least
+		}
+		l.first = append(l.first, used/panelCodes)
+	}
 	return l
 }
 
@@ -36,9 +46,10 @@ func (l *layer) apply(groups *[]float32, x []float32, n, step int, out *[]float3
 	*out = resized(*out, count*groupRows*l.stride)
 	interleave(*groups, x, n, l.in, step)
 	for p := range l.stride / panelCodes {
-		panel, bias := l.panels[p*l.in*panelCodes:(p+1)*l.in*panelCodes], l.bias[p*panelCodes:(p+1)*panelCodes]
+		first, bias := l.first[p], l.bias[p*panelCodes:(p+1)*panelCodes]
+		panel := l.panels[(p*l.in+first)*panelCodes : (p+1)*l.in*panelCodes]
 		for g := range count {
-			l.kernel.scores(panel, bias, (*groups)[g*size:(g+1)*size], (*out)[g*groupRows*l.stride+p*panelCodes:], l.stride)
+			l.kernel.scores(panel, bias, (*groups)[g*size+first*groupRows:(g+1)*size], (*out)[g*groupRows*l.stride+p*panelCodes:], l.stride)
 		}
 	}
 	return (*out)[:n*l.stride]

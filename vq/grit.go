@@ -20,15 +20,16 @@ var GRIT = Method{
 	Transforms: true,
 }
 
-// gritPictures suits pictures whose network starts as a linear map of patches
-// (results/pictures-tuning.md). Codes follow the centroids of their latents, and the
-// radius, with k falling from 1/2, moves M, W and codes beside that. The encoder is
-// held by the same commitment as EMA-VQ's.
+// gritPictures suits pictures (results/pictures-tuning.md): their learning rate is
+// low for codes that the loss alone moves, so that of codes is three times as high.
+// The radius moves codes early; as k falls, small codebook and commitment losses
+// settle them at the centroids of the latents assigned to them.
 func gritPictures(c *Config, r *Rates) {
 	c.Radius.Kind, c.Radius.Mode = radius.Power, radius.Ratio
-	c.Radius.Scalar = radius.Setting{Value: 0.5, Use: radius.Scheduled, End: 0.02}
-	c.Average.Pull, c.Loss.Commitment = 1, 0.25
-	r.Codes, r.Mixer, r.Feature = 0.3, 0.3, 0.3
+	c.Radius.Scalar = radius.Setting{Value: 1, Use: radius.Scheduled, End: 0.1}
+	c.Loss.Codebook, c.Loss.Commitment = 0.5, 0.1
+	c.Resets.Donor = "used"
+	r.Codes, r.Mixer, r.Feature = 3, 3, 3
 }
 
 // gritPaper follows the paper to the letter: low-rank M, row normalisation with a

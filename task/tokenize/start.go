@@ -72,7 +72,9 @@ func choiceTable(c tokenizer.Choice) report.Table {
 	if c.Kept {
 		chosen = "the start, which training did not improve on"
 	}
-	t.Caption = fmt.Sprintf("Chosen by %s that the trials did not see: %s. The tokenizer was then trained on all training rows.",
-		report.Counted(c.Rows, "validation row"), chosen)
+	t.Caption = fmt.Sprintf("Chosen by %s that the trials did not see: %s.", report.Counted(c.Rows, "validation row"), chosen)
+	if !c.Kept {
+		t.Caption += " The tokenizer was then trained on all training rows."
+	}
 	return t
 }

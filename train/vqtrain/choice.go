@@ -66,8 +66,8 @@ func (c Config) checkChoice() error {
 	switch v := c.Train.Validation; {
 	case len(c.Train.Choose) > 0 && c.Model.Pictures():
 		return fmt.Errorf("train.choose: settings of pictures are not chosen; leave it empty")
-	case len(c.Train.Choose) > 0 && !(v > 0 && v <= 0.5):
-		return fmt.Errorf("train.validation: %g must be above 0 and at most 0.5", v)
+	case !(v >= 0 && v <= 0.5) || len(c.Train.Choose) > 0 && v == 0:
+		return fmt.Errorf("train.validation: %g must be above 0 and at most 0.5 (0 only if nothing is judged)", v)
 	}
 	return nil
 }

@@ -151,7 +151,7 @@ func (f *fit) train(ctx context.Context) (err error) {
 	f.total = f.done + c.Train.Steps
 	o := f.Options
 	o.Watch = f.watch("")
-	t, err := f.run(c, f.source, o)
+	t, err := f.run(c, f.judged(c), o)
 	if err != nil {
 		return err
 	}
@@ -163,11 +163,22 @@ func (f *fit) train(ctx context.Context) (err error) {
 	if r.Weights, err = t.Run(ctx); err != nil {
 		return err
 	}
-	r.Seconds = t.Seconds()
+	set, judged, err := f.judge(ctx, t, c, r.Weights)
+	if err != nil {
+		return err
+	}
+	if judged != nil {
+		r.Choice, r.Weights = judged, set
+		if c, err = c.with(judged.Settings); err != nil {
+			return err
+		}
+		r.Config = c
+	}
 	if !c.Train.KeepStart {
 		r.Steps = t.Step()
 	}
-	if r.Choice != nil {
+	r.Seconds = t.Seconds()
+	if r.Choice != nil && judged == nil {
 		for _, trial := range r.Choice.Trials {
 			r.Seconds += trial.Seconds
 		}

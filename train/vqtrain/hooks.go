@@ -58,6 +58,9 @@ func (t *Trainer) before(ctx context.Context, inputs []*tensors.Tensor) (kind st
 		if err := t.start(ctx); err != nil {
 			return "", nil, err
 		}
+		if err := t.measureOwnStart(ctx); err != nil {
+			return "", nil, err
+		}
 	}
 	if !t.state.Started {
 		return "warm-up", nil, nil

@@ -109,7 +109,7 @@ func Pictures(name, method string) (Config, error) {
 	c.Model.Dim, c.Model.Hidden = 256, nil
 	c.Model.Image = tokenizer.Image{Size: 256, Widths: []int{64, 128, 128, 256, 256}, Blocks: 1, Up: "transposed", Precision: "f32"}
 	if name != "paper" {
-		c.Model.Image.Linear, c.Model.Image.Up = true, "nearest"
+		c.Model.Image.Linear, c.Model.Image.Up, t.Validation = true, "nearest", 0.05
 	}
 	c.Quantizer.Codes, c.Quantizer.Levels = 16384, 1
 	t.Steps, t.Batch, t.Average, t.HeldRows, t.Checkpoint, t.Keep = 10000, 64, 0.999, 256, 500, 2

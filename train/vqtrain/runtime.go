@@ -16,6 +16,8 @@ type Source struct {
 	HeldSet dataset.Set // Set unless a held-out file was given
 	Train   dataset.Selection
 	Held    dataset.Selection // rows of HeldSet; may be empty
+	// Validation are rows of Set, not trained on, that judge whether training improved on the start; may be empty.
+	Validation dataset.Selection
 
 	Mean, Variance []float64 // of vectors, by dimension
 	// Perceptual is the network behind the loss of that name; nil without.

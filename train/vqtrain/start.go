@@ -137,10 +137,10 @@ func (t *Trainer) fitSynthesis(ctx context.Context, all weights.Set) error {
 }
 
 // warmup is the number of steps before codes are placed: none when there is no
-// network to warm up, or when codes are placed on the latents of a linear path, which
-// are good before training.
+// network to warm up, or when latents start as a linear path, which is good before
+// training.
 func (t *Trainer) warmup() int {
-	if t.model.Identity() || t.model.Linear() && t.config.Quantizer.Placed() {
+	if t.model.Identity() || t.model.Linear() {
 		return 0
 	}
 	return int(t.config.Quantizer.Start.Warmup * float64(t.config.Train.Steps))

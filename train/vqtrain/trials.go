@@ -88,11 +88,14 @@ func (f *fit) choose(ctx context.Context) error {
 	return f.decide(best.Settings, !(best.Error < choice.Start))
 }
 
+// keepsStart is the setting of a tokenizer that training did not improve.
+const keepsStart = "train.keep_start=true"
+
 // decide ends the choice.
 func (f *fit) decide(settings []string, keep bool) error {
 	choice := &f.state.Choice
 	if choice.Settings, choice.Kept = settings, keep; keep {
-		choice.Settings, choice.Error = []string{"train.keep_start=true"}, choice.Start
+		choice.Settings, choice.Error = []string{keepsStart}, choice.Start
 	}
 	f.state.Done = true
 	return f.state.save(f.Trials)

@@ -107,7 +107,7 @@ type additiveMemory struct {
 	picks   []candidate
 	energy  []float32   // of the hypotheses
 	paths   [2][]uint32 // [width,levels] packed codes of the hypotheses, and their continuations
-	codes   [2][]uint32 // [levels] packed codes: best and tried
+	codes   []uint32    // [levels] packed codes to try
 	decoded []float32   // [d]
 	path    []uint32    // [levels] codes as given
 }
@@ -140,9 +140,7 @@ func (q *Additive) takeMemory(x []float32, rows, levels int) *additiveMemory {
 	m.scores = resized(m.scores, widest)
 	m.decoded = resized(m.decoded, q.d)
 	m.path = resized(m.path, levels)
-	for i := range m.codes {
-		m.codes[i] = resized(m.codes[i], levels)
-	}
+	m.codes = resized(m.codes, levels)
 	return m
 }
 

@@ -204,3 +204,99 @@ func TestRefitShrinks(t *testing.T) {
 		t.Errorf("left is %v, want %v", left, want)
 	}
 }
+
+// Local search never raises the error of a row, does not depend on the batch or the
+// workers, agrees on all kernels, and mostly improves random codes to the best of all.
+func TestImproveLowersErrors(t *testing.T) {
+	const n, d, levels = 90, 6, 3
+	x := normals(1, n*d)
+	var agreed []uint32
+	for _, kern := range supportedKernels() {
+		q := newAdditive(t, kern, 4, d, 9, 8, 7)
+		rng := rand.New(rand.NewPCG(1, 2))
+		start := make([]uint32, n*levels)
+		for i := range start {
+			start[i] = rng.Uint32N(7)
+		}
+		codes := slices.Clone(start)
+		q.Improve(x, n, codes, 8, 5, 3)
+		if agreed == nil {
+			agreed = codes
+		}
+		if !slices.Equal(codes, agreed) {
+			t.Fatalf("%s: codes differ from those of other kernels", kern.name)
+		}
+		before, after := rowErrors(t, q.Residual, x, start, n, levels), rowErrors(t, q.Residual, x, codes, n, levels)
+		optimal := 0
+		for i := range n {
+			if after[i] > before[i] {
+				t.Fatalf("%s: the error of row %d rose from %g to %g", kern.name, i, before[i], after[i])
+			}
+			least := math.Inf(1)
+			for code := range uint32(9 * 8 * 7) {
+				least = min(least, q.squaredError(x[i*d:(i+1)*d], []uint32{code / 56, code / 7 % 8, code % 7}, make([]float32, d)))
+			}
+			if after[i] <= least*(1+1e-6) {
+				optimal++
+			}
+			one := slices.Clone(start[i*levels : (i+1)*levels])
+			q.Improve(x[i*d:], 1, one, 8, 5, 1)
+			if !slices.Equal(one, codes[i*levels:(i+1)*levels]) {
+				t.Fatalf("%s: row %d alone has other codes", kern.name, i)
+			}
+		}
+		if optimal < n*8/10 {
+			t.Errorf("%s: %d of %d rows have the best codes", kern.name, optimal, n)
+		}
+	}
+}
+
+// The local encoder is never worse than the beam it starts from, at any number of
+// levels, and its codes depend on the row alone.
+func TestLocalEncoder(t *testing.T) {
+	const n, d = 60, 10
+	x := normals(7, n*d)
+	x[5*d] = float32(math.NaN())
+	stack := newResidual(t, bestKernel, 4, d, 20, 33, 17, 20)
+	q, err := NewLocal(stack.levels...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	product, err := NewProduct(q, q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, levels := range []int{2, 4} {
+		local, beam, alone := make([]uint32, n*levels), make([]uint32, n*levels), make([]uint32, levels)
+		q.Encode(x, n, levels, 4, local, 3)
+		stack.Encode(x, n, levels, 4, beam, 3)
+		improved, started := rowErrors(t, q, x, local, n, levels), rowErrors(t, q, x, beam, n, levels)
+		better := 0
+		for i := range n {
+			if improved[i] > started[i]*(1+1e-5) {
+				t.Errorf("row %d: error %g, of the beam %g", i, improved[i], started[i])
+			}
+			if improved[i] < started[i]*(1-1e-5) {
+				better++
+			}
+			q.Encode(x[i*d:], 1, levels, 4, alone, 1)
+			if !slices.Equal(alone, local[i*levels:(i+1)*levels]) {
+				t.Errorf("row %d alone is %v, in a batch %v", i, alone, local[i*levels:(i+1)*levels])
+			}
+		}
+		if levels == 4 && better == 0 {
+			t.Error("local search improves on no beam")
+		}
+		pair := make([]uint32, n/2*2*levels)
+		product.Encode(x, n/2, levels, 4, pair, 2)
+		if !slices.Equal(pair, local) {
+			t.Error("a product of two parts has other codes than its halves")
+		}
+	}
+	if local := make([]uint32, 4); true {
+		q.Encode(x[5*d:], 1, 0, 4, local, 1)
+		if !slices.Equal(local, []uint32{0, 0, 0, 0}) {
+			t.Errorf("a row with a NaN has codes %v", local)
+		}
+	}
+}

@@ -12,6 +12,7 @@ type Residual struct {
 	levels     []*Codes
 	conditions []conditioned // of the levels; nil where vectors are the codes
 	d          int
+	local      *Additive // searches instead of the beam alone; see [NewLocal]
 }
 
 // NewResidual composes codebooks of equal dimension, first level first. It
@@ -203,6 +204,10 @@ func (e *encoding) release() {
 
 // encodeBlock encodes e.x into e.codes.
 func (q *Residual) encodeBlock(e *encoding, beam int) {
+	if q.local != nil {
+		q.local.encodeLocal(e, beam)
+		return
+	}
 	q.encodeGreedy(e)
 	if beam <= 1 || e.levels == 1 {
 		return

@@ -107,10 +107,10 @@ func (j *jointFit) survivors(rows Latents, count int) (codes []uint32, gaps []fl
 	return codes, gaps, nil
 }
 
-// refit moves all codes to the shrunk centroids of weighted encodings, and returns the
-// squares of what is left by coordinate.
-func (j *jointFit) refit(rows Latents, codes []uint32, weight []float32) []float64 {
-	left := index.Refit(rows.Rows, rows.N, rows.Dim, codes, weight, j.books, j.ridges(codes, weight), 1, 0)
+// refit moves all codes to the shrunk centroids of weighted encodings, in passes over the
+// levels, and returns the squares of what is left by coordinate.
+func (j *jointFit) refit(rows Latents, codes []uint32, weight []float32, passes int) []float64 {
+	left := index.Refit(rows.Rows, rows.N, rows.Dim, codes, weight, j.books, j.ridges(codes, weight), passes, 0)
 	j.error = 0
 	for _, square := range left {
 		j.error += square / float64(rows.N)

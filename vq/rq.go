@@ -34,6 +34,15 @@ const (
 )
 
 func fitRQ(f *Fitting, c Config, sample Latents, rng *rand.Rand) (weights.Set, error) {
+	j, err := f.fitJointly(c, sample, rng)
+	if err != nil {
+		return nil, err
+	}
+	return j.variables(), nil
+}
+
+// fitJointly adds the levels and sweeps over them.
+func (f *Fitting) fitJointly(c Config, sample Latents, rng *rand.Rand) (*jointFit, error) {
 	j := newJointFit(f, c, sample)
 	before, work := f.done, c.Levels*f.iterations
 	for l := range c.Levels {
@@ -57,7 +66,7 @@ func fitRQ(f *Fitting, c Config, sample Latents, rng *rand.Rand) (weights.Set, e
 		f.done = before + work/2 + (work-work/2)*(s+1)/sweeps
 		f.report(j.error * float64(sample.N))
 	}
-	return j.variables(), nil
+	return j, nil
 }
 
 // sweep encodes rows and moves all codes to their centroids. Unless the noise is 0, it
@@ -68,22 +77,29 @@ func (j *jointFit) sweep(rows Latents, rng *rand.Rand, noise float64) error {
 	if err != nil {
 		return err
 	}
-	left := j.refit(rows, codes, j.weigh(gaps, survivors))
-	if noise == 0 {
-		return nil
+	left := j.refit(rows, codes, j.weigh(gaps, survivors), 1)
+	if noise > 0 {
+		j.reseed(rows, codes, survivors)
 	}
-	j.reseed(rows, codes, survivors)
-	d := rows.Dim
-	deviation := make([]float64, d)
+	j.perturb(left, rows.N, rng, noise)
+	return nil
+}
+
+// perturb adds noise to the codes, relative to the deviation of each coordinate, given
+// the sum over n rows of the squares of what is left.
+func (j *jointFit) perturb(left []float64, n int, rng *rand.Rand, noise float64) {
+	if noise == 0 {
+		return
+	}
+	deviation := make([]float64, len(left))
 	for i, square := range left {
-		deviation[i] = noise * math.Sqrt(square/float64(rows.N))
+		deviation[i] = noise * math.Sqrt(square/float64(n))
 	}
 	for _, book := range j.books {
 		for i := range book {
-			book[i] += float32(rng.NormFloat64() * deviation[i%d])
+			book[i] += float32(rng.NormFloat64() * deviation[i%len(left)])
 		}
 	}
-	return nil
 }
 
 // weigh turns gaps [n,survivors] to the best encoding into weights that sum to 1 in

@@ -38,6 +38,9 @@ func NewSearch(q Quantizer, set weights.Set, books []*weights.Array) (Search, er
 
 // Search implements [HostSearcher].
 func (s *stack) Search(set weights.Set, books []*weights.Array) (Search, error) {
+	if methods[s.config.Method].Additive {
+		return newLocalSearch(s.layout, books)
+	}
 	conditions := make([]index.Condition, len(books))
 	for position := range books {
 		level, path := s.at(position)
@@ -65,6 +68,21 @@ func newSearch(layout Layout, books []*weights.Array, conditions []index.Conditi
 			return nil, err
 		}
 		parts = append(parts, part)
+	}
+	return index.NewProduct(parts...)
+}
+
+// newLocalSearch searches for codes whose sum is nearest.
+func newLocalSearch(layout Layout, books []*weights.Array) (*index.Product, error) {
+	packed, err := packBooks(layout, books)
+	if err != nil {
+		return nil, err
+	}
+	parts := make([]*index.Residual, len(packed))
+	for i, levels := range packed {
+		if parts[i], err = index.NewLocal(levels...); err != nil {
+			return nil, err
+		}
 	}
 	return index.NewProduct(parts...)
 }

@@ -220,12 +220,12 @@ func TestPhasesAreCountedApart(t *testing.T) {
 	if use := newCodeUse(usage); len(use.Utilization.Levels) != 2 {
 		t.Errorf("use of %d slots", len(use.Utilization.Levels))
 	}
-	delete(set, "quantizer/phase1/context/last/bias")
+	delete(set, "quantizer/phase1/condition/last/bias")
 	books, err := Usable(gradtest.Engine(t), tok, set)
 	if err == nil {
 		_, err = NewRuntime(gradtest.Engine(t), tok, set, books)
 	}
-	if err == nil || !strings.Contains(err.Error(), "phase1/context/last/bias") {
+	if err == nil || !strings.Contains(err.Error(), "phase1/condition/last/bias") {
 		t.Errorf("a missing variable: %v", err)
 	}
 }

@@ -38,6 +38,9 @@ func (s Spec) Describe(input int) string {
 	if q.Parts > 1 {
 		text += fmt.Sprintf(" x %d parts", q.Parts)
 	}
+	if q.Transform.Context > 0 {
+		text += fmt.Sprintf(" in %d phases", q.Transform.Context)
+	}
 	return text + s.Model.Modality().describe(input)
 }
 

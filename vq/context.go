@@ -12,7 +12,7 @@ import (
 // Phased codes the cells of square grids in phases, each with a stack of its own, in the
 // order of the phases. With a network, the codes c of a later phase stand for
 // shift + scale*c. Rows are whole grids [B*side*side,d]. Variables: those of the stacks
-// below "phase<p>", those of the network below "phase<p>/context".
+// below "phase<p>", those of the network below "phase<p>/condition".
 type Phased struct {
 	config  Config
 	layout  Layout
@@ -46,7 +46,7 @@ func (q *Phased) Conditioned() bool { return q.network.Width > 0 }
 // ContextReach is how many cells away a sent cell may be to matter to a code.
 const ContextReach = transform.ContextReach
 
-func contextPath(p int) string { return phasePath(p) + "/context" }
+func contextPath(p int) string { return phasePath(p) + "/" + conditionPath }
 
 // Init implements [Quantizer]. The sample is whole grids of innovations (z-mu)/s, as
 // [Phased.Innovations] computes them; with the network as it starts these are latents.

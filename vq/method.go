@@ -52,7 +52,7 @@ type Rates struct {
 	Codes     float64 `yaml:"codes" doc:"Raw codes E."`
 	Mixer     float64 `yaml:"mixer" doc:"Mixer M."`
 	Feature   float64 `yaml:"feature" doc:"Feature map W and the gain."`
-	Condition float64 `yaml:"condition" doc:"Networks that codes depend on (transform.levels)."`
+	Condition float64 `yaml:"condition" doc:"Networks that codes depend on (transform.levels, transform.context)."`
 	Radius    float64 `yaml:"radius" doc:"Learned radius scalars."`
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/gomlx/compute"
@@ -33,12 +34,17 @@ func scenes(tb testing.TB, n, size int) *images.Set {
 
 // startUntrained returns a tokenizer of pictures whose network is random and
 // whose codes, 24 a position, are latents of built-in pictures.
-func startUntrained(ctx context.Context, engine compute.Backend, size int, widths []int, levels, parts int) (*tokenizer.Runtime, error) {
+func startUntrained(
+	ctx context.Context, engine compute.Backend, size int, widths []int, levels, parts int, change ...func(*vq.Config),
+) (*tokenizer.Runtime, error) {
 	q, err := vq.Defaults("ste")
 	if err != nil {
 		return nil, err
 	}
 	q.Codes, q.Levels, q.Parts, q.Start.From = 24, levels, parts, "data"
+	for _, f := range change {
+		f(&q)
+	}
 	c := tokenizer.Default()
 	c.Dim, c.Image = 4, tokenizer.Image{Size: size, Widths: widths, Blocks: 1, Up: "nearest", Precision: "f32"}
 	t, err := tokenizer.New(tokenizer.Spec{Model: c, Quantizer: q}, c.Image.Input())
@@ -72,6 +78,11 @@ func startUntrained(ctx context.Context, engine compute.Backend, size int, width
 	if err != nil {
 		return nil, err
 	}
+	for _, p := range codes.Paths() { // a context away from its start
+		if rng := weights.Rand(2, p); strings.Contains(p, "/condition/last/") {
+			codes[p] = weights.Normal(rng, 0.2, codes[p].Shape...)
+		}
+	}
 	variables.Merge("quantizer", codes)
 	books, err := tokenizer.Usable(engine, t, variables)
 	if err != nil {
@@ -80,9 +91,9 @@ func startUntrained(ctx context.Context, engine compute.Backend, size int, width
 	return tokenizer.NewRuntime(engine, t, variables, books)
 }
 
-func untrained(tb testing.TB, size int, widths []int, levels, parts int) *tokenizer.Runtime {
+func untrained(tb testing.TB, size int, widths []int, levels, parts int, change ...func(*vq.Config)) *tokenizer.Runtime {
 	tb.Helper()
-	r, err := startUntrained(tb.Context(), gradtest.Engine(tb), size, widths, levels, parts)
+	r, err := startUntrained(tb.Context(), gradtest.Engine(tb), size, widths, levels, parts, change...)
 	if err != nil {
 		tb.Fatal(err)
 	}

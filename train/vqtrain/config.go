@@ -58,7 +58,7 @@ func (Train) Docs() map[string]string {
 type Optimizer struct {
 	optim.Optimizer `yaml:",inline"`
 	MixerDecay      float64 `yaml:"mixer_decay" doc:"The same as weight_decay for the mixer M."`
-	ConditionDecay  float64 `yaml:"condition_decay" doc:"The same for networks that codes depend on (transform.levels)."`
+	ConditionDecay  float64 `yaml:"condition_decay" doc:"The same for networks that codes depend on (transform.levels, transform.context)."`
 }
 
 // decays returns the weight decay of parameter groups other than the network.

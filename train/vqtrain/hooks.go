@@ -31,7 +31,7 @@ func (t *Trainer) role(p string) train.Role {
 		return train.Followed
 	case vq.Frozen(t.model.Quantizer, g):
 		return train.Fixed
-	case t.accumulates() && !slices.Contains([]weights.Group{weights.Network, weights.Encoder, weights.Radius}, g):
+	case t.accumulates() && !slices.Contains([]weights.Group{weights.Network, weights.Encoder, weights.Condition, weights.Radius}, g):
 		return train.Deferred
 	}
 	return train.Trained

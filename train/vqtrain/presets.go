@@ -113,7 +113,7 @@ func Pictures(name, method string) (Config, error) {
 	}
 	c.Quantizer.Codes, c.Quantizer.Levels = 16384, 1
 	t.Steps, t.Batch, t.Average, t.HeldRows, t.Checkpoint, t.Keep = 10000, 64, 0.999, 256, 500, 2
-	t.Optimizer.Name, t.Optimizer.Rate, t.Optimizer.WeightDecay = "adam", 3e-4, 1e-4
+	t.Optimizer.Name, t.Optimizer.Rate, t.Optimizer.WeightDecay, t.Optimizer.ConditionDecay = "adam", 3e-4, 1e-4, 1e-4
 	return c, nil
 }
 

@@ -53,7 +53,7 @@ func show(s *cli.Streams, i *tokenize.Inspection) error {
 		{"bundle", filepath.Clean(i.Bundle) + ", by " + i.CreatedBy},
 		{"model", i.Model},
 		{"data", fmt.Sprintf("%s: %s rows trained on, %s held out", i.Data.Name, report.Count(i.Data.TrainRows), report.Count(i.Data.HeldRows))},
-		{item, fmt.Sprintf("%d numbers -> %d codes, %s bits", i.InputDim, i.Tokens*len(i.Levels),
+		{item, fmt.Sprintf("%d numbers -> %d codes, %s bits", i.InputDim, i.Tokens*i.Layout.Positions(),
 			report.Number(float64(i.Tokens)*i.BitsPerVector, 4))},
 		{"parameters", fmt.Sprintf("%s: network %s, codes %s, transform %s", report.Count(i.Parameters.Total),
 			report.Count(i.Parameters.Network), report.Count(i.Parameters.Codes), report.Count(i.Parameters.Transform))},

@@ -162,6 +162,69 @@ func TestRuntimeDecodesWithTheStoredCodes(t *testing.T) {
 	}
 }
 
+// The networks of codes that depend on earlier levels are stored: a loaded tokenizer
+// gives the codes and vectors of the one that was written.
+func TestConditionalLevelsAreStored(t *testing.T) {
+	backend, err := engine.Open(engine.Embedded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, levels := range []string{"affine", "implicit"} {
+		b := sample(t)
+		c := b.Tokenizer.Spec
+		c.Quantizer.Transform.Levels, c.Quantizer.Beam = levels, 2
+		if b.Tokenizer, err = tokenizer.New(c, 5); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.SetConfig(settings{Seed: 1, Model: c.Model, Quantizer: c.Quantizer}); err != nil {
+			t.Fatal(err)
+		}
+		set, err := b.Tokenizer.Quantizer.Init(vq.Latents{Rows: make([]float32, 8), N: 2, Dim: 4}, weights.Rand(1, "codes"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range set.Paths() {
+			noise := weights.Normal(weights.Rand(2, path), 0.3, set[path].Shape...)
+			set[path] = noise
+		}
+		b.Weights.Merge("quantizer", set)
+		if b.Codebooks, err = tokenizer.Usable(backend, b.Tokenizer, b.Weights); err != nil {
+			t.Fatal(err)
+		}
+		dir := t.TempDir()
+		if err := Write(dir, b); err != nil {
+			t.Fatal(err)
+		}
+		loaded, err := Load(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		z, cells := weights.Normal(weights.Rand(3, "z"), 1, 20, 4).Data, b.Tokenizer.Cells(20)
+		var codes [2][]uint32
+		var vectors [2][]float32
+		for i, b := range []*Bundle{b, loaded} {
+			r, err := b.Runtime(backend)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if codes[i], err = r.Assign(t.Context(), z, cells, tokenizer.Options{}); err != nil {
+				t.Fatal(err)
+			}
+			if vectors[i], err = r.LookUp(t.Context(), codes[i], cells, 4); err != nil {
+				t.Fatal(err)
+			}
+			r.Close()
+		}
+		if !slices.Equal(codes[0], codes[1]) || !slices.Equal(vectors[0], vectors[1]) {
+			t.Errorf("%s: a loaded tokenizer gives other codes or vectors", levels)
+		}
+		sum := loaded.Codebooks[0].Row(int(codes[0][0]))[0] + loaded.Codebooks[1].Row(int(codes[0][1]))[0]
+		if vectors[0][0] == sum {
+			t.Errorf("%s: the vector is the sum of the codes: the test shows nothing", levels)
+		}
+	}
+}
+
 func TestWriteRefusesWhatCannotBeRead(t *testing.T) {
 	for want, spoil := range map[string]func(*Bundle){
 		"code 2 of codebook 1 is not finite": func(b *Bundle) { b.Codebooks[1].Data[5] = float32(math.NaN()) },

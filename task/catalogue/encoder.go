@@ -89,24 +89,28 @@ func (t *tokenizerEncoder) encode(ctx context.Context, s *source, _ int, rank bo
 		return codes, nil, err
 	}
 	latents, err := t.Runtime.Latents(ctx, batch)
-	return codes, t.ranked(latents), err
+	return codes, t.ranked(ctx, latents), err
 }
 
-// ranked compares the last codebook with the residual of the latents [n, dim] before the last level.
-func (t *tokenizerEncoder) ranked(latents []float32) Ranked {
-	layout, books := t.Runtime.Tokenizer().Quantizer.Layout(), t.Runtime.Codebooks()
-	from, to := layout.Bounds(layout.Parts - 1)
-	last := books[len(books)-1]
+// ranked compares the latents [n, dim] with the vectors of an item's codes, for every code of the last position.
+func (t *tokenizerEncoder) ranked(ctx context.Context, latents []float32) Ranked {
+	model := t.Runtime.Tokenizer()
+	layout := model.Quantizer.Layout()
+	from, to := layout.Bounds(layout.Parts - 1) // other parts do not depend on the last code
+	last, d := layout.Vocab[layout.Positions()-1], layout.Dim
 	return func(item int, prefix []uint32) []uint32 {
-		residual := slices.Clone(latents[item*layout.Dim+from : item*layout.Dim+to])
-		for position := (layout.Parts - 1) * layout.Levels; position < len(prefix); position++ {
-			for j, x := range books[position].Row(int(prefix[position])) {
-				residual[j] -= x
-			}
-		}
-		order, distance := make([]uint32, last.Shape[0]), make([]float64, last.Shape[0])
+		order, distance := make([]uint32, last), make([]float64, last)
+		codes := make([]uint32, 0, last*layout.Positions())
 		for i := range order {
-			order[i], distance[i] = uint32(i), index.SquaredDistance(residual, last.Row(i))
+			order[i] = uint32(i)
+			codes = append(append(codes, prefix...), order[i])
+		}
+		vectors, err := t.Runtime.LookUp(ctx, codes, model.Cells(last), layout.Positions())
+		if err != nil {
+			return nil // the codes are not the tokenizer's
+		}
+		for i := range order {
+			distance[i] = index.SquaredDistance(latents[item*d+from:item*d+to], vectors[i*d+from:i*d+to])
 		}
 		slices.SortStableFunc(order, func(a, b uint32) int { return cmp.Compare(distance[a], distance[b]) })
 		return order

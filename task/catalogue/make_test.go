@@ -17,6 +17,7 @@ import (
 	"github.com/gritvq/gritvq/task"
 	"github.com/gritvq/gritvq/task/tokenize"
 	"github.com/gritvq/gritvq/train/vqtrain"
+	"github.com/gritvq/gritvq/transform"
 	"github.com/parquet-go/parquet-go"
 )
 
@@ -204,7 +205,11 @@ func TestRankedCodesBeginWithTheItemsOwn(t *testing.T) {
 	sliced.Quantizer.Parts = 3
 	arranged := small(t, "kmeans-ste", 1)
 	arranged.Quantizer.Arrange(3, 1)
-	for name, c := range map[string]vqtrain.Config{"grit": small(t, "grit", 3), "kmeans-ste": arranged, "vqvae": sliced} {
+	dependent := small(t, "ste", 3)
+	dependent.Quantizer.Transform.Levels = transform.LevelsAffine
+	for name, c := range map[string]vqtrain.Config{
+		"grit": small(t, "grit", 3), "kmeans-ste": arranged, "vqvae": sliced, "levels": dependent,
+	} {
 		t.Run(name, func(t *testing.T) {
 			ids := filepath.Join(dir, name)
 			r, err := Make(t.Context(), Options{Sources: []Source{{Input: file}}, Output: ids, Config: c, Backend: "go"}, task.Silent{})

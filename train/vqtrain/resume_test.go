@@ -48,12 +48,15 @@ func variants(t testing.TB) map[string]Config {
 	pulled.Quantizer.Average.Pull = 0.5
 	beam := everything(t, "grit")
 	beam.Quantizer.Beam, beam.Quantizer.Start.From, beam.Train.Accumulate = 3, "rq", 2
+	affine, implicit := everything(t, "grit"), everything(t, "qinco")
+	affine.Quantizer.Transform.Levels, affine.Quantizer.Transform.HiddenDrop, affine.Quantizer.Beam = transform.LevelsAffine, 0.2, 3
+	implicit.Quantizer.Transform.Hidden, implicit.Quantizer.Beam = 4, 3
 	averagedProduct := averaged
 	averagedProduct.Quantizer.Parts = 2
 	return map[string]Config{
 		"live cache": live, "accumulating cache": accumulate, "ema": ema, "ema under a transform": averaged,
 		"attention, shared": attention, "product": product, "averaged product": averagedProduct, "pulled": pulled, "beam": beam,
-		"ste": everything(t, "ste"),
+		"ste": everything(t, "ste"), "affine levels": affine, "qinco": implicit,
 	}
 }
 

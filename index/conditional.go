@@ -69,20 +69,20 @@ func (q *Residual) condition(l int) conditioned {
 
 // conditionMemory is the working memory of conditions.
 type conditionMemory struct {
-	known         []float32 // terms in use
-	groups        []float32
-	hidden, wide  []float32
-	residual      []float32
-	moved         []float32
-	chosen        []uint32
-	rows          []int32
-	proposals     []candidate
-	shortlisted   []float32
-	settled       []float32
-	first, second *scratch
+	known         []float32   // terms in use
+	groups        []float32   // interleaved inputs of a layer
+	hidden, wide  []float32   // results of layers
+	residual      []float32   // residuals times Uᵀ
+	moved         []float32   // vectors
+	chosen        []uint32    // codes to compare,
+	rows          []int32     // their hypotheses
+	proposals     []candidate // and their places among the distinct codes
+	shortlisted   []float32   // scores of the shortlist
+	settled       []float32   // changes of the chosen codes
+	first, second *scratch    // rows packed for the codes and for the shortlist
 }
 
-// settled is the number of codes whose order is checked by their exact vectors.
+// settledCodes is the number of codes whose order is checked by their exact vectors.
 const settledCodes = 4
 
 // nearestConditional writes the nearest codes of e.residual at level l to e.index and
@@ -103,7 +103,8 @@ func (q *Residual) nearestConditional(e *encoding, l int, c conditioned) {
 	c.vectors(&m.condition, terms, nil, e.index, e.vectors)
 	for i := range e.index {
 		residual := e.residual[i*d : (i+1)*d]
-		limit := m.picks[i*h.width].error + float32(4*codes.scoreError(codes.rowNorm(squareOf(residual)), codes.norm))
+		// The change of a vector by itself is its squared length.
+		limit := m.picks[i*h.width].error + float32(4*codes.scoreError(codes.rowNorm(codes.kernel.change(residual, residual, residual, residual)), codes.norm))
 		for _, p := range m.picks[i*h.width+1 : i*h.width+max(1, m.filled[i])] {
 			if p.error > limit {
 				break
@@ -117,13 +118,6 @@ func (q *Residual) nearestConditional(e *encoding, l int, c conditioned) {
 			}
 		}
 	}
-}
-
-func squareOf(x []float32) (sum float32) {
-	for _, v := range x {
-		sum += float32(v * v)
-	}
-	return sum
 }
 
 // vectors writes the vectors [n,d] of codes [n] of level l, given sent [n,d], to out.

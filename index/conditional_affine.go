@@ -49,7 +49,7 @@ func (a Affine) conditioned(codes *Codes) (conditioned, error) {
 // terms are mu and s.
 func (c *affine) terms(m *conditionMemory, sent []float32, n int) []float32 {
 	hidden := c.hidden.apply(&m.groups, sent, n, c.d, &m.hidden)
-	rectify(hidden)
+	c.codes.kernel.rectify(hidden)
 	out := c.last.apply(&m.groups, hidden, n, c.hidden.stride, &m.known)
 	for i := range n {
 		_, scale := c.row(out, i)

@@ -50,7 +50,7 @@ func (c *implicit) hidden(m *conditionMemory, b implicitBlock, terms []float32, 
 			add(hidden[i*stride:i*stride+b.in.out], c.termsOf(terms, rows, i)[b.term:])
 		}
 	}
-	rectify(hidden)
+	c.codes.kernel.rectify(hidden)
 	return hidden
 }
 

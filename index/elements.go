@@ -6,6 +6,8 @@ package index
 type elements struct {
 	// hidden writes relu(a + b) to out.
 	hidden func(out, a, b []float32)
+	// rectify replaces negative elements by zero.
+	rectify func(x []float32)
 	// scale replaces t by (a+t)/(a-t), a = 4+4|t|.
 	scale func(t []float32)
 	// moved writes mu + s·c to out.
@@ -19,13 +21,19 @@ type elements struct {
 const elementLanes = 8
 
 var portableElements = elements{
-	hidden: hiddenPortable, scale: scalePortable, moved: movedPortable, query: queryPortable, change: changePortable,
+	hidden: hiddenPortable, rectify: rectifyPortable, scale: scalePortable, moved: movedPortable, query: queryPortable, change: changePortable,
 }
 
 func hiddenPortable(out, a, b []float32) {
 	a, b = a[:len(out)], b[:len(out)]
 	for j := range out {
 		out[j] = max(a[j]+b[j], 0)
+	}
+}
+
+func rectifyPortable(x []float32) {
+	for j, v := range x {
+		x[j] = max(v, 0)
 	}
 }
 

@@ -6,7 +6,9 @@ import "simd/archsimd"
 
 // elementsAVX2 is also the fastest on processors with AVX-512: these loops are bound by
 // loads and stores.
-var elementsAVX2 = elements{hidden: hiddenAVX2, scale: scaleAVX2, moved: movedAVX2, query: queryAVX2, change: changeAVX2}
+var elementsAVX2 = elements{
+	hidden: hiddenAVX2, rectify: rectifyAVX2, scale: scaleAVX2, moved: movedAVX2, query: queryAVX2, change: changeAVX2,
+}
 
 func load8(x []float32) archsimd.Float32x8 { return archsimd.LoadFloat32x8Array((*[8]float32)(x)) }
 
@@ -20,6 +22,15 @@ func hiddenAVX2(out, a, b []float32) {
 		store8(load8(a[j:]).Add(load8(b[j:])).Max(zero), out[j:])
 	}
 	hiddenPortable(out[j:], a[j:], b[j:])
+}
+
+func rectifyAVX2(x []float32) {
+	var zero archsimd.Float32x8
+	j := 0
+	for ; j+8 <= len(x); j += 8 {
+		store8(load8(x[j:]).Max(zero), x[j:])
+	}
+	rectifyPortable(x[j:])
 }
 
 func scaleAVX2(t []float32) {

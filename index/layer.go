@@ -80,10 +80,3 @@ func interleave(groups, x []float32, n, d, step int) {
 		}
 	}
 }
-
-// rectify replaces negative elements by zero.
-func rectify(x []float32) {
-	for i, v := range x {
-		x[i] = max(v, 0)
-	}
-}

@@ -8,7 +8,7 @@ PYTHON ?= /usr/bin/python3
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo demo-rec test lint bench bench-peers
+.PHONY: help build demo demo-rec test lint bench bench-peers faiss bench-vectors
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,3 +49,12 @@ bench-peers: ## compare speed with PyTorch and FAISS, in one table
 	  else echo "install PyTorch and FAISS first, on Debian: apt-get install python3-torch python3-faiss libopenblas0-pthread"; exit 1; fi; fi
 	@{ command -v cwebp && command -v cjpeg; } >/dev/null || if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get install -y --no-install-recommends webp libjpeg-turbo-progs; fi
 	$(GO) run ./bench speed -python $(PYTHON)
+
+faiss: build/faiss/bin/python ## a virtual environment with FAISS, for bench-vectors
+build/faiss/bin/python: lab/vectors/requirements.txt
+	python3 -m venv build/faiss
+	build/faiss/bin/pip install -q -r lab/vectors/requirements.txt
+	@touch $@
+
+bench-vectors: faiss ## errors of vectors beside FAISS; GRITVQ_DATA names the data
+	$(GO) run ./bench vectors

@@ -1,5 +1,5 @@
-// Command bench runs the experiments behind results/: speed against peers, rate and distortion of picture
-// files, and the tables of picture and recommendation runs.
+// Command bench runs the experiments behind results/: speed against peers, errors of vectors, rate and distortion of
+// picture files, and the tables of picture and recommendation runs.
 package main
 
 import (
@@ -10,11 +10,14 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
+	"time"
 
 	"github.com/gritvq/gritvq/lab/rate"
 	"github.com/gritvq/gritvq/lab/speed"
 	"github.com/gritvq/gritvq/lab/table/pictures"
 	"github.com/gritvq/gritvq/lab/table/recommendation"
+	"github.com/gritvq/gritvq/lab/vectors"
 	"github.com/gritvq/gritvq/task"
 )
 
@@ -22,6 +25,7 @@ const help = `usage: go run ./bench COMMAND [FLAGS] [ARGUMENTS]
 
   speed                            ratios to PyTorch and FAISS in one table; peers that are not installed are left out
   step SCENARIO                    cost of one training step, such as pictures-grit-linear -backend xla:PLUGIN
+  vectors                          errors of vectors on held-out rows beside FAISS; cells that have a record are skipped
   rate [PICTURES TOKENIZER...]     rate and distortion of picture files beside JPEG and WebP; without pictures the
                                    page is made again from its points
   pictures RUNS.jsonl...           tables and figures of picture runs, added to those in the output directory
@@ -34,7 +38,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	commands := map[string]func(context.Context, *flag.FlagSet, []string) error{
-		"speed": runSpeed, "step": runStep, "rate": runRate, "pictures": runPictures, "recommendation": runRecommendation,
+		"speed": runSpeed, "step": runStep, "vectors": runVectors, "rate": runRate, "pictures": runPictures, "recommendation": runRecommendation,
 	}
 	if len(os.Args) < 2 || commands[os.Args[1]] == nil {
 		fmt.Fprint(os.Stderr, help)
@@ -91,6 +95,26 @@ func runStep(ctx context.Context, flags *flag.FlagSet, args []string) error {
 		return err
 	}
 	return json.NewEncoder(os.Stdout).Encode(cost)
+}
+
+func runVectors(ctx context.Context, flags *flag.FlagSet, args []string) error {
+	o := vectors.Options{Sets: vectors.SetNames(), Methods: vectors.Methods(), Sizes: []string{"4x256", "8x256"},
+		Command: "go run ./bench vectors"}
+	list := func(values *[]string) func(string) error {
+		return func(s string) error { *values = strings.Split(s, ","); return nil }
+	}
+	flags.Func("sets", "data sets, `NAME,NAME`: "+strings.Join(o.Sets, ", ")+" (all)", list(&o.Sets))
+	flags.Func("methods", "`NAME,NAME`: any of gritvq methods, or FAISS's ("+strings.Join(o.Methods, ",")+")", list(&o.Methods))
+	flags.Func("sizes", "`LEVELSxCODES,...` (4x256,8x256)", list(&o.Sizes))
+	flags.StringVar(&o.Data, "data", os.Getenv("GRITVQ_DATA"), "`directory` of the data sets; GRITVQ_DATA by default")
+	flags.StringVar(&o.Python, "python", "build/faiss/bin/python", "interpreter that has FAISS; make faiss installs it")
+	flags.StringVar(&o.Output, "out", "results", "`directory` of the page and its records")
+	flags.IntVar(&o.Seeds, "seeds", 3, "seeds of every cell; 0 makes the page again from its records")
+	flags.DurationVar(&o.Limit, "limit", 30*time.Minute, "time that a cell may take")
+	if given := arguments(flags, args); len(given) > 0 {
+		return fmt.Errorf("unexpected argument %q", given[0])
+	}
+	return vectors.Run(ctx, o, stderr{})
 }
 
 func runRate(ctx context.Context, flags *flag.FlagSet, args []string) error {

@@ -4,7 +4,6 @@ package speed
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"embed"
 	"encoding/json"
@@ -14,7 +13,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"strings"
 	"sync"
 	"time"
 
@@ -73,7 +71,7 @@ func Run(ctx context.Context, o Options, watch task.Watcher) (*Results, error) {
 	b := &bench{Options: o}
 	b.faiss = sync.OnceValues(func() (map[string]any, error) { return b.peer(ctx, "faiss_index.py") })
 	results := &Results{Date: time.Now().UTC().Format(time.DateOnly), Cores: runtime.NumCPU(), Go: runtime.Version(), Index: index.Level(),
-		CPU: cmp.Or(systemField("/proc/cpuinfo", "model name"), runtime.GOARCH)}
+		CPU: table.CPU()}
 	for _, g := range groups {
 		if o.Only != "" && o.Only != g.name {
 			continue
@@ -106,17 +104,6 @@ func (r *Results) Table() report.Table {
 		t.Rows = append(t.Rows, report.Cells(row.Name, row.Ours, row.Peer, ratio, row.Claim, holds))
 	}
 	return t
-}
-
-// systemField returns a field of a file of /proc, such as "model name", or "".
-func systemField(path, name string) string {
-	content, _ := os.ReadFile(path)
-	for line := range strings.Lines(string(content)) {
-		if value, ok := strings.CutPrefix(line, name); ok {
-			return strings.TrimSpace(strings.TrimLeft(value, "\t :"))
-		}
-	}
-	return ""
 }
 
 //go:embed *.py

@@ -100,11 +100,11 @@ func TestSystemField(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{"VmHWM": "120 kB", "model name": "A CPU @ 2 GHz", "none": ""} {
-		if got := systemField(path, name); got != want {
+		if got := table.SystemField(path, name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
-	if got := systemField(path+"absent", "VmHWM"); got != "" {
+	if got := table.SystemField(path+"absent", "VmHWM"); got != "" {
 		t.Errorf("a file that is not there has %q", got)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gritvq/gritvq/engine"
+	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/train/vqtrain"
 	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
@@ -62,7 +63,7 @@ func vectorStep(ctx context.Context, name string) (Cost, error) {
 	}
 	step, err := stepTime(ctx, scenarioSource, turns, configuration(name))
 	var kib int64 // stays 0 where the system does not tell
-	_, _ = fmt.Sscanf(systemField("/proc/self/status", "VmHWM"), "%d kB", &kib)
+	_, _ = fmt.Sscanf(table.SystemField("/proc/self/status", "VmHWM"), "%d kB", &kib)
 	return Cost{step, kib << 10}, err
 }
 

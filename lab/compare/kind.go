@@ -10,6 +10,7 @@ import (
 	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/train/vqtrain"
+	"github.com/gritvq/gritvq/vq"
 )
 
 // Kind is a kind of comparison, of vectors or of pictures: its measures, the one that ranks, and its texts.
@@ -78,8 +79,9 @@ func (k *Kind) decided(s table.Stat) string {
 	return m.Title + " " + m.Text(s)
 }
 
-// Table compares the summaries, the best of every column of a point in bold. The wide form, for pages, has more
-// columns; scores that no method has are left out.
+// Table compares the summaries, the best of every column of a point in bold. Classical methods come first at every
+// point: they are the reference of trained ones. The wide form, for pages, has more columns; scores that no method has
+// are left out.
 func (k *Kind) Table(summaries []Summary, wide bool) report.Table {
 	several := severalPoints(summaries)
 	t := report.Table{Columns: []report.Column{{Name: "method"}}}
@@ -94,7 +96,7 @@ func (k *Kind) Table(summaries []Summary, wide bool) report.Table {
 				Note: "difference of " + m.Title + " and, over seeds, its 95 % interval; = is a tie"})
 		}
 	}
-	for _, s := range summaries {
+	for _, s := range referencesFirst(summaries) {
 		row := []report.Cell{{Text: s.Method, Strong: s.Best() || s.Tied()}}
 		if several {
 			row = append(row, report.Cell{Text: s.Point.String()})
@@ -112,6 +114,26 @@ func (k *Kind) Table(summaries []Summary, wide bool) report.Table {
 		t.Rows = append(t.Rows, row)
 	}
 	return t
+}
+
+// referencesFirst moves classical methods to the front of their point.
+func referencesFirst(summaries []Summary) []Summary {
+	var sorted []Summary
+	for len(summaries) > 0 {
+		end := slices.IndexFunc(summaries, func(s Summary) bool { return s.Point != summaries[0].Point })
+		if end < 0 {
+			end = len(summaries)
+		}
+		for _, classical := range []bool{true, false} {
+			for _, s := range summaries[:end] {
+				if vq.Classical(s.Method) == classical {
+					sorted = append(sorted, s)
+				}
+			}
+		}
+		summaries = summaries[end:]
+	}
+	return sorted
 }
 
 func leads(m table.Measure, s Summary, summaries []Summary) bool {

@@ -70,8 +70,9 @@ func contenders(o Options, pictures bool) ([]string, error) {
 	if pictures {
 		known = slices.DeleteFunc(slices.Clone(known), vq.Classical)
 	}
-	if o.Methods == nil && o.Variants == nil {
-		return known, nil
+	if o.Methods == nil && o.Variants == nil { // references first
+		trained := slices.DeleteFunc(slices.Clone(known), vq.Classical)
+		return append(slices.DeleteFunc(known, func(name string) bool { return !vq.Classical(name) }), trained...), nil
 	}
 	var names []string
 	for _, name := range o.Methods {

@@ -179,3 +179,22 @@ func TestErrorBins(t *testing.T) {
 		}
 	}
 }
+
+// Tables show classical methods first, at every point, each group by rank.
+func TestTablesShowReferencesFirst(t *testing.T) {
+	var summaries []Summary
+	for _, levels := range []int{2, 4} {
+		for _, method := range []string{"grit", "lsq", "no such method", "rq"} {
+			standing := table.Standing{Group: table.Group{Method: method}}
+			summaries = append(summaries, Summary{Standing: standing, Point: Point{Codes: 8, Levels: levels, Parts: 1}, Error: "x", kind: OfVectors})
+		}
+	}
+	var got []string
+	for _, row := range OfVectors.Table(summaries, true).Rows {
+		got = append(got, row[0].Text)
+	}
+	once := []string{"lsq", "rq", "grit", "no such method"}
+	if want := slices.Concat(once, once); !slices.Equal(got, want) {
+		t.Errorf("rows %q, want %q", got, want)
+	}
+}

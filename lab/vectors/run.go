@@ -3,11 +3,8 @@
 package vectors
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,21 +12,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/gritvq/gritvq/config"
-	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/dataset/vectors"
-	"github.com/gritvq/gritvq/index"
 	"github.com/gritvq/gritvq/internal/atomicfile"
-	"github.com/gritvq/gritvq/internal/version"
 	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/task"
-	"github.com/gritvq/gritvq/task/tokenize"
-	"github.com/gritvq/gritvq/tokenizer"
-	"github.com/gritvq/gritvq/train/vqtrain"
 )
 
 // Options choose the cells of the comparison.
@@ -158,90 +147,6 @@ func (b *bench) measure(ctx context.Context, dir string, data split, r *Record) 
 		return b.measureFAISS(ctx, dir, r)
 	}
 	return measureOwn(ctx, dir, data, r)
-}
-
-// measureOwn trains a tokenizer with its defaults on all training rows; rows for choices
-// are taken from these.
-func measureOwn(ctx context.Context, dir string, data split, r *Record) ([]float32, error) {
-	settings := tokenize.Settings{Preset: "default", Final: func(c *vqtrain.Config) {
-		c.Quantizer.Method, c.Seed, c.Train.Split = r.Method, r.Seed, 1
-		c.Quantizer.Codes = r.Codes
-		c.Quantizer.Arrange(r.Levels, 1)
-	}}
-	c, err := settings.ConfigOf(r.Method)
-	if err != nil {
-		return nil, err
-	}
-	if r.Config, err = config.Hash(c); err != nil {
-		return nil, err
-	}
-	r.Software = version.CreatedBy()
-	out := filepath.Join(dir, "tokenizer")
-	defer os.RemoveAll(out)
-	begun := time.Now()
-	_, err = tokenize.Train(ctx, tokenize.TrainOptions{Config: c, Input: tokenize.Input{Path: filepath.Join(dir, "train.npy")},
-		Output: out, Backend: "go", Command: r.Command}, task.Silent{})
-	if err != nil {
-		return nil, err
-	}
-	r.Seconds = round(time.Since(begun).Seconds())
-	opened, err := tokenize.Open(out, "go")
-	if err != nil {
-		return nil, err
-	}
-	defer opened.Runtime.Close()
-	begun = time.Now()
-	n := len(data.test) / data.dim
-	codes, err := opened.Runtime.Encode(ctx, dataset.VectorBatch(data.test, n), tokenizer.Options{})
-	if err != nil {
-		return nil, err
-	}
-	r.Encode = round(time.Since(begun).Seconds())
-	decoded, err := opened.Runtime.Decode(ctx, codes, n, len(codes)/n)
-	if err != nil {
-		return nil, err
-	}
-	errors := make([]float32, n)
-	for i := range errors {
-		errors[i] = float32(index.SquaredDistance(data.test[i*data.dim:(i+1)*data.dim], decoded.Values[i*data.dim:(i+1)*data.dim]))
-	}
-	return errors, nil
-}
-
-//go:embed faiss_peer.py
-var faissPeer string
-
-// faissMethods are those of faiss_peer.py.
-var faissMethods = []string{"faiss-rq-default", "faiss-rq", "faiss-lsq"}
-
-func (b *bench) measureFAISS(ctx context.Context, dir string, r *Record) ([]float32, error) {
-	errors := filepath.Join(dir, "errors.npy")
-	command := exec.CommandContext(ctx, b.Python, "-", filepath.Join(dir, "train.npy"), filepath.Join(dir, "test.npy"), "--method", r.Method,
-		"--levels", strconv.Itoa(r.Levels), "--codes", strconv.Itoa(r.Codes), "--seed", strconv.FormatUint(r.Seed, 10), "--errors", errors)
-	var failure bytes.Buffer
-	command.Stdin, command.Stderr = strings.NewReader(faissPeer), &failure
-	printed, err := command.Output()
-	if err != nil {
-		lines := strings.Split(strings.TrimSpace(failure.String()), "\n")
-		return nil, fmt.Errorf("FAISS failed (%w): %s; make faiss installs it", err, lines[len(lines)-1])
-	}
-	var result struct {
-		Version string  `json:"faiss"`
-		Seconds float64 `json:"seconds"`
-		Encode  float64 `json:"encode_seconds"`
-	}
-	// FAISS prints warnings before the result.
-	if err := json.Unmarshal(printed[bytes.LastIndexByte(printed[:len(printed)-1], '\n')+1:], &result); err != nil {
-		return nil, fmt.Errorf("FAISS's result cannot be read: %w", err)
-	}
-	r.Software, r.Seconds, r.Encode = "FAISS "+result.Version, round(result.Seconds), round(result.Encode)
-	v, err := vectors.Open(ctx, errors, vectors.Options{})
-	if err != nil {
-		return nil, err
-	}
-	defer v.Close()
-	rows := make([]float32, v.Len())
-	return rows, v.Rows(0, v.Len(), rows)
 }
 
 // commit is the checked out commit, with a mark if files differ from it.

@@ -41,6 +41,7 @@ type implicit struct {
 	sent       *layer          // x̂ times B, then times Q of each block
 	concat     bool            // the first d terms are x̂ B
 	blocks     []implicitBlock // one after the other
+	inputs     []float32       // [k,stride]: v P + b of the first block, less the part of x̂
 	gram       *gram           // of a single block
 }
 
@@ -57,7 +58,6 @@ type implicitBlock struct {
 // where a triangular matrix stands for U Uᵀ: the part below the diagonal, doubled, in place
 // of both.
 type gram struct {
-	hidden   []float32 // [k,stride]: c P + b
 	own      []float32 // [k,stride]: c Uᵀ
 	residual *layer    // r Uᵀ
 	product  *layer    // f (U Uᵀ), triangular
@@ -114,9 +114,13 @@ func (s Implicit) conditioned(codes *Codes) (conditioned, error) {
 		}
 		fromSent, width = append(fromSent, s.Concat.Sent), d
 	}
-	for _, b := range s.Blocks {
+	for i, b := range s.Blocks {
 		block := implicitBlock{
 			in: newLayer(codes.kernel, b.P, d, b.Hidden, b.Bias), out: newLayer(codes.kernel, b.U, b.Hidden, d, nil), term: -1,
+		}
+		if i == 0 { // linear in the code and in x̂: a table and a term
+			c.inputs = block.in.table(c.start, k)
+			b.Q = s.firstTerm(codes)
 		}
 		if b.Q != nil {
 			block.term = width
@@ -126,9 +130,26 @@ func (s Implicit) conditioned(codes *Codes) (conditioned, error) {
 	}
 	c.sent = newLayer(codes.kernel, sideBySide(fromSent, d), d, width, nil)
 	if len(s.Blocks) == 1 && s.Concat == nil && s.Blocks[0].Q != nil {
-		c.gram = newGram(codes, s.Blocks[0], c.blocks[0])
+		c.gram = newGram(codes, s.Blocks[0])
 	}
 	return c, nil
+}
+
+// firstTerm returns the matrix [d,h] that takes x̂ to the hidden layer of the first block:
+// Q and, through the first layer, B P. Nil if x̂ does not reach it.
+func (s Implicit) firstTerm(codes *Codes) []float32 {
+	b, d := s.Blocks[0], codes.d
+	if s.Concat == nil {
+		return b.Q
+	}
+	through := newLayer(codes.kernel, b.P, d, b.Hidden, nil)
+	products := through.table(s.Concat.Sent, d)
+	sum := make([]float32, d*b.Hidden)
+	copy(sum, b.Q)
+	for i := range d {
+		add(sum[i*b.Hidden:(i+1)*b.Hidden], products[i*through.stride:])
+	}
+	return sum
 }
 
 // sideBySide joins matrices of d rows.
@@ -143,7 +164,7 @@ func sideBySide(list [][]float32, d int) []float32 {
 	return joined
 }
 
-func newGram(codes *Codes, b Block, packed implicitBlock) *gram {
+func newGram(codes *Codes, b Block) *gram {
 	d, h := codes.d, b.Hidden
 	across := make([]float32, d*h) // Uᵀ
 	for i := range h {
@@ -152,7 +173,7 @@ func newGram(codes *Codes, b Block, packed implicitBlock) *gram {
 		}
 	}
 	g := &gram{residual: newLayer(codes.kernel, across, d, h, nil)}
-	g.hidden, g.own = packed.in.table(codes.rows, codes.k), g.residual.table(codes.rows, codes.k)
+	g.own = g.residual.table(codes.rows, codes.k)
 	triangle, stride := make([]float32, h*h), g.residual.stride
 	for i, product := 0, g.residual.table(b.U, h); i < h; i++ {
 		for j := range i {

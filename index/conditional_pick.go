@@ -23,8 +23,8 @@ func (c *implicit) vectors(m *conditionMemory, terms []float32, rows []int32, co
 			add(vector, c.termsOf(terms, rows, i))
 		}
 	}
-	for _, b := range c.blocks {
-		hidden := c.hidden(m, b, terms, rows, codes, out)
+	for i, b := range c.blocks {
+		hidden := c.hidden(m, i, terms, rows, codes, out)
 		moves := b.out.apply(&m.groups, hidden, n, b.in.stride, &m.wide)
 		for i := range n {
 			add(out[i*d:(i+1)*d], moves[i*b.out.stride:])
@@ -32,26 +32,27 @@ func (c *implicit) vectors(m *conditionMemory, terms []float32, rows []int32, co
 	}
 }
 
-// hidden returns a block's hidden layer [n,stride] for codes that were moved to
+// hidden returns the hidden layer [n,stride] of block i for codes [n] that were moved to
 // v [n,d] so far.
-func (c *implicit) hidden(m *conditionMemory, b implicitBlock, terms []float32, rows []int32, codes []uint32, v []float32) []float32 {
-	n, stride := len(codes), b.in.stride
-	if c.gram != nil {
+func (c *implicit) hidden(m *conditionMemory, i int, terms []float32, rows []int32, codes []uint32, v []float32) []float32 {
+	b, kern := c.blocks[i], c.codes.kernel
+	n, stride, width := len(codes), b.in.stride, b.in.out
+	inputs := func(i int) []float32 { return c.inputs[int(codes[i])*stride:] }
+	if i == 0 {
 		m.hidden = resized(m.hidden, n*stride)
-		for i, code := range codes {
-			table := c.gram.hidden[int(code)*stride : (int(code)+1)*stride]
-			c.codes.kernel.hidden(m.hidden[i*stride:(i+1)*stride], table, c.termsOf(terms, rows, i))
-		}
-		return m.hidden
+	} else {
+		applied := b.in.apply(&m.groups, v, n, c.d, &m.hidden)
+		inputs = func(i int) []float32 { return applied[i*stride:] }
 	}
-	hidden := b.in.apply(&m.groups, v, n, c.d, &m.hidden)
-	if b.term >= 0 {
-		for i := range n {
-			add(hidden[i*stride:i*stride+b.in.out], c.termsOf(terms, rows, i)[b.term:])
+	for i := range n {
+		if out := m.hidden[i*stride : i*stride+width]; b.term >= 0 {
+			kern.hidden(out, inputs(i), c.termsOf(terms, rows, i)[b.term:])
+		} else {
+			copy(out, inputs(i))
+			kern.rectify(out)
 		}
 	}
-	c.codes.kernel.rectify(hidden)
-	return hidden
+	return m.hidden[:n*stride]
 }
 
 // pick compares the codes that the shortlist proposes for each hypothesis. A total is
@@ -127,7 +128,7 @@ func (c *implicit) changes(m *conditionMemory, terms, residual, fromResidual []f
 	m.settled = resized(m.settled, n)
 	change := c.codes.kernel.change
 	if g := c.gram; g != nil {
-		hidden, in := c.hidden(m, c.blocks[0], terms, m.rows, m.chosen, nil), c.blocks[0].in
+		hidden, in := c.hidden(m, 0, terms, m.rows, m.chosen, nil), c.blocks[0].in
 		if in.out > d { // vectors are shorter than hidden layers
 			moves, stride := c.blocks[0].out.apply(&m.groups, hidden, n, in.stride, &m.wide), c.blocks[0].out.stride
 			for i, code := range m.chosen {

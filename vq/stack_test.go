@@ -175,7 +175,8 @@ func TestTrainingOnly(t *testing.T) {
 		}
 	}
 	want := []string{"level0/state/cache", "level0/state/cache_gradient", "level0/state/counts"}
-	if !TrainingOnly(Prefix+"/level1/state/sums") || !slices.Equal(dropped, want) || !slices.Contains(kept, "level0/codes") || !slices.Contains(kept, "level0/state/source") {
+	if !TrainingOnly(Prefix+"/level1/state/sums") || !slices.Equal(dropped, want) ||
+		!slices.Contains(kept, "level0/codes") || !slices.Contains(kept, "level0/state/source") {
 		t.Errorf("dropped %v, kept %v", dropped, kept)
 	}
 }

@@ -70,7 +70,8 @@ func TestReferenceIsKMeansOfPatches(t *testing.T) {
 	if got.Name != "k-means of 4 x 4 patches" || math.Abs(got.Scores.PSNR-best) > 0.4 || got.Scores.Images != held.Len() {
 		t.Errorf("%s: %g dB, clustered directly %g", got.Name, got.Scores.PSNR, best)
 	}
-	two, err := MeasureReference(t.Context(), gradtest.Engine(t), untrained(t, size, []int{4, 4, 4}, 2, 1).Tokenizer(), set, set, train, held, 3)
+	levels := untrained(t, size, []int{4, 4, 4}, 2, 1).Tokenizer()
+	two, err := MeasureReference(t.Context(), gradtest.Engine(t), levels, set, set, train, held, 3)
 	if err != nil {
 		t.Fatal(err)
 	}

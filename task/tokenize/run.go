@@ -107,7 +107,7 @@ func (t *training) score(ctx context.Context, result *outcome) error {
 	}
 	result.metrics, result.usage = bundle.NewMetrics(held, train), usage
 	result.metrics.Reference = result.Reference
-	if held != nil && m.Kind() == dataset.Pictures {
+	if t.Reference && held != nil && m.Kind() == dataset.Pictures {
 		line.Done()
 		result.metrics.Reference, err = t.referencePictures(ctx, result.Runtime.Tokenizer())
 	}

@@ -35,7 +35,7 @@ type TrainOptions struct {
 	Resume   bool   // continue an interrupted run; a finished run is returned
 	Force    bool   // replace the tokenizer in the directory
 	Command  string // recorded in manifest and report
-	// Reference measures the classical residual quantizer on the held-out rows of vectors.
+	// Reference measures a classical method on the held-out items: residual k-means of vectors, k-means of patches.
 	Reference bool
 }
 

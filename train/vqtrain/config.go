@@ -41,11 +41,11 @@ type Train struct {
 // Docs describes shared settings in the words of tokenizers.
 func (Train) Docs() map[string]string {
 	return map[string]string{
-		"steps":      "Training steps; of classical methods, iterations of each k-means.",
-		"batch":      "Vectors or pictures a step.",
-		"evaluate":   "Steps between evaluations on held-out rows (0: only at the end).",
-		"validation": "Share of the training rows that judge choices; the tokenizer is then trained on all of them. Pictures: a share, at most 128, " +
-			"that is not trained on and judges whether training improved on the linear path that it started from.",
+		"steps":    "Training steps; of classical methods, iterations of each k-means.",
+		"batch":    "Vectors or pictures a step.",
+		"evaluate": "Steps between evaluations on held-out rows (0: only at the end).",
+		"validation": "Share of the training rows that judge choices; the tokenizer is then trained on all of them. Pictures: a share, " +
+			"at most 128, that is not trained on and judges whether training improved on the linear path that it started from.",
 		"choose": "Settings that the data choose (empty: train exactly what is configured): by the number of training rows and, where " +
 			"several values are tried, one setting after the other, by validation rows. If training does not improve on the start for " +
 			"them, the start is kept.",

@@ -188,7 +188,7 @@ func TestPicturePresets(t *testing.T) {
 		codebook       float64 // weight of the loss
 		codes, entropy float64
 	}{
-		{"default", "grit", radius.Power, 0, 0.3, 0.1}, {"paper", "grit", radius.Euclidean, 0, 1, 0.1},
+		{"default", "grit", radius.Power, 0.5, 3, 0.1}, {"paper", "grit", radius.Euclidean, 0, 1, 0.1},
 		{"default", "lfq", radius.Euclidean, 0, 1, 0.01}, {"paper", "lfq", radius.Euclidean, 0, 1, 0.1},
 		{"default", "ema", radius.Euclidean, 0, 1, 0.1},
 	} {
@@ -197,6 +197,9 @@ func TestPicturePresets(t *testing.T) {
 			t.Fatal(err)
 		}
 		q := got.Quantizer
+		if image := got.Model.Image; image.Linear != (c.preset == "default") || image.Linear != (image.Up == "nearest") {
+			t.Errorf("%s of %s: %+v", c.preset, c.method, image)
+		}
 		if q.Radius.Kind != c.kind || q.Loss.Codebook != c.codebook || got.Train.Rates.Codes != c.codes ||
 			q.Entropy.Weight != c.entropy || got.Model.Image.Size != 256 {
 			t.Errorf("%s of %s: %+v, rates %+v, entropy %+v", c.preset, c.method, got.Quantizer.Radius, got.Train.Rates, got.Quantizer.Entropy)

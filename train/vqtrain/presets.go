@@ -42,9 +42,15 @@ func Default(method string) (Config, error) {
 	c.Model.Dim, c.Model.Hidden = 0, nil
 	q.Start.Warmup = 0
 	t.Steps, t.Log, t.Evaluate, t.Checkpoint = 1000, 20, 100, 100
+	t.Optimizer.Beta2 = 0.98
 	t.Choose = []string{"train.steps", "train.noise"}
-	if m.Tabled() && q.Start.Sample == 0 { // others have a start of their own
-		q.Start.From, q.Beam, t.Beam = vq.RQ.Name, q.Reference().Beam, 4
+	if !m.Tabled() || q.Start.Sample > 0 { // a start of its own
+		return c, nil
+	}
+	q.Start.From, q.Beam, t.Beam = vq.RQ.Name, q.Reference().Beam, 4
+	t.Choose = append(t.Choose, "train.rates.codes")
+	if !m.Concat { // or the method is its condition
+		t.Choose = append(t.Choose, "quantizer.transform.levels", "quantizer.transform.hidden", "quantizer.transform.hidden_drop")
 	}
 	return c, nil
 }

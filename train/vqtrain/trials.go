@@ -27,7 +27,7 @@ func (f *fit) plan() {
 	trials := 1
 	for _, key := range c.Train.Choose {
 		values := rules[key](c, f.source.Train.Len(), 1)
-		trials += len(values) - 1
+		trials += max(0, len(values)-1)
 		if key == "train.steps" {
 			f.total, _ = strconv.Atoi(values[0])
 		}
@@ -61,7 +61,7 @@ func (f *fit) choose(ctx context.Context) error {
 		for _, value := range rules[key](f.config, f.source.Train.Len(), choice.Start) {
 			values = append(values, key+"="+value)
 		}
-		settings = append(settings, values[0])
+		settings = append(settings, values[:min(1, len(values))]...)
 		if len(values) > 1 {
 			tries = append(tries, values)
 		}

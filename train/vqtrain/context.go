@@ -15,7 +15,7 @@ import (
 )
 
 // The fit of a context network before codes are placed.
-const (
+var (
 	contextSteps = 200
 	contextCells = 4096 // latents a step, in whole grids
 )

@@ -18,7 +18,7 @@ import (
 var faissPeer string
 
 // faissMethods are those of faiss_peer.py.
-var faissMethods = []string{"faiss-rq-default", "faiss-rq", "faiss-lsq"}
+var faissMethods = []string{"faiss-rq-default", "faiss-rq", "faiss-lsq-default", "faiss-lsq"}
 
 func (b *bench) measureFAISS(ctx context.Context, dir string, r *Record) ([]float32, error) {
 	errors := filepath.Join(dir, "errors.npy")

@@ -10,7 +10,9 @@ every test row. Settings other than these are FAISS's defaults:
 
     faiss-rq-default  ResidualQuantizer, beam 5, codebooks clustered in growing dimensions
     faiss-rq          the same with beam 16, and codebooks refined jointly afterwards (Train_refine_codebook)
-    faiss-lsq         LocalSearchQuantizer
+    faiss-lsq-default LocalSearchQuantizer
+    faiss-lsq         the same with lambda 4, 50 iterations and 16 rounds of local search in each: better than
+                      the defaults (0.01, 25, 8) on validation rows of Beauty in 64 dimensions and of MovieLens
 """
 
 import argparse
@@ -35,16 +37,19 @@ def residual(dim, levels, bits, beam, refine, rows, seed):
     return q
 
 
-def local_search(dim, levels, bits, rows, seed):
+def local_search(dim, levels, bits, tuned, seed):
     q = faiss.LocalSearchQuantizer(dim, levels, bits)
     q.random_seed = seed
+    if tuned:
+        q.lambd, q.train_iters, q.train_ils_iters = 4.0, 50, 16
     return q
 
 
 METHODS = {
     "faiss-rq-default": lambda d, levels, bits, rows, seed: residual(d, levels, bits, 5, False, rows, seed),
     "faiss-rq": lambda d, levels, bits, rows, seed: residual(d, levels, bits, 16, True, rows, seed),
-    "faiss-lsq": local_search,
+    "faiss-lsq-default": lambda d, levels, bits, rows, seed: local_search(d, levels, bits, False, seed),
+    "faiss-lsq": lambda d, levels, bits, rows, seed: local_search(d, levels, bits, True, seed),
 }
 
 

@@ -37,8 +37,10 @@ func title(method string) string {
 		return "FAISS RQ, beam 5"
 	case "faiss-rq":
 		return "FAISS RQ, beam 16, refined"
-	case "faiss-lsq":
+	case "faiss-lsq-default":
 		return "FAISS LSQ"
+	case "faiss-lsq":
+		return "FAISS LSQ, λ 4, 50 x 16"
 	}
 	return vq.Title(method)
 }
@@ -49,7 +51,7 @@ func order(method string) int {
 	case at >= 0:
 		return at
 	case vq.Classical(method):
-		return 3
+		return len(faissMethods)
 	}
 	return len(Methods())
 }

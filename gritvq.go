@@ -38,7 +38,8 @@ type Tokenizer struct{ opened *tokenize.Opened }
 // Train trains a tokenizer on data and stores it in dir, with its settings, log
 // and report. A tenth of the items is held out to score the result. Without
 // options it is GRIT-VQ with four levels of 256 codes for vectors, or one level
-// of 16,384 for pictures of 256 px.
+// of 16,384 for pictures of 256 px. Vectors start as residual k-means, and trials on
+// the training items decide what training adds to it.
 func Train(ctx context.Context, data *Data, dir string, options ...Option) (*Tokenizer, error) {
 	s := newSettings(options)
 	s.config.Pictures = data.pictures()

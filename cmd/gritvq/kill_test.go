@@ -167,6 +167,47 @@ func TestKilledRunsEndAsUninterruptedOnes(t *testing.T) {
 	}
 }
 
+// A run that chooses its settings is killed while its start is in use, in a trial and
+// while it trains; the start encodes, and the run ends as an uninterrupted one.
+func TestKilledChoicesEndAsUninterruptedOnes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills a process several times")
+	}
+	base, vectors := t.TempDir(), "synthetic:manifold?rows=3000"
+	arguments := func(dir string) []string {
+		return []string{"train", vectors, "-o", dir, "--codes", "32", "--levels", "3", "--batch", "128", "--steps", "120",
+			"--set", "train.checkpoint=5", "--set", "train.log=5"}
+	}
+	whole, broken := filepath.Join(base, "whole"), filepath.Join(base, "broken")
+	runToEnd(t, arguments(whole))
+	if b, err := bundle.Load(whole); err != nil || b.Manifest.Training.Choice == nil || b.Manifest.Training.Choice.Kept {
+		t.Fatalf("the start was kept, so resuming the last part is untested (%v)", err)
+	}
+	resume := append(arguments(broken), "--resume")
+	for _, moment := range []string{"start/manifest.json", "trials/0/checkpoint.safetensors", "trials/1/checkpoint.safetensors",
+		train.CheckpointFile} {
+		if output, state := signalWhen(t, resume, syscall.SIGKILL, exists(filepath.Join(broken, moment))); state.Success() {
+			t.Fatalf("the run ended before it could be killed at %s:\n%s", moment, output)
+		}
+		runToEnd(t, []string{"encode", filepath.Join(broken, bundle.StartDir), vectors, "-o", filepath.Join(base, "codes.npy")})
+	}
+	runToEnd(t, resume)
+	for _, name := range []string{bundle.ModelFile, bundle.LogFile, bundle.ConfigFile} {
+		want, err := os.ReadFile(filepath.Join(whole, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(filepath.Join(broken, name)); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s differs from that of the uninterrupted run, %v", name, err)
+		}
+	}
+	for _, left := range []string{bundle.StartDir, bundle.TrialsDir, train.CheckpointFile} {
+		if exists(filepath.Join(broken, left))() {
+			t.Errorf("%s was left behind", left)
+		}
+	}
+}
+
 func TestCtrlCSavesAndCanBeResumed(t *testing.T) {
 	base := t.TempDir()
 	vectors := filepath.Join(base, "x.npy")

@@ -79,6 +79,9 @@ func (t *training) observe(show *task.Training) vqtrain.Observer {
 			text = p.Doing + "  " + text
 		}
 		show.Of(r.Progress.Total)
+		if r.Phase == "start" { // the caller says why it is kept
+			r.Event = ""
+		}
 		show.Step(r.Progress.Done, text, r.Event)
 	}}
 }

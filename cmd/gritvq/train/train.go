@@ -33,6 +33,13 @@ func New(s *cli.Streams) *cobra.Command {
 .parquet, .fvecs or .bvecs file of vectors; or pictures: a folder, a .tar or a .zip
 of JPEG, PNG, GIF, WebP or BMP files; or a built-in set (synthetic:manifold,
 synthetic:mixture, synthetic:scenes). Part of it is held out to score the result.
+
+Vectors are quantized as they are: codes start as those of residual k-means, a usable
+tokenizer in DIR/start while training goes on. Trials on training rows choose noise,
+networks and rates, and decide whether training improves on the start; otherwise the
+start is kept. --set train.choose=[] trains exactly what is configured, and --hidden
+or --dim put a network around the quantizer.
+
 Settings come from the preset, then the config file, then flags, then --set. A run
 that was interrupted or killed continues with --resume as if nothing had happened.`,
 		Example: `  gritvq train vectors.npy -o tok

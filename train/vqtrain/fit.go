@@ -48,7 +48,7 @@ type Outcome struct {
 
 // Progress is how far a run of several parts is.
 type Progress struct {
-	Doing       string // such as "trying train.noise=0.3"; empty for the training itself
+	Doing       string // such as "trial 1 of 2"; empty for the training itself
 	Done, Total int    // steps of all parts
 }
 
@@ -104,6 +104,7 @@ type fit struct {
 	result  *Outcome
 	done    int // steps of finished parts
 	total   int // steps of all parts, as planned
+	trials  int // planned
 }
 
 // watch tells the observer of a part's steps as steps of the whole.

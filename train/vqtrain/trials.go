@@ -24,15 +24,15 @@ func (f *fit) plan() {
 	if len(c.Train.Choose) == 0 {
 		return
 	}
-	trials := 1
+	f.trials = 1
 	for _, key := range c.Train.Choose {
 		values := rules[key](c, f.source.Train.Len(), 1)
-		trials += max(0, len(values)-1)
+		f.trials += max(0, len(values)-1)
 		if key == "train.steps" {
 			f.total, _ = strconv.Atoi(values[0])
 		}
 	}
-	f.total += trials * (f.total / trialShare)
+	f.total += f.trials * (f.total / trialShare)
 }
 
 // validation divides the training rows.
@@ -143,7 +143,7 @@ func (f *fit) try(ctx context.Context, number int, settings []string, source Sou
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 		return trial, fmt.Errorf("making a directory for a trial: %w", err)
 	}
-	o.Data, o.Resume, o.Watch = f.Data+" without validation rows", true, f.watch("trying "+tokenizer.SettingsText(settings))
+	o.Data, o.Resume, o.Watch = f.Data+" without validation rows", true, f.watch(fmt.Sprintf("trial %d of %d", number+1, f.trials))
 	t, err := f.run(c, source, o)
 	if err != nil {
 		return trial, err

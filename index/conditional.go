@@ -104,7 +104,8 @@ func (q *Residual) nearestConditional(e *encoding, l int, c conditioned) {
 	for i := range e.index {
 		residual := e.residual[i*d : (i+1)*d]
 		// The change of a vector by itself is its squared length.
-		limit := m.picks[i*h.width].error + float32(4*codes.scoreError(codes.rowNorm(codes.kernel.change(residual, residual, residual, residual)), codes.norm))
+		length := codes.rowNorm(codes.kernel.change(residual, residual, residual, residual))
+		limit := m.picks[i*h.width].error + float32(4*codes.scoreError(length, codes.norm))
 		for _, p := range m.picks[i*h.width+1 : i*h.width+max(1, m.filled[i])] {
 			if p.error > limit {
 				break

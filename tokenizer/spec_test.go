@@ -19,6 +19,7 @@ func TestReadSpec(t *testing.T) {
 		t.Fatal(err)
 	}
 	want, _ := DefaultSpec("ema")
+	want = want.Earlier()
 	want.Model.Dim, want.Quantizer.Codes = 7, 5
 	if !reflect.DeepEqual(s, want) {
 		t.Errorf("got %+v", s)

@@ -70,7 +70,8 @@ func TestPhasesAreEvaluatedAndDrawn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := math.Log2(24) / 16; math.Abs(scores.BitsPerPixel-want) > 1e-9 || len(scores.Utilization.Levels) != 2 || len(usage.Vocab()) != 2 {
+	want := math.Log2(24) / 16
+	if math.Abs(scores.BitsPerPixel-want) > 1e-9 || len(scores.Utilization.Levels) != 2 || len(usage.Vocab()) != 2 {
 		t.Errorf("%g bits per pixel, want %g; usage of %d slots", scores.BitsPerPixel, want, len(usage.Vocab()))
 	}
 	if !(scores.CodedBitsPerPixel < scores.BitsPerPixel) {

@@ -103,7 +103,7 @@ type Resets struct {
 func commonDefaults() Config {
 	return Config{
 		Codes: 256, Levels: 4, Parts: 1, Beam: 1, Distance: Euclidean,
-		Start:     Start{From: "kmeans", Warmup: 0.2, Shrink: 3},
+		Start:     Start{From: "kmeans", Warmup: 0.2, Shrink: 4},
 		Learn:     "gradient",
 		Average:   Average{Decay: 0.99, Epsilon: 1e-5},
 		Loss:      Loss{UsageThreshold: 0.1, UsageSoftness: 1, Context: 0.25},

@@ -119,35 +119,40 @@ func (j *jointFit) refit(rows Latents, codes []uint32, weight []float32, passes 
 }
 
 // ridges returns the shrinkage of every level, in rows: Start.Shrink, but no more than
-// the ratio of the error to the variance of the level's codes, beyond which a mean of
-// noisy rows is shrunk too much. The variance is the expected one
-// (expectation-maximisation): a code's square and its uncertainty error/(count + ridge).
+// the ratio of the noise in a row to the variance of the level's codes, beyond which a
+// mean of noisy rows is shrunk too much. The noise is the error, which is too small
+// where codes are many beside rows: every code takes up one row. The variance is the
+// expected one: a code's square and its uncertainty noise/(count + ridge).
 func (j *jointFit) ridges(codes []uint32, weight []float32) []float64 {
+	const leastFree = 0.1 // share of the rows that codes do not take up, at least
 	levels, d := len(j.books), j.sample.Dim
-	ridges := make([]float64, levels)
+	total := 0.0
+	for _, w := range weight {
+		total += float64(w)
+	}
+	noise := j.error / max(leastFree, 1-float64(levels*j.config.Codes)/total)
 	for l, book := range j.books {
 		counts := make([]float64, j.config.Codes)
-		total := 0.0
 		for i, w := range weight {
 			counts[codes[i*levels+l]] += float64(w)
-			total += float64(w)
 		}
 		variance := 0.0
 		for code, count := range counts {
-			square := 0.0
+			if count == 0 {
+				continue
+			}
+			square := noise / (count + j.ridge[l])
 			for _, v := range book[code*d : (code+1)*d] {
 				square += float64(v) * float64(v)
 			}
-			if count > 0 {
-				variance += count / total * (square + j.error/(count+j.ridge[l]))
-			}
+			variance += count / total * square
 		}
+		j.ridge[l] = 0
 		if variance > 0 {
-			ridges[l] = min(j.config.Start.Shrink, j.error/variance)
+			j.ridge[l] = min(j.config.Start.Shrink, noise/variance)
 		}
 	}
-	copy(j.ridge, ridges)
-	return ridges
+	return j.ridge
 }
 
 // rest returns what the first of the encodings [n,copies,levels] leave of rows, and

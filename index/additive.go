@@ -103,6 +103,7 @@ const additiveRows = 64
 // additiveMemory is the working memory for a block of rows.
 type additiveMemory struct {
 	unary   [][]float32 // [level][rows, stride] u_l, up to a constant for each row
+	first   []float32   // [rows] energy of no codes: 0, or NaN in a row that is not finite
 	scores  []float32   // [stride]
 	picks   []candidate
 	energy  []float32   // of the hypotheses
@@ -135,6 +136,13 @@ func (q *Additive) takeMemory(x []float32, rows, levels int) *additiveMemory {
 				panel, half := codes.panel(p)
 				codes.kernel.scores(panel, half, group, m.unary[l][first*stride+p*panelCodes:], stride)
 			}
+		}
+	}
+	m.first = resized(m.first, rows)
+	for i := range m.first {
+		m.first[i] = 0
+		for _, v := range x[i*q.d : (i+1)*q.d] {
+			m.first[i] += 0 * v
 		}
 	}
 	m.scores = resized(m.scores, widest)

@@ -21,9 +21,13 @@ func (q *Additive) Survivors(x []float32, n, beam, keep int, out []uint32, gaps 
 			for b := range keep {
 				at := min(b, alive-1)
 				q.sourced(m.paths[0][at*levels:(at+1)*levels], out[(i*keep+b)*levels:])
-				gaps[i*keep+b] = m.energy[at] - m.energy[0]
-				if b >= alive {
-					gaps[i*keep+b] = float32(math.Inf(1))
+				switch gap := &gaps[i*keep+b]; {
+				case b >= alive:
+					*gap = float32(math.Inf(1))
+				case b == 0:
+					*gap = 0 // also of a row that is not finite
+				default:
+					*gap = m.energy[at] - m.energy[0]
 				}
 			}
 		}
@@ -38,7 +42,7 @@ func (q *Additive) searchBeam(m *additiveMemory, i, levels, width int) int {
 	for p := range m.paths {
 		m.paths[p] = resized(m.paths[p], width*levels)
 	}
-	m.energy[0] = 0
+	m.energy[0] = m.first[i]
 	alive := 1
 	for l, codes := range q.levels[:levels] {
 		grown, filled := min(width, alive*len(codes.source)), 0
@@ -47,7 +51,7 @@ func (q *Additive) searchBeam(m *additiveMemory, i, levels, width int) int {
 			filled = codes.kernel.merge(m.picks[:grown], filled, scores, m.energy[h], int32(h))
 		}
 		if filled == 0 { // no score is finite
-			m.picks[0], filled = candidate{}, 1
+			m.picks[0], filled = candidate{error: m.energy[0]}, 1
 		}
 		for b, pick := range m.picks[:filled] {
 			path := m.paths[1][b*levels : (b+1)*levels]

@@ -202,10 +202,14 @@ func (k *kernel) merge(picks []candidate, filled int, scores []float32, energy f
 	return filled
 }
 
-// insert adds a newcomer to the first filled picks, sorted by error, then by arrival, if
-// there is room or it is better than the last, and returns their new number.
+// insert adds a newcomer of finite error to the first filled picks, sorted by error, then
+// by arrival, if there is room or it is better than the last, and returns their new number.
 func insert(picks []candidate, filled int, c candidate) int {
-	if filled == len(picks) && !(c.error < picks[filled-1].error) || c.error != c.error {
+	worst := float32(math.Inf(1))
+	if filled == len(picks) {
+		worst = picks[filled-1].error
+	}
+	if !(c.error < worst) {
 		return filled
 	}
 	filled = min(filled+1, len(picks))

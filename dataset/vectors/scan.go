@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+
+	"github.com/gritvq/gritvq/dataset"
 )
 
 // Stats summarises vectors.
@@ -64,6 +66,29 @@ func (v *Vectors) Scan(ctx context.Context, progress func(done, total int)) (Sta
 		return stats, &NonFiniteError{Path: v.path, Row: total.firstBad, Count: total.bad}
 	}
 	return stats, nil
+}
+
+// Moments returns the mean and the variance of the selected rows, by dimension.
+func (v *Vectors) Moments(ctx context.Context, rows dataset.Selection) (mean, variance []float64, err error) {
+	total := moments{firstBad: -1}
+	block := make([]int, 0, v.blockRows())
+	values := make([]float32, min(v.blockRows(), rows.Len())*v.dim)
+	for first := 0; first < rows.Len(); first += len(block) {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
+		block = block[:0]
+		for i := first; i < min(first+v.blockRows(), rows.Len()); i++ {
+			block = append(block, rows.At(i))
+		}
+		part := values[:len(block)*v.dim]
+		if err := v.Gather(block, part); err != nil {
+			return nil, nil, err
+		}
+		total.merge(momentsOf(first, part, v.dim))
+	}
+	stats := total.stats(v.dim)
+	return stats.Mean, stats.Variance, nil
 }
 
 // blockSummary is the result of Scan for one block.

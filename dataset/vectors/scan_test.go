@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/gritvq/gritvq/dataset"
 )
 
 // Far from zero, with little spread: naive sums of squares lose every digit.
@@ -219,5 +220,36 @@ func TestScanStopsWithItsContext(t *testing.T) {
 	_, err := v.Scan(ctx, func(done, total int) { cancel() })
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v", err)
+	}
+}
+
+// The moments of selected rows are those of a file of these rows alone.
+func TestMomentsOfSelectedRows(t *testing.T) {
+	const rows, dim = 30_000, 24
+	values := offsetValues(rows, dim)
+	v := mustOpen(t, writeVectors(t, "x.npy", dim, values), Options{})
+	train, held := dataset.Split(rows, 0.2, 1)
+	for i := range held.Len() { // far away
+		values[held.At(i)*dim] += 1e6
+	}
+	shifted := mustOpen(t, writeVectors(t, "shifted.npy", dim, values), Options{})
+	var own []float32
+	for i := range train.Len() {
+		own = append(own, values[train.At(i)*dim:(train.At(i)+1)*dim]...)
+	}
+	want, err := mustOpen(t, writeVectors(t, "own.npy", dim, own), Options{}).Scan(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range []*Vectors{v, shifted} {
+		mean, variance, err := of.Moments(t.Context(), train)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for j := range dim {
+			if math.Abs(mean[j]/want.Mean[j]-1) > 1e-14 || math.Abs(variance[j]/want.Variance[j]-1) > 1e-10 {
+				t.Fatalf("dimension %d: mean %v variance %v, want %v %v", j, mean[j], variance[j], want.Mean[j], want.Variance[j])
+			}
+		}
 	}
 }

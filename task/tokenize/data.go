@@ -68,6 +68,11 @@ func (d *Data) open(ctx context.Context, in Input, c *vqtrain.Config, watch task
 	}
 	d.Fingerprint, d.Mean, d.Variance = stats.Fingerprint, stats.Mean, stats.Variance
 	d.Train, d.Held = dataset.Split(set.Len(), 1-c.Train.Split, c.Seed)
+	if v, ok := set.(*vectors.Vectors); ok && in.Held == "" && d.Held.Len() > 0 {
+		if d.Mean, d.Variance, err = v.Moments(ctx, d.Train); err != nil {
+			return err
+		}
+	}
 	if in.Held != "" {
 		held, _, err := openSet(ctx, in.Held, c.Model, in.Drop, in.Workers, watch)
 		if err != nil {

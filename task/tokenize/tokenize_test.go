@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/gritvq/gritvq/codes"
+	"github.com/gritvq/gritvq/dataset"
+	"github.com/gritvq/gritvq/dataset/vectors"
 	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/task"
 	"github.com/gritvq/gritvq/task/picture"
@@ -85,6 +87,31 @@ func TestTrainWritesABundleAndRefusesToReplaceIt(t *testing.T) {
 	o.Force = true
 	if _, err := Train(t.Context(), o, task.Silent{}); err != nil {
 		t.Error(err)
+	}
+}
+
+// Held-out rows have no part in the standardization.
+func TestHeldOutRowsDoNotStandardize(t *testing.T) {
+	c := configure(t, false, "train.split=0.5")
+	train, held := dataset.Split(40, 0.5, c.Seed)
+	rows := make([]float32, 40)
+	for i := range train.Len() {
+		rows[train.At(i)] = float32(i % 2)
+	}
+	for i := range held.Len() {
+		rows[held.At(i)] = 100
+	}
+	path := filepath.Join(t.TempDir(), "x.npy")
+	if err := vectors.Write(path, 1, rows); err != nil {
+		t.Fatal(err)
+	}
+	data, err := Input{Path: path}.Open(t.Context(), &c, task.Silent{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer data.Close()
+	if data.Mean[0] != 0.5 || data.Variance[0] != 0.25 {
+		t.Errorf("mean %g and variance %g, want 0.5 and 0.25 of the training rows", data.Mean[0], data.Variance[0])
 	}
 }
 

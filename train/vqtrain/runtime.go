@@ -19,7 +19,7 @@ type Source struct {
 	// Validation are rows of Set, not trained on, that judge whether training improved on the start; may be empty.
 	Validation dataset.Selection
 
-	Mean, Variance []float64 // of vectors, by dimension
+	Mean, Variance []float64 // of the training rows of vectors, by dimension
 	// Perceptual is the network behind the loss of that name; nil without.
 	Perceptual *feature.LPIPS
 }

@@ -82,6 +82,24 @@ func TestValidationRowsComeFromTheTrainingRows(t *testing.T) {
 	}
 }
 
+// All validation rows judge: the limit on rows scored during training is not theirs.
+func TestAllValidationRowsJudge(t *testing.T) {
+	source, c := open(t, tinySet), chosen(t, "ste")
+	var choices []tokenizer.Choice
+	for _, limit := range []int{0, 3} {
+		c.Train.HeldRows = limit
+		result, err := fitted(t, c, source, FitOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		choices = append(choices, *result.Choice)
+	}
+	a, b := choices[0], choices[1]
+	if a.Rows != 54 || b.Rows != 54 || a.Start != b.Start || a.Trials[0].Error != b.Trials[0].Error {
+		t.Errorf("choices differ by the rows scored during training: %+v and %+v", a, b)
+	}
+}
+
 // Training that can only harm is found out: the tokenizer is the start, to the bit,
 // and the log says so.
 func TestUselessTrainingKeepsTheStart(t *testing.T) {

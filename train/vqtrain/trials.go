@@ -112,7 +112,9 @@ func (f *fit) measureStart(ctx context.Context, source Source) error {
 	}
 	defer os.RemoveAll(dir)
 	f.status("measuring the start")
-	t, err := f.run(f.config, source, Options{Dir: dir, Data: f.Data})
+	c := f.config
+	c.Train.HeldRows = 0 // all validation rows judge
+	t, err := f.run(c, source, Options{Dir: dir, Data: f.Data})
 	if err != nil {
 		return err
 	}
@@ -136,7 +138,7 @@ func (f *fit) try(ctx context.Context, number int, settings []string, source Sou
 	if trials := f.state.Choice.Trials; number < len(trials) {
 		return trials[number], nil
 	}
-	c.Train.Steps, c.Train.Patience, c.Train.Best, c.Train.Evaluate = steps, 0, false, 0
+	c.Train.Steps, c.Train.Patience, c.Train.Best, c.Train.Evaluate, c.Train.HeldRows = steps, 0, false, 0, 0
 	c.Train.Schedule.Warmup = min(c.Train.Schedule.Warmup, max(1, steps/10))
 	o := f.Options
 	o.Dir = filepath.Join(f.Trials, strconv.Itoa(number))

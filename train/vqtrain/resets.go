@@ -111,7 +111,7 @@ func (t *Trainer) replace(set weights.Set, touched []vq.Touched) error {
 // rewire keeps the neighbours of top-k attention up to date.
 func (t *Trainer) rewire(step int) error {
 	q := t.config.Quantizer
-	if !q.Transform.Refreshes() || step%max(rewireEvery, q.Cache.Period) != 0 {
+	if !q.Transform.Refreshes() || step%max(rewireEvery, q.Cache.Period) != 0 || t.finishing(step) {
 		return nil
 	}
 	set, err := t.bank.Read(vq.Prefix)

@@ -222,6 +222,31 @@ func TestFinishTrainsTheDecoderAlone(t *testing.T) {
 	}
 }
 
+// The neighbours of attention belong to the codes: they stay as well.
+func TestFinishKeepsNeighbours(t *testing.T) {
+	c := tiny(t, "grit")
+	c.Quantizer.Transform.Kind, c.Quantizer.Codes = "attention-topk", 32
+	c.Train.Steps, c.Train.Finish, c.Train.Rates.Codes = rewireEvery+1, 2/float64(rewireEvery), 30
+	trainer := start(t, c, open(t, tinySet), t.TempDir(), false, Observer{})
+	if err := trainer.start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var before weights.Set
+	for i := range rewireEvery {
+		if i == rewireEvery-1 {
+			before = exported(t, trainer)
+		}
+		if err := step(t, trainer, i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for p, a := range exported(t, trainer) {
+		if at := firstDifference(a.Data, before[p].Data); at >= 0 {
+			t.Errorf("%s moved at %d", p, at)
+		}
+	}
+}
+
 // The averaged weights follow every trained variable at the pace of their
 // decay, also those that move once a refresh.
 func TestAveragedWeightsFollow(t *testing.T) {

@@ -6,8 +6,10 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 
@@ -24,6 +26,7 @@ func (b *bench) measureFAISS(ctx context.Context, dir string, r *Record) ([]floa
 	errors := filepath.Join(dir, "errors.npy")
 	command := exec.CommandContext(ctx, b.Python, "-", filepath.Join(dir, "train.npy"), filepath.Join(dir, "test.npy"), "--method", r.Method,
 		"--levels", strconv.Itoa(r.Levels), "--codes", strconv.Itoa(r.Codes), "--seed", strconv.FormatUint(r.Seed, 10), "--errors", errors)
+	command.Env = append(os.Environ(), "OMP_NUM_THREADS="+strconv.Itoa(runtime.GOMAXPROCS(0))) // as many as ours have
 	var failure bytes.Buffer
 	command.Stdin, command.Stderr = strings.NewReader(faissPeer), &failure
 	printed, err := command.Output()

@@ -18,13 +18,10 @@ every test row. Settings other than these are FAISS's defaults:
 import argparse
 import json
 import math
-import os
 import time
 
-os.environ.setdefault("OMP_NUM_THREADS", "2")
-
-import faiss  # noqa: E402  (after the thread count is set)
-import numpy as np  # noqa: E402
+import faiss
+import numpy as np
 
 
 def residual(dim, levels, bits, beam, refine, rows, seed):
@@ -63,15 +60,19 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--errors")
     options = parser.parse_args()
+    bits = int(math.log2(options.codes))
+    if options.codes != 1 << bits:
+        parser.error(f"FAISS has codebooks of 2, 4, 8, ... codes, not of {options.codes}")
     train, test = (np.load(path).astype(np.float32) for path in (options.train, options.test))
     mean = train.mean(0)
     train, test = (np.ascontiguousarray(x - mean) for x in (train, test))
     start = time.perf_counter()
-    q = METHODS[options.method](train.shape[1], options.levels, int(math.log2(options.codes)), len(train), options.seed)
+    q = METHODS[options.method](train.shape[1], options.levels, bits, len(train), options.seed)
     q.train(train)
     fitted = time.perf_counter() - start
-    decoded = q.decode(q.compute_codes(test))
+    codes = q.compute_codes(test)
     encoded = time.perf_counter() - start - fitted
+    decoded = q.decode(codes)
     errors = ((test.astype(np.float64) - decoded) ** 2).sum(1)
     if options.errors:
         np.save(options.errors, errors.astype(np.float32)[:, None])

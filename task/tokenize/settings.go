@@ -116,19 +116,15 @@ func (s Settings) layer(c vqtrain.Config) (vqtrain.Config, error) {
 			return c, err
 		}
 	}
+	// What is given is not chosen, unless the same layer or a later one says what is.
+	listed := document != nil && config.Mentions(document, "train.choose")
 	given := func(key string) bool {
-		return config.Assigns(s.Sets, key) || document != nil && config.Mentions(document, key)
-	}
-	flagged := func(key string) bool {
 		was, _ := config.Get(before, key)
 		is, _ := config.Get(c, key)
-		return was != is || key == "train.steps" && s.Steps
+		return was != is || key == "train.steps" && s.Steps || config.Assigns(s.Sets, key) ||
+			document != nil && !listed && config.Mentions(document, key)
 	}
-	if !given("train.choose") { // what is given is not chosen
-		c.Train.Choose = slices.DeleteFunc(slices.Clone(c.Train.Choose), func(key string) bool {
-			return given(key) || flagged(key)
-		})
-	}
+	c.Train.Choose = slices.DeleteFunc(slices.Clone(c.Train.Choose), given)
 	for _, assignment := range s.Sets {
 		if err := config.Set(&c, assignment); err != nil {
 			return c, usage.Errorf("--set %s: %w", assignment, err)

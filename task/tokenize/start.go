@@ -3,6 +3,7 @@ package tokenize
 import (
 	"context"
 	"fmt"
+	"math"
 	"path/filepath"
 
 	"github.com/gritvq/gritvq/artifact"
@@ -37,7 +38,7 @@ func (t *training) storeStart(ctx context.Context, s vqtrain.Start) error {
 		return err
 	}
 	score := ""
-	if held, ok := s.Held.(*tokenizer.Scores); ok {
+	if held, ok := s.Held.(*tokenizer.Scores); ok && !math.IsInf(held.RelativeError, 0) {
 		score = ", with a held-out error of " + RelativeError(held)
 	}
 	t.watch.Remark("%s is usable already%s; training goes on", dir, score)

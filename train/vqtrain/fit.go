@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 
 	"github.com/gomlx/compute"
@@ -229,8 +230,8 @@ func (f *fit) reference(ctx context.Context) error {
 			s.Runtime.Close()
 			return err
 		}
-		if f.Reference {
-			f.state.Reference = &tokenizer.Reference{Name: referenceName(q), Score: s.Held.Summary().Criterion, Seconds: seconds}
+		if score := s.Held.Summary().Criterion; f.Reference && !math.IsInf(score, 0) { // equal rows have no relative error
+			f.state.Reference = &tokenizer.Reference{Name: referenceName(q), Score: score, Seconds: seconds}
 		}
 	}
 	if starts {

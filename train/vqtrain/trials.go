@@ -48,8 +48,8 @@ func (f *fit) validation() Source {
 func (f *fit) choose(ctx context.Context) error {
 	source, choice := f.validation(), &f.state.Choice
 	choice.Rows = source.Held.Len()
-	if f.config.Quantizer.Placed() && source.Train.Len() < f.config.Quantizer.Codes {
-		return f.decide(nil, true) // too few rows to judge by
+	if choice.Rows < 2 || f.config.Quantizer.Placed() && source.Train.Len() < f.config.Quantizer.Codes {
+		return f.decide(nil, true) // too few rows to judge by: the error of one has no variance to relate to
 	}
 	if err := f.measureStart(ctx, source); err != nil {
 		return err

@@ -60,7 +60,7 @@ type Rates struct {
 func (r Rates) Of(g weights.Group) float64 {
 	rates := map[weights.Group]float64{
 		weights.Codes: r.Codes, weights.Mixer: r.Mixer, weights.Feature: r.Feature,
-		weights.Condition: r.Condition, weights.Radius: r.Radius,
+		weights.Condition: r.Condition, weights.Shortlist: r.Condition, weights.Radius: r.Radius,
 	}
 	if rate, ok := rates[g]; ok {
 		return rate

@@ -136,7 +136,7 @@ type Group string
 
 // The parameter groups of the paper's training protocols, by path: "…/codes" is the raw
 // codebook E, "…/mixer/…" is M, "…/feature/…" is W, "…/condition/…" makes codes depend on
-// codes already sent, "…/radius/…" holds radius scalars, "…/state/…" is never trained (frozen
+// codes already sent, "…/condition/shortlist" proposes them, "…/radius/…" holds radius scalars, "…/state/…" is never trained (frozen
 // copies, averages, caches), "encoder/…" is the network before the quantizer, the rest is the
 // network after it.
 const (
@@ -146,12 +146,13 @@ const (
 	Mixer     Group = "mixer"
 	Feature   Group = "feature"
 	Condition Group = "condition"
+	Shortlist Group = "shortlist"
 	Radius    Group = "radius"
 	State     Group = "state"
 )
 
 // Groups lists every trainable group in a fixed order.
-var Groups = []Group{Network, Encoder, Codes, Mixer, Feature, Condition, Radius}
+var Groups = []Group{Network, Encoder, Codes, Mixer, Feature, Condition, Shortlist, Radius}
 
 // GroupOf derives the group of a variable from its path.
 func GroupOf(p string) Group {
@@ -161,10 +162,10 @@ func GroupOf(p string) Group {
 		switch g := Group(part); g {
 		case State:
 			return State
-		case Encoder, Mixer, Feature, Condition, Radius:
+		case Encoder, Mixer, Feature, Condition, Shortlist, Radius:
 			group = g
 		case Codes:
-			if i == len(parts)-1 {
+			if i == len(parts)-1 && group != Condition {
 				group = Codes
 			}
 		}

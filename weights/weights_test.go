@@ -13,13 +13,17 @@ import (
 func TestGroupsFollowThePath(t *testing.T) {
 	for path, want := range map[string]Group{
 		"encoder/layer0/weights": Encoder, "decoder/layer0/weights": Network,
-		"quantizer/level0/codes":        Codes,
-		"quantizer/level2/mixer/a":      Mixer,
-		"quantizer/level2/feature/w":    Feature,
-		"quantizer/radius/scalar":       Radius,
-		"quantizer/level0/state/source": State,
-		"state/codes":                   State,
-		"codes/inner":                   Network,
+		"quantizer/level0/codes":       Codes,
+		"quantizer/level2/mixer/a":     Mixer,
+		"quantizer/level2/feature/w":   Feature,
+		"quantizer/level1/condition/q": Condition,
+		"quantizer/radius/scalar":      Radius,
+		// The matrix of QINCo that codes are multiplied with, and codes that propose others.
+		"quantizer/level1/condition/concat/codes": Condition,
+		"quantizer/level1/condition/shortlist":    Shortlist,
+		"quantizer/level0/state/source":           State,
+		"state/codes":                             State,
+		"codes/inner":                             Network,
 	} {
 		if got := GroupOf(path); got != want {
 			t.Errorf("%s: group %s, want %s", path, got, want)

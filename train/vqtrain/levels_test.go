@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/gritvq/gritvq/dataset/vectors"
+	"github.com/gritvq/gritvq/transform"
 	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
 )
@@ -84,6 +85,45 @@ func TestLevelsLearnWhatDependsOnTheFirstCode(t *testing.T) {
 		t.Logf("%s, %s: plain %.5f, dependent %.5f, noise %.5f", test.method, test.levels, errors[0], errors[1], noise*noise)
 		if errors[1] > test.most*errors[0] {
 			t.Errorf("%s, %s: error %g, of the plain stack %g", test.method, test.levels, errors[1], errors[0])
+		}
+	}
+}
+
+// The shortlist holds codes: the decay of the networks that move codes is not theirs.
+func TestTheShortlistDoesNotDecay(t *testing.T) {
+	var sets []weights.Set
+	for _, decay := range []float64{0, 1} {
+		c := tiny(t, "grit")
+		c.Quantizer.Transform.Levels, c.Train.Optimizer.ConditionDecay = transform.LevelsImplicit, decay
+		c.Train.Schedule.Warmup = 0
+		trainer := start(t, c, open(t, tinySet), t.TempDir(), false, Observer{})
+		if err := trainer.start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := step(t, trainer, 0); err != nil {
+			t.Fatal(err)
+		}
+		sets = append(sets, exported(t, trainer))
+	}
+	const level = "quantizer/level1/condition/"
+	for path, same := range map[string]bool{level + "shortlist": true, level + "block0/p": false} {
+		if at := firstDifference(sets[0][path].Data, sets[1][path].Data); (at < 0) != same {
+			t.Errorf("%s is the same with and without decay: %v, want %v", path, at < 0, same)
+		}
+	}
+}
+
+// Adam adds decay to the gradient, which is small: as much as AdamW takes would be all of it.
+func TestAdamDecaysLittle(t *testing.T) {
+	for _, preset := range []func(name, method string) (Config, error){Preset, Networks, Pictures} {
+		for _, name := range []string{"default", "paper"} {
+			c, err := preset(name, "qinco")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if o := c.Train.Optimizer; o.Name == "adam" && (o.ConditionDecay > 1e-3 || o.MixerDecay > 1e-3 || o.WeightDecay > 1e-3) {
+				t.Errorf("preset %s decays by %+v", name, o)
+			}
 		}
 	}
 }

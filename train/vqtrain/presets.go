@@ -93,7 +93,8 @@ func Paper(method string) (Config, error) {
 	}
 	registered(method).Paper(&c.Quantizer, &c.Train.Rates)
 	t := &c.Train
-	t.Optimizer.Name, t.Optimizer.Rate, t.Optimizer.WeightDecay, t.Optimizer.MixerDecay = "adam", 3e-4, 1e-4, 1e-4
+	o := &t.Optimizer
+	o.Name, o.Rate, o.WeightDecay, o.MixerDecay, o.ConditionDecay = "adam", 3e-4, 1e-4, 1e-4, 1e-4
 	t.Average = 0
 	// The paper's absolute rates 1e-3 (M), 2e-3 (W) and 3e-4 (E).
 	t.Rates = vq.Rates{Codes: 1, Mixer: 1e-3 / 3e-4, Feature: 2e-3 / 3e-4, Condition: 1, Radius: 0.1}

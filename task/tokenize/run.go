@@ -20,6 +20,7 @@ import (
 	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/train/vqtrain"
+	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -200,6 +201,9 @@ func (t *training) importCodebook(ctx context.Context, path string) error {
 			return err
 		}
 		t.codes = append(t.codes, level)
+	}
+	if _, err := vq.StartFrom(m.Quantizer, t.codes); err != nil {
+		return usage.Errorf("--init-codebook: %w; leave it out", err)
 	}
 	t.fingerprint += " codebook sha256:" + hex.EncodeToString(hash.Sum(nil))
 	return nil

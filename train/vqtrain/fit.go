@@ -129,7 +129,7 @@ func (f *fit) status(format string, args ...any) {
 // run prepares a trainer.
 func (f *fit) run(c Config, source Source, o Options) (*Trainer, error) {
 	t, err := New(f.backend, c, source, o)
-	if err == nil && f.Codes != nil && !vq.Classical(c.Quantizer.Method) {
+	if err == nil && f.Codes != nil {
 		if err = t.StartFrom(f.Codes); err != nil {
 			t.Close()
 		}

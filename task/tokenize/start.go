@@ -56,7 +56,15 @@ func keptSentence(c tokenizer.Choice) string {
 		}
 	}
 	return fmt.Sprintf("training does not improve on the start (error of validation rows %s, at best %s): the start is kept",
-		report.Number(c.Start, 4), report.Number(least.Error, 4))
+		errorText(c.Start), errorText(least.Error))
+}
+
+// errorText writes an error of validation rows. Training that diverged, or codes that wait for a warm-up, have none.
+func errorText(x float64) string {
+	if x == math.MaxFloat64 {
+		return "n/a"
+	}
+	return report.Number(x, 4)
 }
 
 // choiceTable shows the trials of a choice.
@@ -64,9 +72,9 @@ func choiceTable(c tokenizer.Choice) report.Table {
 	t := report.Table{Title: "Choice of settings", Columns: []report.Column{{Name: "settings"}, {Name: "steps", Align: report.Right},
 		{Name: "error", Align: report.Right, Note: "of validation rows"},
 		{Name: "seconds", Align: report.Right}}}
-	t.Rows = append(t.Rows, report.Cells("start", "0", report.Number(c.Start, 4), ""))
+	t.Rows = append(t.Rows, report.Cells("start", "0", errorText(c.Start), ""))
 	for _, trial := range c.Trials {
-		t.Rows = append(t.Rows, report.Cells(tokenizer.SettingsText(trial.Settings), report.Count(trial.Steps), report.Number(trial.Error, 4),
+		t.Rows = append(t.Rows, report.Cells(tokenizer.SettingsText(trial.Settings), report.Count(trial.Steps), errorText(trial.Error),
 			report.Number(trial.Seconds, 3)))
 	}
 	chosen := tokenizer.SettingsText(c.Settings)

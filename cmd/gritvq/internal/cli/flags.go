@@ -127,7 +127,8 @@ func CodingFlags(cmd *cobra.Command, o *tokenize.CodingOptions) {
 	LevelsFlag(cmd, o)
 	f := cmd.Flags()
 	f.IntVar(&o.Beam, "beam", 0,
-		"encodings kept from level to level; more are slower and closer\n(default the tokenizer's own quantizer.beam; 1 takes the nearest code of each level)")
+		"encodings kept from level to level; more are slower and closer\n"+
+			"(default the tokenizer's own quantizer.beam; 1 takes the nearest code of each level)")
 	f.BoolVar(&o.Drop, "drop-nonfinite", false, "leave out rows with NaN or Inf; later rows move up")
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/lab/table/pictures"
 	"github.com/gritvq/gritvq/lab/table/recommendation"
+	"github.com/gritvq/gritvq/lab/vectors"
 	"github.com/gritvq/gritvq/task"
 )
 
@@ -22,6 +23,7 @@ func TestPublishedTablesAreThoseOfTheirRuns(t *testing.T) {
 	for name, write := range map[string]func(dir string) error{
 		pictures.Name:       func(dir string) error { return pictures.Document.Write(nil, dir, task.Silent{}) },
 		rate.Name:           rate.Write,
+		vectors.Name:        func(dir string) error { return vectors.Run(t.Context(), vectors.Options{Output: dir}, task.Silent{}) },
 		recommendation.Name: func(dir string) error { return recommendation.Document("").Write(nil, dir, task.Silent{}) },
 	} {
 		t.Run(name, func(t *testing.T) {

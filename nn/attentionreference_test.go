@@ -141,10 +141,18 @@ func (s sequences) feedForward(v variables, act string) sequences {
 
 // transformer is a stack; with a memory, that of a decoder.
 func (s sequences) transformer(v variables, c Transformer, lengths []int, memory *sequences) sequences {
-	self, seen := sight{lengths: lengths}, sight{lengths: lengths}
-	if memory != nil {
-		self = sight{causal: true}
+	if memory == nil {
+		return s.stack(v, c, sight{lengths: lengths})
 	}
+	return s.decoder(v, c, sight{causal: true}, memory, sight{lengths: lengths})
+}
+
+// stack is an encoder or, with causal sight, a stack without a memory.
+func (s sequences) stack(v variables, c Transformer, self sight) sequences {
+	return s.decoder(v, c, self, nil, sight{})
+}
+
+func (s sequences) decoder(v variables, c Transformer, self sight, memory *sequences, seen sight) sequences {
 	var bias []float64
 	switch c.Positions {
 	case "relative":

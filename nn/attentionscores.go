@@ -84,19 +84,20 @@ func attend(q, k, v *graph.Node, view View) *graph.Node {
 	if view.visible != nil {
 		weights = graph.Mul(weights, view.visible) // the engine's exponential of -1e30 may be 1e-38
 	}
-	result := times(graph.ConvertDType(weights, v.DType()), v)
+	rounded := graph.ConvertDType(weights, v.DType()) // all that the backward pass keeps
+	result := times(rounded, v)
 	inputs := []*graph.Node{q, k, v}
 	if view.bias != nil {
 		inputs = append(inputs, view.bias)
 	}
 	return withGradients(result, inputs, func(adjoint *graph.Node) []*graph.Node {
 		along := graph.ReduceAndKeep(graph.Mul(inFull(adjoint), inFull(result)), graph.ReduceSum, -1) // [B, H, T, 1]
-		full := graph.Mul(weights, graph.Sub(timesTransposed(adjoint, v, precision), along))
+		full := graph.Mul(graph.ConvertDType(rounded, precision), graph.Sub(timesTransposed(adjoint, v, precision), along))
 		slope := graph.ConvertDType(full, q.DType()) // dS
 		gradients := []*graph.Node{
 			times(slope, k),
 			times(swapped(slope), q),
-			times(swapped(graph.ConvertDType(weights, v.DType())), adjoint),
+			times(swapped(rounded), adjoint),
 		}
 		if view.bias != nil {
 			sum := graph.Reshape(graph.ReduceSum(full, 0), view.bias.Shape().Dimensions...)

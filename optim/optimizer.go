@@ -120,6 +120,8 @@ type Pace struct {
 	// maps and radius scalars have none, because shrinking them moves codes away
 	// from their latents.
 	Decay map[weights.Group]float64
+	// Group is the group of a parameter; nil means weights.GroupOf for all.
+	Group func(path string) weights.Group
 	// Stride is a parameter's share of its group's rate; nil means 1 for all.
 	Stride func(path string, dims []int) float64
 }
@@ -129,6 +131,9 @@ type Pace struct {
 // coefficients, so that no extra pass over the parameters is needed.
 func (o Optimizer) Update(v weights.Vars, path string, gradient *Node, p Pace) map[string]*Node {
 	r, group := o.rule(), weights.GroupOf(path)
+	if p.Group != nil {
+		group = p.Group(path)
+	}
 	s := step{Pace: p, value: v.Get(path), gradient: gradient, rate: Mul(p.Rate[group], p.Keep), decay: p.Decay[group]}
 	if group == weights.Network || group == weights.Encoder {
 		s.decay = o.WeightDecay

@@ -76,6 +76,9 @@ type Hooks struct {
 	// Role says how a variable changes; by default the group State is Fixed and all
 	// others are Trained.
 	Role func(path string) Role
+	// Group is the group of a variable; nil means weights.GroupOf for all. State stays
+	// a matter of the path.
+	Group func(path string) weights.Group
 	// Rate is the learning rate of a group as a multiple of the optimizer's.
 	Rate func(g weights.Group) float64
 	// Decay and Stride are passed on in [optim.Pace].

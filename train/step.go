@@ -57,7 +57,7 @@ func (t *Trainer) step(v weights.Vars, pace *Node, inputs []*Node) (next map[str
 		total = Add(total, square)
 		group := weights.Codes
 		if i < len(t.parameters) {
-			group = weights.GroupOf(t.parameters[i])
+			group = t.group(t.parameters[i])
 		}
 		if sum, ok := squares[group]; ok {
 			square = Add(sum, square)
@@ -128,7 +128,7 @@ type Pace struct {
 func (t *Trainer) ReadPace(x *Node) Pace {
 	at := func(i int) *Node { return Reshape(Slice(x, AxisRange(i, i+1))) }
 	p := Pace{Progress: at(paceProgress), clip: at(paceClip), average: at(paceAverage), apply: at(paceApply)}
-	p.Pace = optim.Pace{Correction1: at(paceCorrection1), Correction2: at(paceCorrection2), Rate: map[weights.Group]*Node{},
+	p.Pace = optim.Pace{Correction1: at(paceCorrection1), Correction2: at(paceCorrection2), Rate: map[weights.Group]*Node{}, Group: t.group,
 		Decay: t.problem.Decay, Stride: t.problem.Stride}
 	for i, g := range weights.Groups {
 		p.Rate[g] = at(paceInputs + i)

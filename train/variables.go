@@ -62,7 +62,7 @@ func training(p string) bool {
 func (t *Trainer) pack(first weights.Set) {
 	trained := map[weights.Group]weights.Set{}
 	for p, a := range first {
-		if g := weights.GroupOf(p); t.role(p) == Trained {
+		if g := t.group(p); t.role(p) == Trained {
 			trained[g] = weights.Set{p: a}.Merge("", trained[g])
 		}
 	}
@@ -71,9 +71,24 @@ func (t *Trainer) pack(first weights.Set) {
 		families = append(families, slot.Prefix)
 	}
 	for _, g := range weights.Groups { // the path of a pack names its group
-		t.bank.Pack("packed/"+string(g), trained[g], families...)
+		t.bank.Pack(packPrefix+string(g), trained[g], families...)
 	}
 	t.bank.Pack("constant", t.problem.Constants)
+}
+
+// packPrefix begins the paths of packs; the group follows.
+const packPrefix = "packed/"
+
+// group is the group of a variable or of a pack.
+func (t *Trainer) group(path string) weights.Group {
+	if rest, packed := strings.CutPrefix(path, packPrefix); packed {
+		name, _, _ := strings.Cut(rest, "/")
+		return weights.Group(name)
+	}
+	if t.problem.Group == nil {
+		return weights.GroupOf(path)
+	}
+	return t.problem.Group(path)
 }
 
 func (t *Trainer) parts() int { return max(1, t.problem.Parts) }

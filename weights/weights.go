@@ -148,11 +148,12 @@ const (
 	Condition Group = "condition"
 	Shortlist Group = "shortlist"
 	Radius    Group = "radius"
+	Plain     Group = "plain" // part of the network without weight decay; no path is in it by itself, a problem says which are
 	State     Group = "state"
 )
 
 // Groups lists every trainable group in a fixed order.
-var Groups = []Group{Network, Encoder, Codes, Mixer, Feature, Condition, Shortlist, Radius}
+var Groups = []Group{Network, Encoder, Codes, Mixer, Feature, Condition, Shortlist, Radius, Plain}
 
 // GroupOf derives the group of a variable from its path.
 func GroupOf(p string) Group {

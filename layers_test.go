@@ -150,9 +150,9 @@ var layers = [][]string{
 	{"artifact", "feature"},
 	{"tokenizer", "onnx"},
 	{"vq", "codes", "optim"},
-	{"transform", "radius", "engine", "dataset"},
+	{"transform", "radius", "engine", "dataset", "eval"},
 	{"nn", "index"},
-	{"weights", "report", "eval", "config"},
+	{"weights", "report", "config"},
 	{"safetensors"},
 }
 

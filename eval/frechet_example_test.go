@@ -40,3 +40,14 @@ func ExampleKernelDistance() {
 	fmt.Printf("%.4f\n", score.Mean)
 	// Output: 0.1667
 }
+
+func ExampleCompareManifolds() {
+	real := []float32{0, 1, 2, 3, 10, 11, 12, 13}
+	samples := []float32{0.5, 1.5, 2.5, 30} // three among the small numbers, one nowhere
+	m, err := eval.CompareManifolds(context.Background(), samples, real, 1, 1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("precision %.2f, coverage %.2f\n", m.Precision, m.Coverage)
+	// Output: precision 0.75, coverage 0.50
+}

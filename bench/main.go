@@ -110,6 +110,7 @@ func runVectors(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	flags.StringVar(&o.Python, "python", "build/faiss/bin/python", "interpreter that has FAISS; make faiss installs it")
 	flags.StringVar(&o.Output, "out", "results", "`directory` of the page and its records")
 	flags.IntVar(&o.Seeds, "seeds", 3, "seeds of every cell; 0 makes the page again from its records")
+	flags.Uint64Var(&o.First, "first", 1, "the first seed")
 	flags.DurationVar(&o.Limit, "limit", 30*time.Minute, "time that a cell may take")
 	if given := arguments(flags, args); len(given) > 0 {
 		return fmt.Errorf("unexpected argument %q", given[0])

@@ -23,12 +23,26 @@ func String() string {
 	if v := info.Main.Version; v != "" && v != "(devel)" {
 		return v
 	}
-	for _, setting := range info.Settings {
-		if setting.Key == "vcs.revision" && len(setting.Value) >= 12 {
-			return release + "+" + setting.Value[:12]
-		}
+	if c := Commit(); c != "unknown" {
+		return release + "+" + c
 	}
 	return release
+}
+
+// Commit is the commit of this build, 12 digits, with a mark if files differed from it.
+func Commit() string {
+	commit, changed := "unknown", ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, setting := range info.Settings {
+			switch {
+			case setting.Key == "vcs.revision" && len(setting.Value) >= 12:
+				commit = setting.Value[:12]
+			case setting.Key == "vcs.modified" && setting.Value == "true":
+				changed = "+changes"
+			}
+		}
+	}
+	return commit + changed
 }
 
 // CreatedBy is the program and its version, as manifests record it.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/gritvq/gritvq/dataset/vectors"
 	"github.com/gritvq/gritvq/internal/atomicfile"
+	"github.com/gritvq/gritvq/internal/version"
 	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/task"
 )
@@ -28,6 +29,7 @@ type Options struct {
 	Methods []string
 	Sizes   []string // LEVELSxCODES
 	Seeds   int      // 0: only the page is made again
+	First   uint64   // of the seeds; 0 is 1
 	Limit   time.Duration
 	Python  string // interpreter that has FAISS
 	Output  string // directory of the page and its records
@@ -59,13 +61,14 @@ type bench struct {
 }
 
 func (b *bench) run(ctx context.Context) error {
-	for seed := range uint64(b.Seeds) {
+	for i := range uint64(b.Seeds) {
+		seed := i + max(1, b.First)
 		for _, name := range b.Sets {
 			from, err := sourceNamed(name)
 			if err != nil {
 				return err
 			}
-			cells, err := b.missing(name, seed+1)
+			cells, err := b.missing(name, seed)
 			if err != nil || len(cells) == 0 {
 				if err != nil {
 					return err
@@ -149,11 +152,12 @@ func (b *bench) measure(ctx context.Context, dir string, data split, r *Record) 
 	return measureOwn(ctx, dir, data, r)
 }
 
-// commit is the checked out commit, with a mark if files differ from it.
+// commit is the checked out commit, with a mark if files differ from it; outside a checkout
+// it is that of the build.
 func commit(ctx context.Context) string {
 	head, err := exec.CommandContext(ctx, "git", "rev-parse", "--short=12", "HEAD").Output()
 	if err != nil {
-		return "unknown"
+		return version.Commit()
 	}
 	name := strings.TrimSpace(string(head))
 	if exec.CommandContext(ctx, "git", "diff", "--quiet", "HEAD", "--", "*.go").Run() != nil {

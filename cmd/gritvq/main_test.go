@@ -17,6 +17,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/gritvq/gritvq/internal/networktest"
 )
 
 // TestMain makes this test binary answer as gritvq, and as the commands the
@@ -27,6 +29,7 @@ func TestMain(m *testing.M) {
 		"vectors":  func() { check(writeVectors(os.Args[1:])) },
 		"exits":    func() { check(expectExit(os.Args[1:])) },
 		"jsonkeys": func() { check(expectKeys(os.Args[1:])) },
+		"networks": func() { check(writeNetworks(os.Args[1])) },
 	})
 }
 
@@ -37,6 +40,14 @@ func TestScripts(t *testing.T) {
 		}
 		return false, fmt.Errorf("unknown condition %q", name)
 	}})
+}
+
+// writeNetworks is "networks DIR": networks of scores with weights that mean nothing.
+func writeNetworks(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return networktest.Write(dir)
 }
 
 func check(err error) {

@@ -19,6 +19,7 @@ import (
 	"github.com/gritvq/gritvq/cmd/gritvq/methods"
 	"github.com/gritvq/gritvq/cmd/gritvq/recommend"
 	"github.com/gritvq/gritvq/cmd/gritvq/retrieve"
+	"github.com/gritvq/gritvq/cmd/gritvq/score"
 	"github.com/gritvq/gritvq/cmd/gritvq/train"
 	versioncmd "github.com/gritvq/gritvq/cmd/gritvq/version"
 	"github.com/gritvq/gritvq/internal/version"
@@ -52,7 +53,7 @@ its rivals, on the CPU without any other software, or on GPUs through XLA.`,
 	root.SetFlagErrorFunc(cli.FlagError)
 	root.AddCommand(
 		train.New(s), encode.New(s), decode.New(s),
-		eval.New(s), grid.New(s), compare.New(s), ids.New(s),
+		eval.New(s), grid.New(s), score.New(s), compare.New(s), ids.New(s),
 		recommend.New(s), retrieve.New(s), inspect.New(s), config.New(s),
 		methods.New(s), doctor.New(s), demo.New(s),
 		versioncmd.New(s))

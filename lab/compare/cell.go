@@ -111,7 +111,7 @@ func newSubject(data *tokenize.Data, in tokenize.Input, watch task.Watcher) (*su
 	}
 	s.kind = OfPictures
 	var err error
-	if s.networks, err = picture.FindNetworks(tokenize.MetricsDir(in.Metrics)); err != nil {
+	if s.networks, err = picture.FindNetworks(picture.MetricsDir(in.Metrics)); err != nil {
 		return nil, err
 	}
 	for _, sentence := range s.networks.Skipped() {

@@ -1,6 +1,7 @@
 // Package picture applies tokenizers of pictures. Evaluate takes every score in one pass over a set. An Encoder turns a
 // picture of any size into one grid of codes and back, through windows of the size that the network was trained on. Files
-// stores such grids, entropy-coded with a model from TrainEntropy. A Sample draws reconstructions.
+// stores such grids, entropy-coded with a model from TrainEntropy. A Sample draws reconstructions. Score compares drawn pictures
+// with real ones.
 package picture
 
 import (

@@ -22,7 +22,19 @@ type Networks struct {
 	LPIPS    *feature.LPIPS  // of the perceptual distance
 	Features feature.Network // of the Frechet and kernel distances
 
-	dir string // where they were looked for
+	dir      string // where they were looked for
+	features string // file of the network of features
+}
+
+// MetricsDir is the given directory of metric networks, or the environment's.
+func MetricsDir(given string) string {
+	if dir := cmp.Or(given, os.Getenv("GRITVQ_METRICS")); dir != "" {
+		return dir
+	}
+	if dir := os.Getenv("GRITVQ_DATA"); dir != "" {
+		return filepath.Join(dir, "metrics")
+	}
+	return ""
 }
 
 // FindNetworks loads the networks in a directory: the first lpips*.safetensors, and for features mobilenetv2.safetensors
@@ -49,7 +61,8 @@ func FindNetworks(dir string) (Networks, error) {
 		}
 	}
 	if features != "" {
-		if n.Features, err = feature.Load(filepath.Join(dir, features)); err != nil {
+		n.features = filepath.Join(dir, features)
+		if n.Features, err = feature.Load(n.features); err != nil {
 			return n, fmt.Errorf("loading the network of features: %w", err)
 		}
 	}

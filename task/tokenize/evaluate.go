@@ -62,7 +62,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions, watch task.Watcher) (*Eval
 }
 
 func (o EvaluateOptions) evaluatePictures(ctx context.Context, t *Opened, set dataset.Set, watch task.Watcher) (*Evaluation, error) {
-	networks, err := picture.FindNetworks(MetricsDir(o.Metrics))
+	networks, err := picture.FindNetworks(picture.MetricsDir(o.Metrics))
 	if err != nil {
 		return nil, err
 	}

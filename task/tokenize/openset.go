@@ -8,6 +8,7 @@ import (
 	"github.com/gritvq/gritvq/dataset/images"
 	"github.com/gritvq/gritvq/dataset/vectors"
 	"github.com/gritvq/gritvq/task"
+	"github.com/gritvq/gritvq/task/picture"
 	"github.com/gritvq/gritvq/tokenizer"
 )
 
@@ -25,23 +26,15 @@ func summarize(ctx context.Context, set dataset.Set, watch task.Watcher) (stats 
 
 // openSet opens vectors or pictures, as the model needs. With drop, vectors with NaN or Inf are left out and counted.
 func openSet(ctx context.Context, path string, c tokenizer.Config, drop bool, workers int, watch task.Watcher) (dataset.Set, int, error) {
-	line := watch.Line(0, "files")
-	defer line.Done()
 	if c.Pictures() {
-		set, err := images.Open(ctx, path, images.Options{Size: c.Image.Size, Short: c.Image.Short, Workers: workers,
-			Progress: func(done, total int64) {
-				if total > 0 {
-					line.Of(total, "") // bytes, or members of an archive
-				}
-				line.Update(done, "of "+path+" read")
-			},
-			Warn: func(d images.Damage) { watch.Remark("%v; it is left out", &d) },
-		})
+		set, err := picture.Open(ctx, path, images.Options{Size: c.Image.Size, Short: c.Image.Short, Workers: workers}, watch)
 		if err != nil {
 			return nil, 0, err // set is a nil pointer, not a nil Set
 		}
 		return set, 0, nil
 	}
+	line := watch.Line(0, "files")
+	defer line.Done()
 	v, err := vectors.Open(ctx, path, vectors.Options{Progress: func(done, total int) {
 		line.Of(int64(total), "rows")
 		line.Update(int64(done), "converted")

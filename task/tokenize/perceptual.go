@@ -1,26 +1,14 @@
 package tokenize
 
 import (
-	"cmp"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/gritvq/gritvq/feature"
 	"github.com/gritvq/gritvq/task"
+	"github.com/gritvq/gritvq/task/picture"
 	"github.com/gritvq/gritvq/train/vqtrain"
 )
-
-// MetricsDir is the given directory of metric networks, or the environment's.
-func MetricsDir(given string) string {
-	if dir := cmp.Or(given, os.Getenv("GRITVQ_METRICS")); dir != "" {
-		return dir
-	}
-	if dir := os.Getenv("GRITVQ_DATA"); dir != "" {
-		return filepath.Join(dir, "metrics")
-	}
-	return ""
-}
 
 // defaultPerceptual is the weight of a perceptual loss that has a network and no chosen weight.
 const defaultPerceptual = 0.1
@@ -31,7 +19,7 @@ func (in Input) perceptual(c *vqtrain.Config, watch task.Watcher) (*feature.LPIP
 	if chosen && c.Train.Perceptual == 0 {
 		return nil, nil
 	}
-	dir := MetricsDir(in.Metrics)
+	dir := picture.MetricsDir(in.Metrics)
 	files, err := filepath.Glob(filepath.Join(dir, "lpips*.safetensors"))
 	if err != nil || dir == "" || len(files) == 0 {
 		if chosen {

@@ -17,6 +17,7 @@ import (
 	"github.com/gritvq/gritvq/cmd/gritvq/inspect"
 	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/cmd/gritvq/methods"
+	"github.com/gritvq/gritvq/cmd/gritvq/prior"
 	"github.com/gritvq/gritvq/cmd/gritvq/recommend"
 	"github.com/gritvq/gritvq/cmd/gritvq/retrieve"
 	"github.com/gritvq/gritvq/cmd/gritvq/score"
@@ -53,7 +54,7 @@ its rivals, on the CPU without any other software, or on GPUs through XLA.`,
 	root.SetFlagErrorFunc(cli.FlagError)
 	root.AddCommand(
 		train.New(s), encode.New(s), decode.New(s),
-		eval.New(s), grid.New(s), score.New(s), compare.New(s), ids.New(s),
+		eval.New(s), grid.New(s), compare.New(s), prior.New(s), score.New(s), ids.New(s),
 		recommend.New(s), retrieve.New(s), inspect.New(s), config.New(s),
 		methods.New(s), doctor.New(s), demo.New(s),
 		versioncmd.New(s))

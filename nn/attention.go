@@ -23,6 +23,24 @@ type KeyValues struct {
 	Keys, Values *graph.Node
 }
 
+// Flatten returns the keys and values of all layers, as programs pass them on.
+func Flatten(all []KeyValues) []*graph.Node {
+	var nodes []*graph.Node
+	for _, kv := range all {
+		nodes = append(nodes, kv.Keys, kv.Values)
+	}
+	return nodes
+}
+
+// Pair undoes Flatten.
+func Pair(nodes []*graph.Node) []KeyValues {
+	all := make([]KeyValues, len(nodes)/2)
+	for i := range all {
+		all[i] = KeyValues{Keys: nodes[2*i], Values: nodes[2*i+1]}
+	}
+	return all
+}
+
 func (a Attention) inner() int { return a.Heads * a.HeadDim }
 
 // Init returns "query", "key" and "value" [Width, Heads·HeadDim] and "output"
@@ -84,7 +102,12 @@ func (a Attention) join(x *graph.Node) *graph.Node {
 // linear maps the vectors of x [..., in] by matrix [in, out], in the precision of x.
 func linear(x, matrix *graph.Node) *graph.Node {
 	dims := slices.Clone(x.Shape().Dimensions)
-	y := Product(graph.Reshape(x, -1, dims[len(dims)-1]), graph.ConvertDType(matrix, x.DType()))
+	product := Product
+	if len(dims) == 3 && dims[1] == 1 {
+		// A step without gradients. The engine would copy the matrix for Product's.
+		product = func(x, w *graph.Node) *graph.Node { return graph.Dot(x, w).Product() }
+	}
+	y := product(graph.Reshape(x, -1, dims[len(dims)-1]), graph.ConvertDType(matrix, x.DType()))
 	dims[len(dims)-1] = matrix.Shape().Dim(1)
 	return graph.Reshape(y, dims...)
 }

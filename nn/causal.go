@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
 
@@ -32,11 +33,35 @@ func (c Causal) Build(v weights.Vars, x *graph.Node, random *Random) *graph.Node
 	return c.leave(v, h, x, random)
 }
 
-// Empty is the cache of Step before the first place: zeros for rows sequences of at
-// most length vectors, in the precision that x enters the stack with.
+// CacheDims are the dimensions of the keys and of the values that Step caches, for rows
+// sequences of at most length vectors: [rows, Heads, length, HeadDim] or, where the
+// embedded engine takes all heads together, [rows, 1, length, Heads·HeadDim].
+func (c Causal) CacheDims(backend compute.Backend, rows, length int) []int {
+	if !weights.Compiles(backend) && c.attention().together(rows, max(length, c.Length)) {
+		return []int{rows, 1, length, c.Heads * c.HeadDim}
+	}
+	return []int{rows, c.Heads, length, c.HeadDim}
+}
+
+// StepRows is the number of sequences, at most the given one, with which Step has the
+// most throughput on the embedded engine.
+func (c Causal) StepRows(most int) int {
+	rows := most
+	for rows > kernelRows && !c.attention().together(rows, c.Length) {
+		rows -= kernelRows
+	}
+	if 2*rows >= most {
+		return rows
+	}
+	// Too few for the products with matrices: heads stay separate.
+	return min(most, max(kernelRows, (smallProduct-1)/max(1, c.Length*c.attention().inner())/kernelRows*kernelRows))
+}
+
+// Empty is the cache of Step before the first place: zeros, in the precision that x
+// enters the stack with.
 func (c Causal) Empty(x *graph.Node, rows, length int) []KeyValues {
 	all := make([]KeyValues, c.Layers)
-	shape := shapes.Make(InPrecision(x, c.DType).DType(), rows, c.Heads, length, c.HeadDim)
+	shape := shapes.Make(InPrecision(x, c.DType).DType(), c.CacheDims(x.Graph().Backend(), rows, length)...)
 	for i := range all {
 		all[i] = KeyValues{graph.Zeros(x.Graph(), shape), graph.Zeros(x.Graph(), shape)}
 	}
@@ -45,7 +70,7 @@ func (c Causal) Empty(x *graph.Node, rows, length int) []KeyValues {
 
 // Step is Build for the vector of each sequence at one position (int32, a scalar):
 // x [R, Width] to [R, Width]. Past, as next of the step before or Empty, has a fixed
-// length T above the position; next is past with the keys and values of this position.
+// length above the position; next is past with the keys and values of this position.
 // The position is data: one program serves all.
 func (c Causal) Step(v weights.Vars, x, position *graph.Node, past []KeyValues) (y *graph.Node, next []KeyValues) {
 	c.check()
@@ -58,25 +83,29 @@ func (c Causal) Step(v weights.Vars, x, position *graph.Node, past []KeyValues) 
 		x = graph.Add(x, graph.ConvertDType(place, x.DType()))
 	}
 	h := InPrecision(graph.ExpandAxes(x, 1), c.DType) // [R, 1, Width]
-	view := NewView(h, [4]int{1, c.Heads, 1, length}, Mask{Lengths: graph.AddScalar(graph.Reshape(position, 1), 1)}, nil)
+	view := NewView(h, [4]int{1, 1, 1, length}, Mask{Lengths: graph.AddScalar(graph.Reshape(position, 1), 1)}, nil)
+	recall := c.attention().Recall
+	if past[0].Keys.Shape().Dim(1) < c.Heads {
+		recall = c.attention().recallTogether
+	}
 	for i := range c.Layers {
 		layer := v.In("layer%d", i)
 		h = c.add(layer, "self", h, nil, func(v weights.Vars, x *graph.Node) *graph.Node {
-			now := c.attention().Remember(v, x, nil)
-			all := KeyValues{put(past[i].Keys, now.Keys, position), put(past[i].Values, now.Values, position)}
+			all := KeyValues{put(past[i].Keys, linear(x, v.Get("key")), position), put(past[i].Values, linear(x, v.Get("value")), position)}
 			next = append(next, all)
-			return c.attention().Recall(v, x, all, view)
+			return recall(v, x, all, view)
 		})
 		h = c.feed(layer, h, nil)
 	}
 	return graph.Reshape(c.leave(v, h, x, nil), rows, c.Width), next
 }
 
-// put writes now [R, H, 1, d] at a position of cache [R, H, T, d]. In a loop the engines
-// do so in place.
+// put writes now [R, 1, Heads·HeadDim] at a position of a cache. In a loop, and with
+// donated caches, engines do so in place.
 func put(cache, now, position *graph.Node) *graph.Node {
+	d := cache.Shape().Dimensions
 	zero := graph.ScalarZero(cache.Graph(), position.DType())
-	return graph.DynamicUpdateSlice(cache, now, []*graph.Node{zero, zero, position, zero})
+	return graph.DynamicUpdateSlice(cache, graph.Reshape(now, d[0], d[1], 1, d[3]), []*graph.Node{zero, zero, position, zero})
 }
 
 func (c Causal) check() {

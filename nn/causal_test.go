@@ -51,9 +51,16 @@ func TestCausalHidesLaterVectors(t *testing.T) {
 	}
 }
 
-// stepped runs Step over all places of x [R, T, Width] with a cache of the given length.
-func stepped(c Causal, v weights.Vars, x *graph.Node, length int) *graph.Node {
+// stepped runs Step over all places of x [R, T, Width] with a cache of the given length,
+// in the form of the engine or with separate heads.
+func stepped(c Causal, v weights.Vars, x *graph.Node, length int, separate bool) *graph.Node {
 	past := c.Empty(x, x.Shape().Dim(0), length)
+	if separate {
+		for i, p := range past {
+			split := func(n *graph.Node) *graph.Node { return graph.Reshape(n, x.Shape().Dim(0), c.Heads, length, c.HeadDim) }
+			past[i] = KeyValues{split(p.Keys), split(p.Values)}
+		}
+	}
 	var all []*graph.Node
 	for i := range x.Shape().Dim(1) {
 		var y *graph.Node
@@ -79,9 +86,10 @@ func TestCausalStepsEqualTheFullPass(t *testing.T) {
 				in["x"] = gaussian(rng, 3, 4, 6)
 				got := gradtest.Eval[float32](t, in, func(nodes map[string]*graph.Node) []*graph.Node {
 					v, x := weights.FromNodes(nodes), nodes["x"]
-					return []*graph.Node{c.Build(v, x, nil), stepped(c, v, x, length)}
+					return []*graph.Node{c.Build(v, x, nil), stepped(c, v, x, length, false), stepped(c, v, x, length, true)}
 				})
 				gradtest.Close(t, s.Positions, got[1], got[0], tolerance)
+				gradtest.Close(t, s.Positions+", separate heads", got[2], got[0], tolerance)
 			}
 		}
 	}

@@ -32,7 +32,7 @@ func (s *BeamSearch) compile(backend compute.Backend) (err error) {
 		memory := m.decoder.Remember(v.In("decoder"), m.encoder.Build(v.In("encoder"), m.embed(v, in[0]), lengths, nil))
 		start := m.embed(v, m.start(in[0].Graph(), users))
 		h, past := m.decoder.Step(v.In("decoder"), start, nil, memory, lengths)
-		return append(append([]*graph.Node{m.predict(v, h, 0)}, flatten(memory)...), flatten(past)...)
+		return append(append([]*graph.Node{m.predict(v, h, 0)}, nn.Flatten(memory)...), nn.Flatten(past)...)
 	}); err != nil {
 		return err
 	}
@@ -40,8 +40,8 @@ func (s *BeamSearch) compile(backend compute.Backend) (err error) {
 		step, err := model.NewExec(backend, s.bank.Store(), func(_ *model.Scope, in []*graph.Node) []*graph.Node {
 			v := s.bank.Vars(in[0].Graph())
 			tokens, parents, lengths := in[0], in[1], in[2]
-			memory := pairs(in[3 : 3+2*m.Config.Layers])
-			past := pairs(in[3+2*m.Config.Layers:])
+			memory := nn.Pair(in[3 : 3+2*m.Config.Layers])
+			past := nn.Pair(in[3+2*m.Config.Layers:])
 			for i := range past {
 				past[i].Keys = graph.Gather(past[i].Keys, graph.ExpandAxes(parents, -1))
 				past[i].Values = graph.Gather(past[i].Values, graph.ExpandAxes(parents, -1))
@@ -49,7 +49,7 @@ func (s *BeamSearch) compile(backend compute.Backend) (err error) {
 			h, next := m.decoder.Step(v.In("decoder"), m.embed(v, tokens), past, memory, lengths)
 			out := []*graph.Node{m.predict(v, h, position)}
 			if position < len(m.vocab.Codes)-1 {
-				out = append(out, flatten(next)...)
+				out = append(out, nn.Flatten(next)...)
 			}
 			return out
 		})
@@ -125,20 +125,4 @@ func release(all []*tensors.Tensor) {
 	for _, x := range all {
 		x.FinalizeAll()
 	}
-}
-
-func flatten(all []nn.KeyValues) []*graph.Node {
-	var nodes []*graph.Node
-	for _, kv := range all {
-		nodes = append(nodes, kv.Keys, kv.Values)
-	}
-	return nodes
-}
-
-func pairs(nodes []*graph.Node) []nn.KeyValues {
-	all := make([]nn.KeyValues, len(nodes)/2)
-	for i := range all {
-		all[i] = nn.KeyValues{Keys: nodes[2*i], Values: nodes[2*i+1]}
-	}
-	return all
 }

@@ -8,7 +8,7 @@ PYTHON ?= /usr/bin/python3
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo demo-rec test lint bench bench-peers faiss bench-vectors
+.PHONY: help build demo demo-rec test test-interop lint bench bench-peers faiss bench-vectors
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,6 +33,16 @@ test: ## vet, test and cross-build everything
 	CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/gritvq
 	GOEXPERIMENT= $(GO) build -o /dev/null ./cmd/gritvq
 	GOARCH=arm64 GOEXPERIMENT= $(GO) vet ./...
+	@test -x $(INTEROP) || echo "SKIPPED: the tests against FAISS, ONNX Runtime, TensorBoard and NumPy. make test-interop installs and runs them."
+
+INTEROP := build/interop/bin/python
+test-interop: $(INTEROP) ## test exported files with their real readers: FAISS, ONNX Runtime, TensorBoard
+	GRITVQ_INTEROP=required $(GO) test -count=1 -run Interop ./...
+
+$(INTEROP): internal/interop/requirements.txt
+	python3 -m venv build/interop
+	build/interop/bin/pip install -q -r internal/interop/requirements.txt
+	@touch $@
 
 lint: ## gofmt and golangci-lint with staticcheck (fetched once; skipped where it cannot be)
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "these files need gofmt"; exit 1; }

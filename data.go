@@ -17,8 +17,9 @@ type Data struct {
 	images  *images.Set      // opened when a tokenizer decides the size of pictures
 }
 
-// Open opens data: vectors in .npy, .npz, .parquet, .fvecs or .bvecs, pictures in
-// a folder, .tar or .zip, or a built-in set such as synthetic:manifold. Files of
+// Open opens data: vectors in .npy, .npz, .safetensors, .parquet, .fvecs,
+// .bvecs, .csv, .tsv or .txt, pictures in a folder, .tar or .zip, or a built-in
+// set such as synthetic:manifold. Files of
 // any size are read as needed. Close it when done.
 func Open(ctx context.Context, path string) (*Data, error) {
 	d := &Data{path: path}

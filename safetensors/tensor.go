@@ -86,13 +86,15 @@ func copied(name string, dtype DType, shape []int, values any) Tensor {
 }
 
 // check reports a tensor whose bytes do not fit its shape and type.
-func (t Tensor) check() error {
-	want, err := byteSize(t.DType, t.Shape)
+func (t Tensor) check() error { return checkSize(t.Name, t.DType, t.Shape, int64(len(t.Data))) }
+
+func checkSize(name string, dtype DType, shape []int, size int64) error {
+	want, err := byteSize(dtype, shape)
 	if err != nil {
-		return fmt.Errorf("tensor %q: %w", t.Name, err)
+		return fmt.Errorf("tensor %q: %w", name, err)
 	}
-	if len(t.Data) != want {
-		return fmt.Errorf("tensor %q: shape %v of %s takes %d bytes but it holds %d", t.Name, t.Shape, t.DType, want, len(t.Data))
+	if size != int64(want) {
+		return fmt.Errorf("tensor %q: shape %v of %s takes %d bytes but it holds %d", name, shape, dtype, want, size)
 	}
 	return nil
 }

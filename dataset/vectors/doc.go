@@ -1,7 +1,7 @@
 // Package vectors reads and writes files of vectors.
 //
-// Open reads a matrix of vectors from .npy, .npz, .parquet, .fvecs, .bvecs or
-// a built-in synthetic set as one type, Vectors, which hands out float32 rows
+// Open reads a matrix of vectors from .npy, .npz, .safetensors, .parquet, .fvecs,
+// .bvecs, text or a built-in synthetic set as one type, Vectors, which hands out float32 rows
 // on demand and never holds a whole file in memory. Scan summarises it in one
 // pass. Create writes vectors.
 //

@@ -25,5 +25,5 @@ func FromSlice(name string, values []float32, dim int) (*Vectors, error) {
 // View returns the same rows, to be closed on their own.
 func (v *Vectors) View() *Vectors {
 	v.handle.references.Add(1)
-	return &Vectors{path: v.path, rows: v.rows, dim: v.dim, source: v.source, handle: v.handle, dropped: v.dropped}
+	return &Vectors{path: v.path, rows: v.rows, dim: v.dim, source: v.source, handle: v.handle, note: v.note, dropped: v.dropped}
 }

@@ -11,11 +11,11 @@ import (
 )
 
 var npyFormat = format{
-	rowfile.NPY,
-	func(ctx context.Context, f source, opt Options) (*Vectors, error) {
+	Format: rowfile.NPY,
+	open: func(ctx context.Context, f source, opt Options) (*Vectors, error) {
 		return openNPY(ctx, f.path, f, f.size, f, opt)
 	},
-	func(f *atomicfile.File, dim, rows int) (rowfile.Encoder[float32], error) {
+	create: func(f *atomicfile.File, dim, rows int) (rowfile.Encoder[float32], error) {
 		return rowfile.NewNPYEncoder[float32](f, "<f4", rows, dim)
 	},
 }

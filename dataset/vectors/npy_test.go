@@ -141,7 +141,8 @@ func TestOpenBadNPY(t *testing.T) {
 	}{
 		{"empty", "x.npy", nil, []string{"empty"}},
 		{"wrong magic", "x.npy", []byte("hello world, no array"), []string{"no NumPy array", `"hello wo"`, "numpy.save"}},
-		{"unknown format", "x.dat", []byte("hello world"), []string{"no known format", ".npy, .npz, .parquet, .fvecs or .bvecs"}},
+		{"unknown format", "x.dat", []byte("hello world"), []string{"no known format",
+			".npy, .npz, .safetensors, .parquet, .fvecs, .bvecs, .csv, .tsv or .txt"}},
 		{"pickle", "x.pkl", []byte("\x80\x04\x95stuff"), []string{"pickle", "never read"}},
 		{"hdf5", "x.h5", []byte("\x89HDF\r\n\x1a\n"), []string{"HDF5"}},
 		{"short magic", "x.npy", []byte("\x93NUM"), []string{"no NumPy array"}},

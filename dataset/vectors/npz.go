@@ -10,7 +10,7 @@ import (
 	"github.com/gritvq/gritvq/internal/rowfile"
 )
 
-var npzFormat = format{rowfile.NPZ, openNPZ, nil}
+var npzFormat = format{Format: rowfile.NPZ, open: openNPZ, selects: true}
 
 // npzMember is one array of an .npz archive.
 type npzMember struct {
@@ -29,7 +29,7 @@ func openNPZ(ctx context.Context, f source, opt Options) (*Vectors, error) {
 		return nil, fmt.Errorf("%s is a damaged .npz archive (%w); copy or write it again", path, err)
 	}
 	members := npzMembers(path, archive)
-	member, err := chooseMember(path, members, opt.Member)
+	member, err := chooseMember(path, archive, members, opt.Member)
 	if err != nil {
 		return nil, err
 	}
@@ -86,9 +86,9 @@ func npzMembers(path string, archive *zip.Reader) []npzMember {
 }
 
 // chooseMember finds the wanted member, or the only one that can be vectors.
-func chooseMember(path string, members []npzMember, wanted string) (*npzMember, error) {
+func chooseMember(path string, archive *zip.Reader, members []npzMember, wanted string) (*npzMember, error) {
 	if len(members) == 0 {
-		return nil, fmt.Errorf("%s is a zip archive without NumPy arrays; write it with numpy.savez", path)
+		return nil, withoutArrays(path, archive)
 	}
 	var all, usable []string
 	var only *npzMember
@@ -116,6 +116,18 @@ func chooseMember(path string, members []npzMember, wanted string) (*npzMember, 
 			path, strings.Join(usable, ", "), path, only.name)
 	}
 	return only, nil
+}
+
+// withoutArrays explains an archive without .npy members, such as what
+// torch.save writes: a pickle that refers to the numbers beside it.
+func withoutArrays(path string, archive *zip.Reader) error {
+	for _, file := range archive.File {
+		if strings.HasSuffix(file.Name, "/data.pkl") {
+			return fmt.Errorf("%s was written by torch.save, whose pickles are never read; save the tensor t with "+
+				"numpy.save(\"vectors.npy\", t.numpy()) or safetensors.torch.save_file({\"vectors\": t}, \"vectors.safetensors\")", path)
+		}
+	}
+	return fmt.Errorf("%s is a zip archive without NumPy arrays; write it with numpy.savez", path)
 }
 
 // inflate copies a compressed member into a spool, checking its checksum.

@@ -12,12 +12,11 @@ import (
 
 // Options refine Open. The zero value suits files with one matrix in them.
 type Options struct {
-	// Member names the array to read from an .npz file.
+	// Member names what to read of a file that holds several: the array of an
+	// .npz, the tensor of a .safetensors, the list column of a .parquet.
 	Member string
-	// Column names the list column to read from a .parquet file.
-	Column string
-	// SpoolDir holds the temporary copy that parquet files, compressed .npz
-	// members and Fortran-ordered arrays need; os.TempDir when empty. The
+	// SpoolDir holds the temporary copy that parquet and text files, compressed
+	// .npz members and Fortran-ordered arrays need; os.TempDir when empty. The
 	// copy takes 4 bytes a number (compressed members: their full size).
 	SpoolDir string
 	// Progress, if set, is told how many rows of such a copy are done.
@@ -37,6 +36,10 @@ type format struct {
 	open func(ctx context.Context, f source, opt Options) (*Vectors, error)
 	// create encodes rows of dim numbers; nil if the format is only read.
 	create func(f *atomicfile.File, dim, rows int) (rowfile.Encoder[float32], error)
+	// selects is true if "FILE:NAME" names a part of the file.
+	selects bool
+	// shared is true if the extension belongs to another kind of data.
+	shared bool
 }
 
 // source is an opened file of size bytes.
@@ -47,11 +50,13 @@ type source struct {
 }
 
 // formats lists every format of vectors; a new one is added here.
-var formats = []format{npyFormat, npzFormat, parquetFormat, fvecsFormat, bvecsFormat}
+var formats = []format{npyFormat, npzFormat, safetensorsFormat, parquetFormat, fvecsFormat, bvecsFormat, csvFormat, tsvFormat, txtFormat}
 
 func init() {
 	for _, f := range formats {
-		dataset.Register(dataset.Vectors, f.Extension)
+		if !f.shared {
+			dataset.Register(dataset.Vectors, f.Extension)
+		}
 	}
 }
 
@@ -60,7 +65,10 @@ func init() {
 //   - .npy: a 2-d array of float16, float32 or float64, either byte order
 //   - .npz: such an array among others, chosen as "file.npz:member" or by
 //     Options.Member
-//   - .parquet: a column of lists of float or double, all of one length
+//   - .safetensors: a 2-d tensor of F16, BF16, F32 or F64, chosen likewise
+//   - .parquet: a column of lists of float or double, all of one length, chosen
+//     likewise; or a column a dimension, as DataFrame.to_parquet writes
+//   - .csv, .tsv, .txt: a row of numbers a line, with or without a header
 //   - .fvecs, .bvecs: rows of a 32-bit dimension followed by float32 or bytes
 //   - "synthetic:NAME?rows=N&dim=D&seed=S": manifold or mixture
 //
@@ -71,7 +79,7 @@ func Open(ctx context.Context, path string, opt Options) (*Vectors, error) {
 	if dataset.IsSynthetic(path) {
 		return openSynthetic(path)
 	}
-	if file, member, ok := splitMember(path); ok {
+	if file, member := splitMember(path); member != "" {
 		path, opt.Member = file, member
 	}
 	file, size, err := rowfile.Open(path)
@@ -95,13 +103,15 @@ func Open(ctx context.Context, path string, opt Options) (*Vectors, error) {
 
 // splitMember separates "file.npz:member", unless a file of that whole name
 // exists.
-func splitMember(path string) (file, member string, ok bool) {
-	at := strings.LastIndex(path, ".npz:")
-	if at < 0 {
-		return "", "", false
-	}
+func splitMember(path string) (file, member string) {
 	if _, err := os.Stat(path); err == nil {
-		return "", "", false
+		return path, ""
 	}
-	return path[:at+len(".npz")], path[at+len(".npz:"):], true
+	for _, f := range formats {
+		if at := strings.LastIndex(path, f.Extension+":"); f.selects && at >= 0 {
+			at += len(f.Extension)
+			return path[:at], path[at+1:]
+		}
+	}
+	return path, ""
 }

@@ -51,7 +51,7 @@ func TestParquetColumns(t *testing.T) {
 		spoolDir := t.TempDir()
 		for _, column := range []string{"float", "double", "nulls"} {
 			reported := 0
-			v := mustOpen(t, path, Options{Column: column, SpoolDir: spoolDir, Progress: func(done, total int) { reported = done }})
+			v := mustOpen(t, path, Options{Member: column, SpoolDir: spoolDir, Progress: func(done, total int) { reported = done }})
 			if v.Len() != rows || v.Dim() != dim || !slices.Equal(allRows(t, v), want) {
 				t.Errorf("column %s differs, shape [%d, %d]", column, v.Len(), v.Dim())
 			}
@@ -61,7 +61,7 @@ func TestParquetColumns(t *testing.T) {
 		}
 		_, err := Open(context.Background(), path, Options{})
 		wantError(t, err, "several", "float, double, nulls", "choose one")
-		_, err = Open(context.Background(), path, Options{Column: "codes"})
+		_, err = Open(context.Background(), path, Options{Member: "codes"})
 		wantError(t, err, `no column "codes"`, "codes (list of int64)", "id (byte_array)")
 		wantEmptyDir(t, spoolDir)
 	}

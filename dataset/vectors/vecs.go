@@ -11,12 +11,12 @@ import (
 	"github.com/gritvq/gritvq/internal/rowfile"
 )
 
-var fvecsFormat = format{rowfile.Format{Extension: ".fvecs"}, openVecsFile(".fvecs"),
-	func(f *atomicfile.File, dim, _ int) (rowfile.Encoder[float32], error) {
+var fvecsFormat = format{Format: rowfile.Format{Extension: ".fvecs"}, open: openVecsFile(".fvecs"),
+	create: func(f *atomicfile.File, dim, _ int) (rowfile.Encoder[float32], error) {
 		return &fvecsEncoder{file: f, dim: dim}, nil
 	}}
 
-var bvecsFormat = format{rowfile.Format{Extension: ".bvecs"}, openVecsFile(".bvecs"), nil}
+var bvecsFormat = format{Format: rowfile.Format{Extension: ".bvecs"}, open: openVecsFile(".bvecs")}
 
 func openVecsFile(extension string) func(context.Context, source, Options) (*Vectors, error) {
 	return func(_ context.Context, f source, _ Options) (*Vectors, error) {

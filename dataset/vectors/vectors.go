@@ -21,6 +21,7 @@ type Vectors struct {
 	dim    int
 	source rowSource
 	handle *handle
+	note   string
 	closed atomic.Bool
 	// dropped holds the source's row numbers this view leaves out, ascending.
 	dropped []int
@@ -54,6 +55,10 @@ func (v *Vectors) Dim() int { return v.dim }
 
 // Path is the name the vectors were opened by, with an .npz member if any.
 func (v *Vectors) Path() string { return v.path }
+
+// Note says what of the file is not in the vectors, such as columns of text; it
+// is empty if all is.
+func (v *Vectors) Note() string { return v.note }
 
 // Close releases the file. A view made by DropNonFinite stays usable until it
 // is closed too. Closing twice is harmless; reading afterwards is an error.

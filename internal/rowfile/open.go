@@ -43,13 +43,16 @@ type Format struct {
 	Magic     []string
 	Name      string // "no NAME" is the complaint about other first bytes
 	Advice    string // how to write such a file
+	Text      bool   // without Magic: first bytes of a known binary file are a mistake
 }
 
 // Formats of vectors and of codes.
 var (
-	NPY     = Format{".npy", []string{npyMagic}, "NumPy array", "write it with numpy.save"}
-	NPZ     = Format{".npz", []string{"PK\x03\x04", "PK\x05\x06"}, ".npz archive", "write it with numpy.savez"}
-	Parquet = Format{".parquet", []string{"PAR1"}, "parquet file", "write it again"}
+	NPY = Format{Extension: ".npy", Magic: []string{npyMagic}, Name: "NumPy array", Advice: "write it with numpy.save"}
+	NPZ = Format{
+		Extension: ".npz", Magic: []string{"PK\x03\x04", "PK\x05\x06"}, Name: ".npz archive", Advice: "write it with numpy.savez",
+	}
+	Parquet = Format{Extension: ".parquet", Magic: []string{"PAR1"}, Name: "parquet file", Advice: "write it again"}
 )
 
 // foreign formats are often given by mistake; Name completes "this is".
@@ -88,14 +91,12 @@ func Detect(path string, file io.ReaderAt, content string, formats []Format) (in
 		}
 	}
 	for i, format := range formats {
-		if len(format.Magic) == 0 && format.Extension == extension {
+		if len(format.Magic) == 0 && format.Extension == extension && !(format.Text && foreignError(path, start) != nil) {
 			return i, nil
 		}
 	}
-	for _, format := range foreign {
-		if format.begins(start) {
-			return 0, fmt.Errorf("%s is %s; %s", path, format.Name, format.Advice)
-		}
+	if err := foreignError(path, start); err != nil {
+		return 0, err
 	}
 	for _, format := range formats {
 		if format.Extension == extension {
@@ -106,6 +107,16 @@ func Detect(path string, file io.ReaderAt, content string, formats []Format) (in
 		return 0, fmt.Errorf("%s holds no %s this program can read; expected %s", path, content, List(formats))
 	}
 	return 0, fmt.Errorf("%s is %w (by its first bytes and its extension); expected %s", path, ErrFormat, List(formats))
+}
+
+// foreignError names a format that is not read, and the way out.
+func foreignError(path, start string) error {
+	for _, format := range foreign {
+		if format.begins(start) {
+			return fmt.Errorf("%s is %s; %s", path, format.Name, format.Advice)
+		}
+	}
+	return nil
 }
 
 // List names formats by their extensions: ".npy, .npz or .parquet".

@@ -61,6 +61,9 @@ func (s *source) read(ctx context.Context, watch task.Watcher) error {
 		return err
 	}
 	defer v.Close()
+	if note := v.Note(); note != "" {
+		watch.Remark("%s of %s", note, s.Input)
+	}
 	if err := checkFinite(ctx, v); err != nil {
 		return err
 	}

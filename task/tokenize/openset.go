@@ -42,6 +42,9 @@ func openSet(ctx context.Context, path string, c tokenizer.Config, drop bool, wo
 	if err != nil {
 		return nil, 0, err
 	}
+	if note := v.Note(); note != "" {
+		watch.Remark("%s of %s", note, path)
+	}
 	if !drop {
 		return v, 0, nil
 	}

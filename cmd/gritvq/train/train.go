@@ -29,10 +29,12 @@ func New(s *cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "train DATA -o DIR",
 		Short: "Train a tokenizer on vectors or pictures",
-		Long: `Trains a tokenizer and writes it to a directory with a report. DATA is a .npy, .npz,
-.parquet, .fvecs or .bvecs file of vectors; or pictures: a folder, a .tar or a .zip
-of JPEG, PNG, GIF, WebP or BMP files; or a built-in set (synthetic:manifold,
-synthetic:mixture, synthetic:scenes). Part of it is held out to score the result.
+		Long: `Trains a tokenizer and writes it to a directory with a report. DATA is a file of vectors:
+.npy, .npz, .safetensors, .parquet, .fvecs, .bvecs, or rows of numbers in .csv, .tsv
+or .txt (file.npz:NAME, file.safetensors:NAME and file.parquet:NAME choose an array,
+a tensor or a column of lists); or pictures: a folder, a .tar or a .zip of JPEG, PNG,
+GIF, WebP or BMP files; or a built-in set (synthetic:manifold, synthetic:mixture,
+synthetic:scenes). Part of it is held out to score the result.
 
 Vectors are quantized as they are: codes start as those of residual k-means, a usable
 tokenizer in DIR/start while training goes on. Trials on training rows choose noise,

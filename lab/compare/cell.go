@@ -14,6 +14,7 @@ import (
 	"github.com/gritvq/gritvq/task"
 	"github.com/gritvq/gritvq/task/picture"
 	"github.com/gritvq/gritvq/task/tokenize"
+	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/train/vqtrain"
 	"github.com/gritvq/gritvq/vq"
 )
@@ -76,7 +77,11 @@ func newCell(name string, s *subject, p Point, c vqtrain.Config, invalid error) 
 	}
 	sum := sha256.Sum256([]byte(scoring + "\n" + s.fingerprint + "\n" + settings + "\n" + strconv.FormatUint(c.Seed, 10)))
 	cell := Cell{ID: hex.EncodeToString(sum[:10]), Method: name, Point: p, Config: c, Err: invalid}
-	if cell.Err == nil {
+	switch {
+	case cell.Err != nil:
+	case cell.patches():
+		_, cell.Err = tokenizer.New(c.Spec, s.source.Set.Input())
+	default:
 		_, cell.Err = c.Tokenizer(s.source.Set.Input())
 	}
 	return cell, nil
@@ -88,6 +93,9 @@ func (c Cell) String() string {
 }
 
 func (c Cell) classical() bool { return vq.Classical(c.Config.Quantizer.Method) }
+
+// patches says whether the cell is the classical reference of pictures, k-means of their patches.
+func (c Cell) patches() bool { return c.classical() && c.Config.Model.Pictures() }
 
 // subject is the data that cells, also of different goroutines, are trained and scored on.
 type subject struct {

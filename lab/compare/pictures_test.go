@@ -19,6 +19,8 @@ import (
 	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task"
+	"github.com/gritvq/gritvq/task/picture"
+	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/train/vqtrain"
 )
@@ -237,5 +239,39 @@ func TestPageOfPicturesShowsEveryMethod(t *testing.T) {
 	b.Samples = []Sample{{Original: []byte("no PNG")}}
 	if _, err := page(b); err == nil || !strings.Contains(err.Error(), "damaged picture") {
 		t.Errorf("a damaged picture gave %v", err)
+	}
+}
+
+// The classical reference of pictures is scored as every other method, and equals what training shows beside its result.
+func TestPatchesAreTheReferenceOfPictures(t *testing.T) {
+	r, cell := pictured(t, t.TempDir())
+	kmeans := cell("kmeans", 0)
+	records, err := r.run(t.Context(), []Cell{kmeans})
+	if err != nil || records[0].Error != "" {
+		t.Fatal(err, records[0].Error)
+	}
+	engine, release, err := r.engine()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	tok, err := tokenizer.New(kmeans.Config.Spec, r.subject.source.Set.Input())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := r.subject.source
+	want, err := picture.MeasureReference(t.Context(), engine, tok, s.Set, s.HeldSet, s.Train, s.Held, kmeans.Config.Seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := records[0].Scores["psnr"]; got != want.Scores.PSNR {
+		t.Errorf("PSNR %v, the reference's is %v", got, want.Scores.PSNR)
+	}
+	if len(records[0].Samples) == 0 || records[0].Scores["utilization"] == 0 {
+		t.Error("no samples or use of codes")
+	}
+	names, err := contenders(Options{}, true)
+	if err != nil || names[0] != "kmeans" || slices.Contains(names, "rq") {
+		t.Errorf("methods of pictures: %v, %v", names, err)
 	}
 }

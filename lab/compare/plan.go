@@ -68,7 +68,7 @@ func newPlan(o Options) (*plan, error) {
 func contenders(o Options, pictures bool) ([]string, error) {
 	known := vq.MethodNames()
 	if pictures {
-		known = slices.DeleteFunc(slices.Clone(known), vq.Classical)
+		known = slices.DeleteFunc(slices.Clone(known), func(name string) bool { return vq.Classical(name) && name != vq.KMeans.Name })
 	}
 	if o.Methods == nil && o.Variants == nil { // references first
 		trained := slices.DeleteFunc(slices.Clone(known), vq.Classical)
@@ -81,7 +81,7 @@ func contenders(o Options, pictures bool) ([]string, error) {
 		case slices.Contains(known, name):
 			names = append(names, name)
 		case slices.Contains(vq.MethodNames(), name):
-			return nil, usage.Errorf("--methods: %s is fitted to vectors without a network and cannot code pictures", name)
+			return nil, usage.Errorf("--methods: %s is fitted to vectors without a network; the classical method of pictures is kmeans, of patches", name)
 		case near != "":
 			return nil, usage.Errorf("--methods: unknown method %q: did you mean %q?", name, near)
 		default:
@@ -135,7 +135,10 @@ func (p *plan) config(v Variant, at Point, seed uint64) (vqtrain.Config, error) 
 			c.Train.Perceptual = p.shared.Train.Perceptual // depends on the networks that were found
 		}
 		if vq.Classical(v.Method) {
-			c.Model.Dim, c.Model.Hidden, c.Train.Steps = 0, nil, usual.Train.Steps
+			c.Train.Steps = usual.Train.Steps
+			if !c.Model.Pictures() {
+				c.Model.Dim, c.Model.Hidden = 0, nil
+			}
 		}
 		if v.Change != nil {
 			v.Change(c)

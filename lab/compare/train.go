@@ -8,12 +8,14 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/gomlx/compute"
 	"github.com/gritvq/gritvq/artifact/bundle"
 	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/internal/output"
 	"github.com/gritvq/gritvq/lab/table"
+	"github.com/gritvq/gritvq/task/picture"
 	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/train/vqtrain"
@@ -34,17 +36,7 @@ func (r *runner) train(ctx context.Context, cell Cell) (Record, error) {
 	if err := output.MakeDir(dir); err != nil {
 		return Record{}, err
 	}
-	watch := vqtrain.Observer{Step: func(m vqtrain.Record) { r.step(cell, m.Progress) }}
-	fit := func() (*vqtrain.Outcome, error) {
-		return vqtrain.Fit(ctx, backend, cell.Config, source, vqtrain.FitOptions{
-			Options: vqtrain.Options{Dir: dir, Data: r.subject.fingerprint, Resume: true, Watch: watch}, Trials: filepath.Join(dir, "trials")})
-	}
-	fitted, err := fit()
-	if _, unusable := errors.AsType[*train.UnusableError](err); unusable { // what an earlier session left
-		if err = cmp.Or(os.RemoveAll(dir), output.MakeDir(dir)); err == nil {
-			fitted, err = fit()
-		}
-	}
+	fitted, err := r.fit(ctx, cell, source, backend, dir)
 	if err != nil {
 		return Record{}, err
 	}
@@ -67,6 +59,40 @@ func (r *runner) train(ctx context.Context, cell Cell) (Record, error) {
 	}
 	err = r.subject.kind.score(ctx, r.subject, trained{cell, runtime, source, backend}, &record)
 	return record, err
+}
+
+// fit trains the cell's tokenizer, from its last checkpoint if there is one.
+func (r *runner) fit(ctx context.Context, cell Cell, source vqtrain.Source, backend compute.Backend, dir string) (*vqtrain.Outcome, error) {
+	if cell.patches() {
+		return fitPatches(ctx, cell, source, backend)
+	}
+	watch := vqtrain.Observer{Step: func(m vqtrain.Record) { r.step(cell, m.Progress) }}
+	session := func() (*vqtrain.Outcome, error) {
+		return vqtrain.Fit(ctx, backend, cell.Config, source, vqtrain.FitOptions{
+			Options: vqtrain.Options{Dir: dir, Data: r.subject.fingerprint, Resume: true, Watch: watch}, Trials: filepath.Join(dir, "trials")})
+	}
+	fitted, err := session()
+	if _, unusable := errors.AsType[*train.UnusableError](err); unusable { // what an earlier session left
+		if err = cmp.Or(os.RemoveAll(dir), output.MakeDir(dir)); err == nil {
+			fitted, err = session()
+		}
+	}
+	return fitted, err
+}
+
+func fitPatches(ctx context.Context, cell Cell, source vqtrain.Source, backend compute.Backend) (*vqtrain.Outcome, error) {
+	t, err := tokenizer.New(cell.Config.Spec, source.Set.Input())
+	if err != nil {
+		return nil, err
+	}
+	begun := time.Now()
+	runtime, set, err := picture.FitReference(ctx, backend, t, source.Set, source.Train, cell.Config.Seed)
+	if err != nil {
+		return nil, err
+	}
+	c := cell.Config
+	c.Spec = runtime.Tokenizer().Spec
+	return &vqtrain.Outcome{Config: c, Runtime: runtime, Weights: set, Seconds: time.Since(begun).Seconds()}, nil
 }
 
 type trained struct {

@@ -29,10 +29,10 @@ func New(s *cli.Streams) *cobra.Command {
 		Short: "Compare quantizers on your vectors or pictures, with error bars",
 		Long: `Trains every method on vectors or pictures (any format train reads) with the same
 bits, network, batches and steps, each with its best practice, and scores it on
-held-out data. Classical methods are fitted to vectors themselves and are not
-available for pictures. Prints one table, best first, and writes a directory with a
-page (index.html), results.csv, results.json and a file for every method and seed
-(cells/).
+held-out data. Classical methods are fitted to the vectors themselves; that of
+pictures is kmeans, residual k-means of their patches. Prints one table, classical
+methods first, and writes a directory with a page (index.html), results.csv,
+results.json and a file for every method and seed (cells/).
 
 Repeat the command to resume an interrupted or killed comparison; finished runs are
 never repeated. A method that fails is reported and the others continue.`,

@@ -69,9 +69,11 @@ func (t *Tokenizer) Close() { t.opened.Runtime.Close() }
 
 // Save writes the tokenizer to another directory, which is made if needed.
 func (t *Tokenizer) Save(dir string) error {
-	if err := output.MakeDir(dir); err != nil {
+	claim, err := output.Lock(dir)
+	if err != nil {
 		return err
 	}
+	defer claim.Release()
 	if output.Present(filepath.Join(dir, artifact.ManifestFile)) {
 		return fmt.Errorf("%s holds something already; choose another directory", dir)
 	}

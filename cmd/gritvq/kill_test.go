@@ -255,4 +255,12 @@ func TestCtrlCWhileEncodingLeavesNothing(t *testing.T) {
 	if partial() || exists(codes)() {
 		t.Error("half a file was left behind")
 	}
+	signalWhen(t, []string{"encode", dir, "synthetic:mixture?rows=5000000", "-o", codes}, syscall.SIGKILL, partial)
+	if !partial() {
+		t.Fatal("the killed command left nothing, so the next one has nothing to remove")
+	}
+	runToEnd(t, []string{"encode", dir, "synthetic:mixture?rows=100", "-o", filepath.Join(base, "others.npy")})
+	if partial() {
+		t.Error("the temporary file of a killed command is still there")
+	}
 }

@@ -3,6 +3,8 @@
 // Data goes to a temporary file in the target's own directory, is flushed to
 // disk, and only then takes the target's name. A crash, a full disk or a
 // cancelled run leaves the previous file (or none), never half of a new one.
+// The temporary file of a killed process goes when the next one writes in the
+// same directory.
 package atomicfile
 
 import (
@@ -12,6 +14,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/gritvq/gritvq/internal/filelock"
 )
 
 // File is an output under construction. Write to it, then call Commit;
@@ -25,11 +31,52 @@ type File struct {
 
 // Create starts a file that will replace path on Commit.
 func Create(path string) (*File, error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
-	if err != nil {
-		return nil, fmt.Errorf("cannot write %s: %w", path, err)
+	sweep(filepath.Dir(path))
+	for {
+		f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*"+suffix)
+		if err != nil {
+			return nil, fmt.Errorf("cannot write %s: %w", path, err)
+		}
+		if filelock.TryNamed(f) == filelock.ErrHeld { // swept before it was locked
+			f.Close()
+			os.Remove(f.Name())
+			continue
+		}
+		return &File{path: path, file: f, buffer: bufio.NewWriterSize(f, 1<<20)}, nil
 	}
-	return &File{path: path, file: f, buffer: bufio.NewWriterSize(f, 1<<20)}, nil
+}
+
+// suffix ends the names of temporary files. Each is locked as long as its process writes it.
+const suffix = ".gritvq.tmp"
+
+var swept sync.Map // directories that this process has swept
+
+// sweep removes the temporary files of killed processes, once a directory. What cannot be removed stays.
+func sweep(dir string) {
+	if absolute, err := filepath.Abs(dir); err == nil {
+		dir = absolute
+	}
+	if _, known := swept.LoadOrStore(dir, true); !known {
+		Sweep(dir)
+	}
+}
+
+// Sweep removes the temporary files that killed processes left in a directory.
+func Sweep(dir string) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), ".") || !strings.HasSuffix(e.Name(), suffix) || !e.Type().IsRegular() {
+			continue
+		}
+		f, err := os.Open(filepath.Join(dir, e.Name()))
+		if err != nil {
+			continue
+		}
+		if filelock.TryNamed(f) == nil && os.Remove(f.Name()) != nil { // some systems do not remove open files
+			defer os.Remove(f.Name())
+		}
+		f.Close()
+	}
 }
 
 // Write implements io.Writer.

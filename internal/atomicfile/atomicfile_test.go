@@ -82,3 +82,25 @@ func TestWriteJSON(t *testing.T) {
 		t.Error("a function was written as JSON")
 	}
 }
+
+// Temporary files of dead processes go, those of live ones and other files stay.
+func TestKilledWritersLeaveNothing(t *testing.T) {
+	dir := t.TempDir()
+	live, err := Create(filepath.Join(dir, "live"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer live.Abort()
+	for _, name := range []string{".codes.npy.123" + suffix, ".other.123.tmp"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("half"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	Sweep(dir)
+	if names := entries(t, dir); len(names) != 2 || names[1] != ".other.123.tmp" {
+		t.Errorf("%q are left", names)
+	}
+	if err := live.Commit(); err != nil {
+		t.Error(err)
+	}
+}

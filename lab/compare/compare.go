@@ -62,6 +62,11 @@ func Run(ctx context.Context, o Options, watch task.Watcher) (*Results, error) {
 	if err := checkDirectory(p.Output); err != nil {
 		return nil, err
 	}
+	claim, err := output.Lock(p.Output)
+	if err != nil {
+		return nil, err
+	}
+	defer claim.Release()
 	data, err := p.Input.Open(ctx, &p.shared, watch)
 	if err != nil {
 		return nil, err
@@ -81,9 +86,6 @@ func Run(ctx context.Context, o Options, watch task.Watcher) (*Results, error) {
 	}
 	r := &runner{subject: s, dir: p.Output, jobs: p.Jobs, watch: watch}
 	if r.engine, err = engines(p.Backend); err != nil {
-		return nil, err
-	}
-	if err := output.MakeDir(p.Output); err != nil {
 		return nil, err
 	}
 	watch.Remark("comparing %s on %s of %s, %d held out: %s", report.Counted(len(p.Variants), "method"),

@@ -14,6 +14,7 @@ import (
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/dataset/interactions"
 	"github.com/gritvq/gritvq/internal/atomicfile"
+	"github.com/gritvq/gritvq/internal/output"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task"
 )
@@ -95,6 +96,14 @@ type AddOptions struct {
 
 // Add gives new items IDs by the encoder of a table, as a new version. IDs in use stay as they are.
 func Add(ctx context.Context, o AddOptions, watch task.Watcher) (*Summary, error) {
+	if _, err := readManifest(o.Dir); err != nil {
+		return nil, err
+	}
+	claim, err := output.Lock(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer claim.Release()
 	table, err := Load(o.Dir)
 	if err != nil {
 		return nil, err

@@ -68,8 +68,12 @@ func Make(ctx context.Context, o Options, watch task.Watcher) (result *Result, e
 	if err := m.plan(); err != nil {
 		return nil, err
 	}
-	discard, err := m.makeDirectories()
+	discard, release, err := m.makeDirectories()
 	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if err := m.checkOutput(); err != nil { // another run may have ended meanwhile
 		return nil, err
 	}
 	defer func() {

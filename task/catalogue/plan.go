@@ -117,31 +117,32 @@ func (m *maker) checkOutput() error {
 	return nil
 }
 
-// makeDirectories returns a function that removes new files and empty new directories after a failure.
-func (m *maker) makeDirectories() (discard func(), err error) {
-	var dirs, files []string // new ones
+// makeDirectories makes and locks the directories; release ends that. discard removes new files after a failure.
+func (m *maker) makeDirectories() (discard, release func(), err error) {
+	var files []string // new ones
+	var claims []*output.Claim
 	discard = func() {
 		for _, path := range files {
 			os.Remove(path)
 		}
-		for _, dir := range slices.Backward(dirs) {
-			os.Remove(dir) // only if empty
+	}
+	release = func() {
+		for _, claim := range slices.Backward(claims) {
+			claim.Release()
 		}
 	}
 	for _, dir := range m.directories() {
+		claim, err := output.Lock(dir)
+		if err != nil {
+			release()
+			return nil, nil, err
+		}
+		claims = append(claims, claim)
 		for _, path := range output.Inside(dir, intermediateFiles...) {
 			if !output.Present(path) {
 				files = append(files, path)
 			}
 		}
-		missing := !output.Present(dir)
-		if err := output.MakeDir(dir); err != nil {
-			discard()
-			return nil, err
-		}
-		if missing {
-			dirs = append(dirs, dir)
-		}
 	}
-	return discard, nil
+	return discard, release, nil
 }

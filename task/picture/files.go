@@ -136,11 +136,12 @@ func (f Files) codedBits(codes []uint32, n int) (int, error) {
 
 // Output writes pictures as PNG: to a tar, one file, or a folder.
 type Output struct {
-	path string
-	one  bool // path is the only picture
-	tar  *tar.Writer
-	file *atomicfile.File // behind tar
-	size int64            // of the pictures so far
+	path  string
+	one   bool // path is the only picture
+	tar   *tar.Writer
+	file  *atomicfile.File // behind tar
+	claim *output.Claim    // of a folder; nil once it is released
+	size  int64            // of the pictures so far
 }
 
 // Create opens the output for n pictures by its extension.
@@ -163,7 +164,9 @@ func Create(path string, n int) (*Output, error) {
 	case ".npy", ".fvecs", ".parquet", ".jpg", ".jpeg", ".webp", ".zip":
 		return nil, usage.Errorf("%s: pictures are decoded to a folder, a .tar or one .png", path)
 	}
-	return o, output.MakeDir(path)
+	var err error
+	o.claim, err = output.Lock(path)
+	return o, err
 }
 
 // Add writes a picture; a name is a path without an extension.
@@ -196,6 +199,7 @@ func (o *Output) Add(name string, p *images.RGB) error {
 // Commit puts a tar in place; files are in place already.
 func (o *Output) Commit() error {
 	if o.tar == nil {
+		o.Abort()
 		return nil
 	}
 	if err := o.tar.Close(); err != nil {
@@ -207,9 +211,13 @@ func (o *Output) Commit() error {
 // Bytes is the size of the pictures so far.
 func (o *Output) Bytes() int64 { return o.size }
 
-// Abort discards a tar; it does nothing after Commit.
+// Abort discards a tar and leaves a folder as it is; it does nothing after Commit.
 func (o *Output) Abort() {
 	if o.file != nil {
 		o.file.Abort()
+	}
+	if o.claim != nil {
+		o.claim.Release()
+		o.claim = nil
 	}
 }

@@ -32,7 +32,15 @@ type TrainOptions struct {
 // TrainPrior trains a prior and stores it in a directory with a report. It checks the
 // input before it touches the directory.
 func TrainPrior(ctx context.Context, o TrainOptions, w task.Watcher) (*Prior, error) {
-	state, err := o.checkDir()
+	if _, err := o.checkDir(); err != nil {
+		return nil, err
+	}
+	claim, err := output.Lock(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer claim.Release()
+	state, err := o.checkDir() // another run may have ended meanwhile
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +60,7 @@ func TrainPrior(ctx context.Context, o TrainOptions, w task.Watcher) (*Prior, er
 	if state == artifact.Finished && o.Resume && !o.Force {
 		return o.finished(c, w)
 	}
-	discard, err := o.claimDir()
+	discard, err := o.beginDir()
 	if err != nil {
 		return nil, err
 	}
@@ -105,22 +113,15 @@ func (o TrainOptions) checkDir() (artifact.State, error) {
 	return state, nil
 }
 
-// claimDir makes the output directory. discard undoes it after a failure, unless there
+// beginDir prepares the output directory. discard undoes it after a failure, unless there
 // is a checkpoint to resume from.
-func (o TrainOptions) claimDir() (discard func(), err error) {
-	_, missing := os.Stat(o.Dir)
-	if err := output.MakeDir(o.Dir); err != nil {
-		return nil, err
-	}
+func (o TrainOptions) beginDir() (discard func(), err error) {
 	discard = func() { // errors here would add nothing to the one being reported
 		if output.Present(filepath.Join(o.Dir, train.CheckpointFile)) {
 			_ = Kind.Sweep(o.Dir)
 			return
 		}
 		_ = clear(o.Dir)
-		if missing != nil {
-			os.Remove(o.Dir) // only if empty
-		}
 	}
 	if o.Force {
 		return discard, clear(o.Dir)

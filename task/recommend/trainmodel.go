@@ -40,6 +40,14 @@ func TrainModel(ctx context.Context, o TrainOptions, w task.Watcher) (*Recommend
 	if err := o.checkDir(); err != nil {
 		return nil, err
 	}
+	claim, err := output.Lock(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer claim.Release()
+	if err := o.checkDir(); err != nil { // another run may have ended meanwhile
+		return nil, err
+	}
 	items, err := catalogue.Open(ctx, o.IDs)
 	if err != nil {
 		return nil, err
@@ -55,7 +63,7 @@ func TrainModel(ctx context.Context, o TrainOptions, w task.Watcher) (*Recommend
 	if err != nil {
 		return nil, err
 	}
-	if err := o.claimDir(); err != nil {
+	if err := o.beginDir(); err != nil {
 		return nil, err
 	}
 	m, err := o.Config.New(items.Vocab())
@@ -129,12 +137,9 @@ func (o TrainOptions) checkDir() error {
 	return output.RefuseForeign(o.Dir, title, modelFiles...)
 }
 
-// claimDir makes the output directory, removes the temporary files of a killed run
-// and, with Force, the model or run that is there.
-func (o TrainOptions) claimDir() error {
-	if err := output.MakeDir(o.Dir); err != nil {
-		return err
-	}
+// beginDir removes the temporary files of a killed run and, with Force, the model or run
+// that is there.
+func (o TrainOptions) beginDir() error {
 	if err := o.Source.Purpose.stored.Sweep(o.Dir); err != nil || !o.Force {
 		return err
 	}

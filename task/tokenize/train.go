@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"reflect"
 
@@ -58,7 +57,15 @@ type training struct {
 
 // Train trains a tokenizer and writes its bundle and report. It checks the input before it touches the directory.
 func Train(ctx context.Context, o TrainOptions, watch task.Watcher) (*Trained, error) {
-	state, err := o.checkOutput()
+	if _, err := o.checkOutput(); err != nil {
+		return nil, err
+	}
+	claim, err := output.Lock(o.Output)
+	if err != nil {
+		return nil, err
+	}
+	defer claim.Release()
+	state, err := o.checkOutput() // another run may have ended meanwhile
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +89,7 @@ func Train(ctx context.Context, o TrainOptions, watch task.Watcher) (*Trained, e
 	if t.backend, err = engine.Choose(o.Backend); err != nil {
 		return nil, err
 	}
-	discard, err := claim(o.Output, o.Force)
+	discard, err := begin(o.Output, o.Force)
 	if err != nil {
 		return nil, err
 	}
@@ -123,20 +130,13 @@ func (o TrainOptions) checkOutput() (artifact.State, error) {
 	return state, nil
 }
 
-// claim prepares the output directory. discard undoes it after a failure, unless there is a checkpoint to resume from.
-func claim(dir string, force bool) (discard func(), err error) {
-	_, missing := os.Stat(dir)
-	if err := output.MakeDir(dir); err != nil {
-		return nil, err
-	}
+// begin prepares the output directory. discard undoes it after a failure, unless there is a checkpoint to resume from.
+func begin(dir string, force bool) (discard func(), err error) {
 	discard = func() { // errors here would add nothing to the one being reported
 		if output.Present(filepath.Join(dir, train.CheckpointFile)) || output.Present(filepath.Join(dir, bundle.ChoiceFile)) {
 			_ = bundle.Kind.Sweep(dir)
 		} else {
 			_ = bundle.Clear(dir)
-		}
-		if missing != nil {
-			os.Remove(dir) // only if empty
 		}
 	}
 	if force {

@@ -80,14 +80,11 @@ func run(ctx context.Context, s *cli.Streams, o options) error {
 	if _, err := c.Settings.ConfigOf("grit"); err != nil {
 		return fmt.Errorf("grit: %w", err)
 	}
-	_, missing := os.Stat(o.output)
-	if err := output.MakeDir(o.output); err != nil {
+	claim, err := output.Lock(o.output)
+	if err != nil {
 		return err
 	}
-	if missing != nil {
-		defer os.Remove(o.output) // only if it stayed empty
-	}
-	var err error
+	defer claim.Release()
 	if c.Output, err = os.MkdirTemp("", "gritvq-demo-"); err != nil {
 		return fmt.Errorf("no place for the runs: %w", err)
 	}

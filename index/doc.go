@@ -1,7 +1,8 @@
 // Package index finds nearest codes on the host: exact search in a frozen
 // codebook ([Codes]), k-means to build one, residual and product encoding over
-// several. For recommendation it searches a catalogue by inner product or distance
-// ([Exact], [IVF], [HNSW]) and keeps a beam search among IDs in use ([Trie]).
+// several, and search among rows that are stored as such codes ([Lookup]). For
+// recommendation it searches a catalogue by inner product or distance ([Exact],
+// [IVF], [HNSW]) and keeps a beam search among IDs in use ([Trie]).
 //
 // # One answer on every machine
 //

@@ -5,6 +5,11 @@ import (
 	"slices"
 )
 
+// measurer knows the cost of a row by definition.
+type measurer interface {
+	measure(query []float32, item uint32) found
+}
+
 // shortlist collects the rows that may be among the k best of one query.
 //
 // A float32 score is off by at most margin. With T the k-th smallest score seen, k
@@ -12,14 +17,14 @@ import (
 // the best; the others are compared by definition at the end. The result is exact.
 type shortlist struct {
 	query  []float32 // [d]
-	from   *collection
+	from   measurer
 	k      int
 	margin float64
 	limit  float32  // scores not below it are of no interest
 	keys   []uint64 // sortable(score) << 32 | item; at most cap
 }
 
-func (s *shortlist) reset(from *collection, query []float32, k int, margin float64) {
+func (s *shortlist) reset(from measurer, query []float32, k int, margin float64) {
 	s.from, s.query = from, query
 	s.k, s.margin, s.limit = k, margin, float32(math.Inf(1))
 	if size := k + max(k, 64); cap(s.keys) < size {

@@ -28,6 +28,8 @@ type Runtime struct {
 	choose    *model.Exec   // latents to codes, for quantizers that are not searchable
 	condition []*model.Exec // cells to shifts and scales, for every later phase that has them
 	store     *model.Store
+
+	latentScale float64
 }
 
 // Usable computes the codebooks C' of every slot (see [vq.Layout]) from the variables of a trained tokenizer.
@@ -98,6 +100,7 @@ func (r *Runtime) Update(set weights.Set, codebooks []*weights.Array) (err error
 	if err != nil {
 		return err
 	}
+	r.latentScale = r.tokenizer.latentScale(set)
 	return weights.Install(r.store, set)
 }
 

@@ -72,7 +72,7 @@ func (q *Residual) Init(sample Latents, rng *rand.Rand) (weights.Set, error) {
 		return q.startGiven(set, books, sample, rng)
 	}
 	rest := sample.clone()
-	if q.config.Transform.RowNorm == transform.RowNormLatent {
+	if q.config.Normalized() {
 		rest.normalise()
 	}
 	last := len(q.layout.Books()) - 1

@@ -68,7 +68,7 @@ func (m Method) Tabled() bool { return m.Level == nil && m.Classical == nil && m
 // quantizer, see [FitStart].
 func (c Config) StartsClassical() bool {
 	return c.Start.From == RQ.Name && methods[c.Method].Tabled() && !(c.Shared && c.Levels > 1) &&
-		c.Distance != Cosine && c.Transform.RowNorm != transform.RowNormLatent
+		!c.Normalized()
 }
 
 // Reference returns the settings of the classical residual quantizer of the same size.

@@ -97,6 +97,20 @@ type Scores struct {
 	CodeUse
 	BitsPerVector float64 `json:"bits_per_vector"`
 	Vectors       int     `json:"vectors"`
+	// Search says how well the codes serve a search; nil if it was not measured.
+	Search *Recall `json:"search,omitempty"`
+}
+
+// Recall compares the rows that are nearest to queries by their codes with those that
+// are nearest by their vectors. Queries and rows are different rows of one set.
+type Recall struct {
+	K          int     `json:"k"`
+	Queries    int     `json:"queries"`
+	Rows       int     `json:"rows"`
+	Recall     float64 `json:"recall"`     // share of the K nearest rows among the K nearest by codes
+	First      float64 `json:"first"`      // share of queries whose nearest row is among the K nearest by codes
+	Candidates int     `json:"candidates"` // nearest by codes that are ranked by their vectors:
+	Reranked   float64 `json:"reranked"`   // Recall of that
 }
 
 // Summary implements [Result].

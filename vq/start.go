@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/gritvq/gritvq/index"
-	"github.com/gritvq/gritvq/transform"
 	"github.com/gritvq/gritvq/weights"
 )
 

@@ -21,6 +21,7 @@ import (
 	"github.com/gritvq/gritvq/cmd/gritvq/recommend"
 	"github.com/gritvq/gritvq/cmd/gritvq/retrieve"
 	"github.com/gritvq/gritvq/cmd/gritvq/score"
+	"github.com/gritvq/gritvq/cmd/gritvq/search"
 	"github.com/gritvq/gritvq/cmd/gritvq/train"
 	versioncmd "github.com/gritvq/gritvq/cmd/gritvq/version"
 	"github.com/gritvq/gritvq/internal/version"
@@ -53,7 +54,7 @@ its rivals, on the CPU without any other software, or on GPUs through XLA.`,
 	cobra.EnableCommandSorting = false // the order below is that of use
 	root.SetFlagErrorFunc(cli.FlagError)
 	root.AddCommand(
-		train.New(s), encode.New(s), decode.New(s),
+		train.New(s), encode.New(s), decode.New(s), search.New(s),
 		eval.New(s), grid.New(s), compare.New(s), prior.New(s), score.New(s), ids.New(s),
 		recommend.New(s), retrieve.New(s), inspect.New(s), config.New(s),
 		methods.New(s), doctor.New(s), demo.New(s),

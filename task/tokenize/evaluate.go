@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"github.com/gritvq/gritvq/dataset"
+	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task"
 	"github.com/gritvq/gritvq/task/picture"
@@ -18,6 +19,7 @@ import (
 type EvaluateOptions struct {
 	CodingOptions
 	Metrics string // directory of metric networks; empty: the environment's
+	Recall  int    // vectors: compare the nearest rows by codes with the nearest rows, this many; 0 is off
 }
 
 // Evaluation is the scores of a tokenizer. Its JSON is that of the result.
@@ -41,24 +43,50 @@ func Evaluate(ctx context.Context, o EvaluateOptions, watch task.Watcher) (*Eval
 		return nil, err
 	}
 	defer set.Close()
+	if o.Recall < 0 || o.Recall > 0 && t.pictures() {
+		return nil, usage.Errorf("--recall %d: a number from 1, for tokenizers of vectors", o.Recall)
+	}
 	if t.pictures() {
 		return o.evaluatePictures(ctx, t, set, watch)
 	}
 	if _, err := summarize(ctx, set, watch); err != nil {
 		return nil, err
 	}
+	var search *recallSet
+	if o.Recall > 0 {
+		if search, err = newRecallSet(set, o.Recall); err != nil {
+			return nil, err
+		}
+	}
 	line := watch.Line(set.Len(), "rows")
 	defer line.Done()
 	result, _, err := t.Runtime.Evaluate(ctx, set, dataset.All(set.Len()), o.runtime(), func(c tokenizer.Coded) error {
 		line.Update(int64(c.Done), "scored")
+		if search != nil {
+			search.add(c)
+		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
+	line.Done()
 	layout := t.Bundle.Manifest.Layout
 	layout.Levels = cmp.Or(o.Levels, layout.Levels)
-	return &Evaluation{Result: result, Tables: tablesOf(layout, []column{{dataset.Name(o.Input), result}})}, nil
+	tables := tablesOf(layout, []column{{dataset.Name(o.Input), result}})
+	e := &Evaluation{Result: result, Tables: tables}
+	if search == nil {
+		return e, nil
+	}
+	recall, err := search.measure(ctx, t, o.Recall, o.Workers, watch)
+	if err != nil {
+		return nil, err
+	}
+	result.(*tokenizer.Scores).Search = recall
+	tables[0].Rows = append(tables[0].Rows, recallRows(recall)...)
+	e.Notes = append(e.Notes, fmt.Sprintf("recall: %s searched among %s of %s, against exact search by their vectors",
+		report.Counted(recall.Queries, "query vector"), report.Counted(recall.Rows, "other row"), dataset.Name(o.Input)))
+	return e, nil
 }
 
 func (o EvaluateOptions) evaluatePictures(ctx context.Context, t *Opened, set dataset.Set, watch task.Watcher) (*Evaluation, error) {

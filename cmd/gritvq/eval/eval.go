@@ -28,6 +28,7 @@ distances of features (another .safetensors, or .onnx).`,
 		Example: `  gritvq eval tok vectors.npy
   gritvq eval tok vectors.npy --json
   gritvq eval tok vectors.npy --levels 2 --beam 4
+  gritvq eval tok vectors.npy --recall 10 # how well codes serve a search
   gritvq eval tok photos.tar --metrics networks/`,
 		Args: cli.Arguments("DIR", "DATA"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -38,6 +39,8 @@ distances of features (another .safetensors, or .onnx).`,
 	cli.CodingFlags(cmd, &o.CodingOptions)
 	cli.JSONFlag(cmd, &json, "the scores as")
 	cmd.Flags().StringVar(&o.Metrics, "metrics", "", "pictures: directory of metric networks (default $GRITVQ_METRICS)")
+	cmd.Flags().IntVar(&o.Recall, "recall", 0,
+		"vectors: share of the true nearest rows, this many, that a search through codes finds")
 	return cmd
 }
 

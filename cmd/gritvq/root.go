@@ -12,6 +12,7 @@ import (
 	"github.com/gritvq/gritvq/cmd/gritvq/doctor"
 	"github.com/gritvq/gritvq/cmd/gritvq/encode"
 	"github.com/gritvq/gritvq/cmd/gritvq/eval"
+	"github.com/gritvq/gritvq/cmd/gritvq/export"
 	"github.com/gritvq/gritvq/cmd/gritvq/grid"
 	"github.com/gritvq/gritvq/cmd/gritvq/ids"
 	"github.com/gritvq/gritvq/cmd/gritvq/inspect"
@@ -56,7 +57,7 @@ its rivals, on the CPU without any other software, or on GPUs through XLA.`,
 	root.AddCommand(
 		train.New(s), encode.New(s), decode.New(s), search.New(s),
 		eval.New(s), grid.New(s), compare.New(s), prior.New(s), score.New(s), ids.New(s),
-		recommend.New(s), retrieve.New(s), inspect.New(s), config.New(s),
+		recommend.New(s), retrieve.New(s), inspect.New(s), export.New(s), config.New(s),
 		methods.New(s), doctor.New(s), demo.New(s),
 		versioncmd.New(s))
 	return root

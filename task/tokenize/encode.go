@@ -60,20 +60,43 @@ func (o EncodeOptions) encodeVectors(ctx context.Context, t *Opened, watch task.
 		return nil, err
 	}
 	defer w.Abort()
-	line := watch.Line(v.Len(), "rows")
-	defer line.Done()
-	checked := finite{v, "clean the file or pass --drop-nonfinite"}
-	err = t.Runtime.EncodeRows(ctx, checked, dataset.All(v.Len()), o.runtime(), func(c tokenizer.Coded) error {
-		line.Update(int64(c.Done), "encoded")
-		return w.WriteRows(c.Codes)
-	})
-	if err != nil {
+	if err := o.eachCodes(ctx, t, v, watch, w.WriteRows); err != nil {
 		return nil, err
 	}
 	if err := w.Commit(); err != nil {
 		return nil, err
 	}
 	return written(o.Output, v.Len(), t.Runtime.Positions(o.runtime()), dropped, "codes"), nil
+}
+
+// eachCodes calls write with the codes of vectors, some rows at a time.
+func (o CodingOptions) eachCodes(ctx context.Context, t *Opened, v dataset.Set, watch task.Watcher, write func(codes []uint32) error) error {
+	line := watch.Line(v.Len(), "rows")
+	defer line.Done()
+	checked := finite{v, "clean the file or pass --drop-nonfinite"}
+	return t.Runtime.EncodeRows(ctx, checked, dataset.All(v.Len()), o.runtime(), func(c tokenizer.Coded) error {
+		line.Update(int64(c.Done), "encoded")
+		return write(c.Codes)
+	})
+}
+
+// Codes returns the codes [rows*positions] of a file of vectors.
+func Codes(ctx context.Context, o CodingOptions, watch task.Watcher) (all []uint32, err error) {
+	t, err := o.open()
+	if err != nil {
+		return nil, err
+	}
+	defer t.Runtime.Close()
+	v, _, err := o.data(ctx, t, watch)
+	if err != nil {
+		return nil, err
+	}
+	defer v.Close()
+	err = o.eachCodes(ctx, t, v, watch, func(codes []uint32) error {
+		all = append(all, codes...)
+		return nil
+	})
+	return all, err
 }
 
 // finite is a set of vectors that fails on NaN and Inf.

@@ -29,7 +29,8 @@ type TrainOptions struct {
 	Config   vqtrain.Config
 	Input    Input
 	Output   string // directory of the tokenizer
-	Codebook string // file of codes to start from; may be empty
+	Codebook string // array of codes to start from; may be empty
+	Init     string // codes of another program to start from, such as "faiss:index.faiss"; may be empty
 	Backend  string // see [engine.Choose]
 	Resume   bool   // continue an interrupted run; a finished run is returned
 	Force    bool   // replace the tokenizer in the directory
@@ -81,10 +82,8 @@ func Train(ctx context.Context, o TrainOptions, watch task.Watcher) (*Trained, e
 	if _, err := t.Config.Tokenizer(t.data.Set.Input()); err != nil {
 		return nil, usage.Error{Err: &UnsuitedError{t.Config.Quantizer.Method, err}}
 	}
-	if o.Codebook != "" {
-		if err := t.importCodebook(ctx, o.Codebook); err != nil {
-			return nil, err
-		}
+	if err := t.startFrom(ctx); err != nil {
+		return nil, err
 	}
 	if t.backend, err = engine.Choose(o.Backend); err != nil {
 		return nil, err

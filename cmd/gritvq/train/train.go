@@ -62,6 +62,9 @@ that was interrupted or killed continues with --resume as if nothing had happene
 	f.StringVar(&o.Codebook, "init-codebook", "",
 		"start from these codes: an array [codes*levels, dim], level after level, in\n"+
 			"the units of the vectors (without a network) or of the latents")
+	f.StringVar(&o.Init, "init", "",
+		"start from the codes of a FAISS index: faiss:index.faiss; it decides --codes,\n"+
+			"--levels and --parts")
 	f.BoolVar(&o.Resume, "resume", false, "continue an interrupted run")
 	f.BoolVar(&o.Force, "force", false, "overwrite the files in the directory")
 	f.BoolVar(&o.Input.Drop, "drop-nonfinite", false, "leave out rows with NaN or Inf")
@@ -74,6 +77,9 @@ that was interrupted or killed continues with --resume as if nothing had happene
 func run(ctx context.Context, s *cli.Streams, o options) error {
 	settings := o.settings.Layers(dataset.KindOf(o.Input.Path).IsPictures())
 	var err error
+	if settings.Defaults, err = tokenize.InitDefaults(o.Init); err != nil {
+		return err
+	}
 	if o.Config, err = settings.Config(); err != nil {
 		return err
 	}

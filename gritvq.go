@@ -43,12 +43,16 @@ type Tokenizer struct{ opened *tokenize.Opened }
 func Train(ctx context.Context, data *Data, dir string, options ...Option) (*Tokenizer, error) {
 	s := newSettings(options)
 	s.config.Pictures = data.pictures()
+	from, err := s.start(data.path)
+	if err != nil {
+		return nil, err
+	}
 	c, err := s.config.Config()
 	if err != nil {
 		return nil, err
 	}
 	_, err = tokenize.Train(ctx, tokenize.TrainOptions{Config: c, Input: tokenize.Input{Path: data.path, Vectors: data.vectors},
-		Output: dir, Backend: s.backend, Resume: s.resume, Force: s.replace, Command: "gritvq.Train", Reference: true}, s.watcher())
+		Output: dir, From: from, Backend: s.backend, Resume: s.resume, Force: s.replace, Command: "gritvq.Train", Reference: true}, s.watcher())
 	if err != nil {
 		return nil, err
 	}

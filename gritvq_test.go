@@ -45,6 +45,14 @@ func TestPicturesThroughTheFrontDoor(t *testing.T) {
 	if same, err := again.Encode(t.Context(), data); err != nil || !slices.Equal(same, codes) {
 		t.Errorf("the loaded tokenizer gives other codes, %v", err)
 	}
+	further, err := gritvq.Train(t.Context(), data, filepath.Join(t.TempDir(), "further"), gritvq.From(dir), gritvq.Freeze("encoder", "codes"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer further.Close()
+	if same, err := further.Encode(t.Context(), data); err != nil || !slices.Equal(same, codes) {
+		t.Errorf("a tokenizer with frozen encoder and codes gives other codes, %v", err)
+	}
 	vectors, err := gritvq.Vectors([]float32{1, 2, 3}, 3)
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package gritvq
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/gritvq/gritvq/task"
 	"github.com/gritvq/gritvq/task/tokenize"
@@ -15,6 +16,7 @@ type settings struct {
 	backend  string
 	resume   bool
 	replace  bool
+	from     string
 	progress func(Progress)
 }
 
@@ -57,6 +59,14 @@ func Config(path string) Option { return func(s *settings) { s.config.File = pat
 // built with the tag xla.
 func Backend(name string) Option { return func(s *settings) { s.backend = name } }
 
+// From starts training from the tokenizer in a directory, whose settings take the place of the preset; more levels
+// or codes are added to it.
+func From(dir string) Option { return func(s *settings) { s.from = dir } }
+
+// Freeze keeps parts of the tokenizer of [From] as they are: encoder, codes, decoder. With encoder and codes frozen
+// every item keeps its codes.
+func Freeze(parts ...string) Option { return Set("train.freeze=[" + strings.Join(parts, ",") + "]") }
+
 // Resume continues an interrupted run in the directory; a finished one is loaded.
 func Resume() Option { return func(s *settings) { s.resume = true } }
 
@@ -72,6 +82,17 @@ type Progress struct {
 
 // OnProgress calls f with every step and remark, from one goroutine at a time.
 func OnProgress(f func(Progress)) Option { return func(s *settings) { s.progress = f } }
+
+// start opens the tokenizer of From, if there is one.
+func (s *settings) start(data string) (from *tokenize.From, err error) {
+	if s.from == "" {
+		return nil, nil
+	}
+	if from, err = tokenize.OpenFrom(s.from); err == nil {
+		s.config, err = from.Settings(s.config, data)
+	}
+	return from, err
+}
 
 func (s *settings) watcher() task.Watcher {
 	if s.progress == nil {

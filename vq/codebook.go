@@ -112,6 +112,12 @@ func (b codebook) init(codes *weights.Array, counts []int, gain float64, rng *ra
 		return nil, err
 	}
 	set[CodesPath] = codes
+	return set.Merge("", b.memory(codes, counts)), nil
+}
+
+// memory implements remembering.
+func (b codebook) memory(codes *weights.Array, counts []int) weights.Set {
+	set := weights.Set{}
 	switch {
 	case b.config.averages():
 		set.Merge("", averageInit(codes, counts))
@@ -124,7 +130,7 @@ func (b codebook) init(codes *weights.Array, counts []int, gain float64, rng *ra
 	if b.accumulates() {
 		set[cacheGradientPath] = weights.New(codes.Shape...)
 	}
-	return set, nil
+	return set
 }
 
 func (b codebook) Usable(ctx *Context) *Node { return b.transformed(ctx) }

@@ -55,6 +55,7 @@ type Manifest struct {
 	Layout     vq.Layout       `json:"layout"`
 	Data       Data            `json:"data"`
 	Training   Training        `json:"training"`
+	Parent     *Parent         `json:"parent,omitempty"` // the tokenizer that training started from
 	Metrics    Metrics         `json:"metrics"`
 	ConfigHash string          `json:"config_hash"` // by the version that trained it
 	Config     json.RawMessage `json:"config"`      // the keys of config.yaml
@@ -69,6 +70,12 @@ type Data struct {
 	TrainRows   int    `json:"train_rows"`
 	HeldRows    int    `json:"held_rows"`
 	Dropped     int    `json:"dropped_rows"` // for NaN or Inf
+}
+
+// Parent names the tokenizer that training started from.
+type Parent struct {
+	Name        string `json:"name"`        // of its directory
+	Fingerprint string `json:"fingerprint"` // of its model file
 }
 
 // Training describes the run.

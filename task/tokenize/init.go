@@ -43,9 +43,9 @@ func InitDefaults(value string) (func(*vqtrain.Config), error) {
 	}, nil
 }
 
-// startFrom takes the codes to start from, if some were given, in the units of the tokenizer: without a network they are
+// importCodes takes the codes to start from, if some were given, in the units of the tokenizer: without a network they are
 // standardised as the vectors are.
-func (t *training) startFrom(ctx context.Context) error {
+func (t *training) importCodes(ctx context.Context) error {
 	var flag string
 	var read func(ctx context.Context, m *tokenizer.Tokenizer) ([]*weights.Array, error)
 	switch {

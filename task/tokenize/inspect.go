@@ -17,6 +17,7 @@ type Inspection struct {
 	Model         string            `json:"model"`
 	CreatedBy     string            `json:"created_by"`
 	Data          bundle.Data       `json:"data"`
+	Parent        *bundle.Parent    `json:"parent,omitempty"` // the tokenizer that training started from
 	InputDim      int               `json:"input_dim"`
 	Tokens        int               `json:"tokens"` // cells of a picture; 1 for vectors
 	Layout        vq.Layout         `json:"layout"`
@@ -54,7 +55,7 @@ func Inspect(dir string) (*Inspection, error) {
 		return nil, err
 	}
 	m := b.Manifest
-	i := &Inspection{Bundle: dir, Model: b.Tokenizer.Spec.Describe(m.Input), CreatedBy: m.CreatedBy, Data: m.Data, InputDim: m.Input,
+	i := &Inspection{Bundle: dir, Model: b.Tokenizer.Spec.Describe(m.Input), CreatedBy: m.CreatedBy, Data: m.Data, Parent: m.Parent, InputDim: m.Input,
 		Tokens: b.Tokenizer.Tokens(), Layout: m.Layout, Metrics: m.Metrics, Fingerprint: fmt.Sprintf("sha256:%x", m.Fingerprint())}
 	model, _ := m.File(bundle.ModelFile)
 	i.Bytes = model.Size

@@ -15,6 +15,7 @@ import (
 // Settings assemble a configuration in layers: preset of the method, file, flags, single assignments.
 type Settings struct {
 	Preset   string                      // "default" or "paper"
+	Base     *vqtrain.Config             // takes the place of the preset; may be nil
 	Pictures bool                        // start from the preset for pictures
 	Network  bool                        // start from the preset of networks around the quantizer, even if a layer removes the network
 	Defaults func(*vqtrain.Config)       // changes the preset; may be nil
@@ -35,10 +36,12 @@ func (s Settings) Config() (vqtrain.Config, error) {
 	return s.ConfigOf(layered.Quantizer.Method)
 }
 
-// preset is the configuration that layers change: of pictures, of a network around the quantizer if any layer has one,
+// preset is the configuration that layers change: the given one, or that of pictures, of a network around the quantizer if any layer has one,
 // or of the vectors themselves.
 func (s Settings) preset(method string) (vqtrain.Config, error) {
 	switch {
+	case s.Base != nil:
+		return *s.Base, nil
 	case s.Pictures:
 		return vqtrain.Pictures(s.Preset, method)
 	case s.Network:

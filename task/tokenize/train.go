@@ -31,6 +31,7 @@ type TrainOptions struct {
 	Output   string // directory of the tokenizer
 	Codebook string // array of codes to start from; may be empty
 	Init     string // codes of another program to start from, such as "faiss:index.faiss"; may be empty
+	From     *From  // tokenizer to start from; may be nil
 	Backend  string // see [engine.Choose]
 	Resume   bool   // continue an interrupted run; a finished run is returned
 	Force    bool   // replace the tokenizer in the directory
@@ -75,14 +76,16 @@ func Train(ctx context.Context, o TrainOptions, watch task.Watcher) (*Trained, e
 		return nil, err
 	}
 	defer t.data.Close()
-	t.fingerprint = t.data.Fingerprint
+	if err := t.startFrom(); err != nil {
+		return nil, err
+	}
 	if state == artifact.Finished && t.resume {
 		return t.finished()
 	}
 	if _, err := t.Config.Tokenizer(t.data.Set.Input()); err != nil {
 		return nil, usage.Error{Err: &UnsuitedError{t.Config.Quantizer.Method, err}}
 	}
-	if err := t.startFrom(ctx); err != nil {
+	if err := t.importCodes(ctx); err != nil {
 		return nil, err
 	}
 	if t.backend, err = engine.Choose(o.Backend); err != nil {
@@ -182,7 +185,7 @@ func (t *training) manifest(result *outcome) bundle.Manifest {
 		Head: artifact.Provenance(version.CreatedBy(), t.Command), Data: t.describeData(),
 		Training: bundle.Training{Steps: result.Steps, Resumed: result.First, Seconds: result.duration.Seconds(), Backend: t.Backend,
 			Choice: result.Choice},
-		Input: m.Input, Layout: m.Quantizer.Layout(), Metrics: result.metrics,
+		Input: m.Input, Layout: m.Quantizer.Layout(), Metrics: result.metrics, Parent: t.From.parent(),
 	}
 }
 

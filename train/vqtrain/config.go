@@ -5,6 +5,7 @@ package vqtrain
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/optim"
@@ -30,6 +31,7 @@ type Train struct {
 	Validation float64   `yaml:"validation"`
 	Choose     []string  `yaml:"choose"`
 	KeepStart  bool      `yaml:"keep_start" doc:"Take no training steps: the tokenizer is the start."`
+	Freeze     []string  `yaml:"freeze"`
 	Beam       int       `yaml:"beam"`
 	Noise      float64   `yaml:"noise" doc:"Vectors: standard deviation of noise on the training rows, relative to the data's."`
 	Perceptual float64   `yaml:"perceptual" doc:"Pictures: weight of the l1 distance in a perceptual network's features (0: none)."`
@@ -46,6 +48,8 @@ func (Train) Docs() map[string]string {
 		"evaluate": "Steps between evaluations on held-out rows (0: only at the end).",
 		"validation": "Share of the training rows that judge choices; the tokenizer is then trained on all of them. Pictures: a share, " +
 			"at most 128, that is not trained on and judges whether training improved on the linear path that it started from.",
+		"freeze": "Parts that stay as they are when training starts from a tokenizer (--from): encoder, codes, decoder. Levels and " +
+			"codes that are added are trained.",
 		"choose": "Settings that the data choose (empty: train exactly what is configured): by the number of training rows and, where " +
 			"several values are tried, one setting after the other, by validation rows. If training does not improve on the start for " +
 			"them, the start is kept.",
@@ -116,6 +120,11 @@ func (c Config) Validate() error {
 		return fmt.Errorf("train.noise: %g must not be negative", t.Noise)
 	case t.Noise > 0 && c.Model.Pictures():
 		return fmt.Errorf("train.noise: is for vectors; set it to 0")
+	}
+	for _, part := range t.Freeze {
+		if !slices.Contains([]string{FreezeEncoder, FreezeCodes, FreezeDecoder}, part) {
+			return fmt.Errorf("train.freeze: unknown part %q, use encoder, codes or decoder", part)
+		}
 	}
 	if err := c.checkChoice(); err != nil {
 		return err

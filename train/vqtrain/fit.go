@@ -194,7 +194,7 @@ func (f *fit) train(ctx context.Context) (err error) {
 func (f *fit) reference(ctx context.Context) error {
 	q := f.config.Quantizer
 	known := f.state.Reference != nil || f.state.Started
-	starts := f.Started != nil && q.StartsClassical() && f.Codes == nil
+	starts := f.Started != nil && q.StartsClassical() && f.Codes == nil && f.source.From == nil
 	if known || f.config.Model.Pictures() || !starts && (!f.Reference || f.source.Held.Len() == 0) {
 		return nil
 	}
@@ -205,13 +205,15 @@ func (f *fit) reference(ctx context.Context) error {
 	c.Seed, c.Quantizer = f.config.Seed, q.Reference()
 	c.Train.Split, c.Train.HeldRows = f.config.Train.Split, f.config.Train.HeldRows
 	c.Model.Standardize = f.config.Model.Standardize
+	source := f.source
+	source.From = nil
 	dir, err := os.MkdirTemp(f.Trials, "reference")
 	if err != nil {
 		return fmt.Errorf("fitting the classical reference: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	o := Options{Dir: dir, Data: f.Data, Watch: Observer{Step: func(Record) { f.status("fitting the classical start") }}}
-	t, err := New(f.backend, c, f.source, o)
+	t, err := New(f.backend, c, source, o)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ func (t *Trainer) role(p string) train.Role {
 	switch {
 	case vq.TrainingOnly(p):
 		return train.Internal
-	case g == weights.State:
+	case g == weights.State || t.frozen(p):
 		return train.Fixed
 	case vq.Frozen(t.model.Quantizer, g) && t.config.Quantizer.Learn == "ema":
 		return train.Followed

@@ -149,7 +149,7 @@ func (t *Trainer) watchFeatures(s *train.Step) error {
 	largest, least, clipped := 0.0, math.Inf(1), weights.Set{}
 	for _, p := range set.Paths() {
 		w := set[p]
-		if weights.GroupOf(p) != weights.Feature || len(w.Shape) != 2 {
+		if weights.GroupOf(p) != weights.Feature || len(w.Shape) != 2 || t.frozen(vq.Prefix+"/"+p) {
 			continue
 		}
 		norm, smallest := eval.SingularRange(w.Data, w.Shape[0])

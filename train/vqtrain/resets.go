@@ -2,6 +2,7 @@ package vqtrain
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gritvq/gritvq/optim"
 	"github.com/gritvq/gritvq/train"
@@ -18,7 +19,9 @@ func (t *Trainer) maybeReset(s *train.Step) error {
 	}
 	var books []deadBook
 	for _, slots := range t.model.Quantizer.Layout().Books() {
-		if codes := t.state.Window.dead(c.Threshold, slots...); len(codes) > 0 {
+		codes := t.state.Window.dead(c.Threshold, slots...)
+		kept := t.keptCodes(slots[0])
+		if codes = slices.DeleteFunc(codes, func(code int) bool { return code < kept }); len(codes) > 0 {
 			books = append(books, deadBook{slots, codes})
 		}
 	}
@@ -121,7 +124,7 @@ func (t *Trainer) rewire(step int) error {
 	if err := vq.Rewire(t.model.Quantizer, set); err != nil {
 		return fmt.Errorf("finding neighbours of codes: %w", err)
 	}
-	return t.bank.Install(weights.Set{}.Merge(vq.Prefix, set))
+	return t.bank.Install(t.thawed(weights.Set{}.Merge(vq.Prefix, set)))
 }
 
 // rewireEvery is the least number of steps between neighbour searches: codes

@@ -20,6 +20,8 @@ type Source struct {
 	Validation dataset.Selection
 
 	Mean, Variance []float64 // of the training rows of vectors, by dimension
+	// From is the tokenizer that training starts from; nil: from scratch.
+	From *Trained
 	// Perceptual is the network behind the loss of that name; nil without.
 	Perceptual *feature.LPIPS
 }
@@ -52,6 +54,7 @@ func (t *Trainer) renew(set weights.Set) (err error) {
 		if books, err = tokenizer.Usable(t.backend, t.model, set); err != nil {
 			return err
 		}
+		t.holdBooks(books)
 	}
 	if t.runtime != nil {
 		return t.runtime.Update(set, books)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/tokenizer"
@@ -25,9 +26,18 @@ var (
 	fitSample   = sampleSize{perCode: 1024, least: 65536, most: math.MaxInt, bytes: 256 << 20}
 )
 
-// initNetwork returns the first variables around the quantizer. A linear path is fitted to a seeded sample of the
+// initNetwork returns the first variables around the quantizer: those of the tokenizer that training starts from, or new ones. A linear path is fitted to a seeded sample of the
 // training items.
 func (t *Trainer) initNetwork() (weights.Set, error) {
+	if from := t.source.From; from != nil {
+		network := weights.Set{}
+		for p, a := range from.Weights {
+			if !strings.HasPrefix(p, vq.Prefix+"/") {
+				network[p] = a
+			}
+		}
+		return network, nil
+	}
 	sample := tokenizer.Sample{Mean: t.source.Mean, Variance: t.source.Variance}
 	if n := min(t.model.SampleItems(), t.source.Train.Len()); n > 0 {
 		var err error
@@ -61,6 +71,9 @@ func (t *Trainer) start(ctx context.Context) error {
 // place returns the first variables of the quantizer. A classical start is the fit
 // of method rq, to the bit: the same sample, seed and iterations.
 func (t *Trainer) place(ctx context.Context) (weights.Set, error) {
+	if t.source.From != nil {
+		return t.continued(ctx)
+	}
 	size, q, rng := startSample, t.model.Quantizer, weights.Rand(t.config.Seed, "codes")
 	classical := t.config.Quantizer.StartsClassical() && t.codes == nil && q.Layout().Phases == 0 // phases fit their own
 	if classical {
@@ -104,7 +117,7 @@ func (t *Trainer) begin(ctx context.Context, quantizer weights.Set) error {
 	}
 	all.Merge(vq.Prefix, quantizer)
 	t.state.Started = true
-	if t.Step() == 0 {
+	if t.Step() == 0 && t.source.From == nil {
 		err = t.fitSynthesis(ctx, all)
 	}
 	if err == nil {
@@ -137,10 +150,9 @@ func (t *Trainer) fitSynthesis(ctx context.Context, all weights.Set) error {
 }
 
 // warmup is the number of steps before codes are placed: none when there is no
-// network to warm up, or when latents start as a linear path, which is good before
-// training.
+// network to warm up, or when it is good before training: trained, or a linear path.
 func (t *Trainer) warmup() int {
-	if t.model.Identity() || t.model.Linear() {
+	if t.source.From != nil || t.model.Identity() || t.model.Linear() {
 		return 0
 	}
 	return int(t.config.Quantizer.Start.Warmup * float64(t.config.Train.Steps))

@@ -86,15 +86,29 @@ func (t *Trainer) finish(v weights.Vars, out vq.Output, progress *Node, next map
 		moving = And(moving, LessThan(progress, Scalar(progress.Graph(), progress.DType(), 1-t.config.Train.Finish)))
 	}
 	for path, value := range out.Updates {
+		if t.frozen(path) {
+			continue
+		}
 		old := v.Get(path)
 		if stepped, trained := next[path]; trained { // a parameter goes both ways
 			value = Add(stepped, Sub(value, old))
 		}
 		next[path] = Where(moving, value, old)
 	}
+	t.keepRows(v, next)
 	for i, path := range t.accumulators {
 		old := v.Get(path + "_gradient")
 		next[path+"_gradient"] = Where(u.Finite, Add(old, Mul(u.Extra[i], u.Scale)), old)
+	}
+}
+
+// keepRows puts back the rows of new values that stay as they are.
+func (t *Trainer) keepRows(v weights.Vars, next map[string]*Node) {
+	for path, value := range next {
+		if rows := t.keptRows(path); rows > 0 {
+			kept := Slice(v.Get(path), AxisRange(0, rows), AxisRange())
+			next[path] = Concatenate([]*Node{kept, Slice(value, AxisRange(rows), AxisRange())}, 0)
+		}
 	}
 }
 
@@ -150,7 +164,7 @@ func (t *Trainer) refreshStep(v weights.Vars, scalars *Node, advance bool) map[s
 	p := t.loop.ReadPace(scalars)
 	ctx := &vq.Context{Vars: v.In(vq.Prefix), Training: true, Progress: p.Progress}
 	next := map[string]*Node{}
-	if advance {
+	if advance && len(t.deferred) > 0 {
 		books := vq.Refresh(t.model.Quantizer, ctx) // before the step, with gradients
 		loss := ScalarZero(scalars.Graph(), scalars.DType())
 		for _, path := range t.accumulators {
@@ -167,6 +181,7 @@ func (t *Trainer) refreshStep(v weights.Vars, scalars *Node, advance bool) map[s
 		p.Keep, p.Scale = ConvertDType(finite, scalars.DType()), OnesLike(total)
 		t.loop.Optimize(v, next, t.deferred, gradients, finite, p)
 		t.project(ctx, v, next, finite)
+		t.keepRows(v, next)
 		stepped := weights.NewVars(func(path string) *Node {
 			if n, ok := next[path]; ok {
 				return n

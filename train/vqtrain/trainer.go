@@ -62,8 +62,12 @@ func New(backend compute.Backend, c Config, source Source, o Options) (*Trainer,
 	if err != nil {
 		return nil, err
 	}
+	if err := c.CheckFrom(source.From); err != nil {
+		return nil, err
+	}
 	// Each phase starts codes of its own.
-	if tokens := source.Train.Len() * m.Tokens() / max(1, c.Quantizer.Transform.Context); c.Quantizer.Placed() && tokens < c.Quantizer.Codes {
+	placed := c.Quantizer.Placed() && (source.From == nil || c.adds(source.From))
+	if tokens := source.Train.Len() * m.Tokens() / max(1, c.Quantizer.Transform.Context); placed && tokens < c.Quantizer.Codes {
 		return nil, tooFew(tokens, m.Modality().Tokens(), c.Quantizer.Codes)
 	}
 	sampler, err := dataset.NewSampler(source.Train, c.Train.Batch, c.Seed)
@@ -153,6 +157,7 @@ func (t *Trainer) Run(ctx context.Context) (weights.Set, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.hold(result.Weights)
 	return result.Weights, nil
 }
 

@@ -61,6 +61,9 @@ func show(s *cli.Streams, i *tokenize.Inspection) error {
 	} {
 		fmt.Fprintf(s.Out, "%-11s %s\n", line[0], line[1])
 	}
+	if p := i.Parent; p != nil {
+		fmt.Fprintf(s.Out, "%-11s %s, %s\n", "started from", p.Name, p.Fingerprint[:min(len(p.Fingerprint), len("sha256:")+12)])
+	}
 	if p := i.Metrics.Pictures; p != nil && p.Held != nil {
 		fmt.Fprintf(s.Out, "%-11s PSNR %s dB, SSIM %s\n", "held out", report.Number(p.Held.PSNR, 4), report.Number(p.Held.SSIM, 4))
 	}

@@ -15,11 +15,14 @@ import (
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task/tokenize"
 	"github.com/gritvq/gritvq/tokenizer"
+	"github.com/gritvq/gritvq/train/vqtrain"
 )
 
 type options struct {
 	tokenize.TrainOptions
 	settings cli.Settings
+	from     string
+	freeze   []string
 	json     bool
 }
 
@@ -42,10 +45,17 @@ networks and rates, and decide whether training improves on the start; otherwise
 start is kept. --set train.choose=[] trains exactly what is configured, and --hidden
 or --dim put a network around the quantizer.
 
+--from starts from a trained tokenizer instead of a preset: its settings, its scaling of
+the data and its weights. --levels and --codes add to what it has. --freeze keeps parts:
+with encoder,codes every item keeps its codes, and the decoder alone gets better. Rows
+that are not trained on decide whether training improved on the tokenizer.
+
 Settings come from the preset, then the config file, then flags, then --set. A run
 that was interrupted or killed continues with --resume as if nothing had happened.`,
 		Example: `  gritvq train vectors.npy -o tok
   gritvq train vectors.npy -o tok --codes 1024 --levels 2 --steps 5000
+  gritvq train new.npy -o tok2 --from tok --freeze encoder,codes
+  gritvq train new.npy -o tok2 --from tok --levels 6
   gritvq train photos.tar -o tok --size 128 --down 8 --codes 4096
   gritvq train synthetic:manifold -o tok --method ste --hidden none --set train.optimizer.rate=0.002`,
 		Args: cli.Arguments("DATA"),
@@ -65,6 +75,8 @@ that was interrupted or killed continues with --resume as if nothing had happene
 	f.StringVar(&o.Init, "init", "",
 		"start from the codes of a FAISS index: faiss:index.faiss; it decides --codes,\n"+
 			"--levels and --parts")
+	f.StringVar(&o.from, "from", "", "start from this tokenizer: train it further, add levels or codes")
+	f.StringSliceVar(&o.freeze, "freeze", nil, "parts of that tokenizer that stay as they are: encoder, codes, decoder")
 	f.BoolVar(&o.Resume, "resume", false, "continue an interrupted run")
 	f.BoolVar(&o.Force, "force", false, "overwrite the files in the directory")
 	f.BoolVar(&o.Input.Drop, "drop-nonfinite", false, "leave out rows with NaN or Inf")
@@ -75,9 +87,8 @@ that was interrupted or killed continues with --resume as if nothing had happene
 }
 
 func run(ctx context.Context, s *cli.Streams, o options) error {
-	settings := o.settings.Layers(dataset.KindOf(o.Input.Path).IsPictures())
-	var err error
-	if settings.Defaults, err = tokenize.InitDefaults(o.Init); err != nil {
+	settings, err := layers(&o)
+	if err != nil {
 		return err
 	}
 	if o.Config, err = settings.Config(); err != nil {
@@ -92,6 +103,30 @@ func run(ctx context.Context, s *cli.Streams, o options) error {
 		return settings.Explain(err)
 	}
 	return show(s, o.json, trained)
+}
+
+// layers returns the settings: over those of a preset, or of the tokenizer of --from.
+func layers(o *options) (tokenize.Settings, error) {
+	settings := o.settings.Layers(dataset.KindOf(o.Input.Path).IsPictures())
+	flags := settings.Flags
+	settings.Flags = func(c *vqtrain.Config) error {
+		if o.freeze != nil {
+			c.Train.Freeze = o.freeze
+		}
+		return flags(c)
+	}
+	var err error
+	if o.from == "" {
+		settings.Defaults, err = tokenize.InitDefaults(o.Init)
+		return settings, err
+	}
+	if o.settings.Given("preset") {
+		return settings, usage.Errorf("--preset and --from exclude each other: the settings are those of %s", o.from)
+	}
+	if o.From, err = tokenize.OpenFrom(o.from); err != nil {
+		return settings, err
+	}
+	return o.From.Settings(settings, o.Input.Path)
 }
 
 // result is the output of train --json.

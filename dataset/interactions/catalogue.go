@@ -51,6 +51,24 @@ func (c *Catalogue) Row(id string) (int, bool) {
 	return int(row), known
 }
 
+// RowsOf returns the place of every item of a log. It fails on items that are not in the catalogue.
+func (c *Catalogue) RowsOf(log *Log) ([]int32, error) {
+	rows := make([]int32, log.Items())
+	var missing []string
+	for i := range rows {
+		row, known := c.rows[log.Item(i)]
+		if !known {
+			missing = append(missing, log.Item(i))
+		}
+		rows[i] = row
+	}
+	if len(missing) > 0 {
+		return nil, fmt.Errorf("%d of the %d items of %s are not in the catalogue, such as %q (the catalogue has items such as %q); "+
+			"give the log and the items of one catalogue", len(missing), log.Items(), log.Path(), missing[0], c.Items[0].ID)
+	}
+	return rows, nil
+}
+
 // Texts returns the text of every item, in order.
 func (c *Catalogue) Texts() []string {
 	texts := make([]string, c.Len())

@@ -130,3 +130,16 @@ func TestRealMovies(t *testing.T) {
 		t.Errorf("movie 73 is %q", c.Items[row].Title)
 	}
 }
+
+func TestRowsOfALog(t *testing.T) {
+	c, err := NewCatalogue([]Item{{ID: "x"}, {ID: "8"}, {ID: "7"}, {ID: "9"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := c.RowsOf(mustOpen(t, writeFile(t, "s.txt", "ann 7 8 7 x\n"), Options{}))
+	if err != nil || !slices.Equal(rows, []int32{2, 1, 0}) {
+		t.Errorf("rows %v (%v)", rows, err)
+	}
+	_, err = c.RowsOf(mustOpen(t, writeFile(t, "s.txt", "ann 7 a b\n"), Options{}))
+	wantError(t, err, "2 of the 3 items", `such as "a"`, `such as "x"`)
+}

@@ -95,6 +95,8 @@ type Stats struct {
 	// Density is the share of all pairs of a user and an item that the log
 	// holds, repeated interactions counting each time.
 	Density float64 `json:"density"`
+	// Repeats is the number of interactions with items that the user had taken before.
+	Repeats int `json:"repeats"`
 }
 
 // Stats summarises the log; without users all of it is 0.
@@ -113,6 +115,15 @@ func (l *Log) Stats() Stats {
 	s.MedianLength = float64(lengths[(n-1)/2]+lengths[n/2]) / 2
 	s.Shortest, s.Longest = lengths[0], lengths[n-1]
 	s.Density = s.MeanLength / float64(l.Items())
+	last := make([]int, l.Items()) // user who took an item last, from 1
+	for u := range l.Users() {
+		for _, item := range l.Sequence(u) {
+			if last[item] == u+1 {
+				s.Repeats++
+			}
+			last[item] = u + 1
+		}
+	}
 	return s
 }
 

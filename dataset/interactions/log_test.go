@@ -22,7 +22,7 @@ func TestSequences(t *testing.T) {
 	if l.Users() != 3 || l.Items() != 3 || l.Len() != 9 || !slices.Equal(l.items, []string{"7", "8", "x"}) {
 		t.Errorf("%d users, %d interactions, items %v", l.Users(), l.Len(), l.items)
 	}
-	want := Stats{Users: 3, Items: 3, Interactions: 9, MeanLength: 3, MedianLength: 3, Shortest: 2, Longest: 4, Density: 1}
+	want := Stats{Users: 3, Items: 3, Interactions: 9, MeanLength: 3, MedianLength: 3, Shortest: 2, Longest: 4, Density: 1, Repeats: 3}
 	if got := l.Stats(); got != want {
 		t.Errorf("got %+v", got)
 	}

@@ -129,6 +129,9 @@ func Add(ctx context.Context, o AddOptions, watch task.Watcher) (*Summary, error
 		if err := added.embedAs(o.Dir); err != nil {
 			return nil, err
 		}
+		if err := added.widen(table.taken, o.Dir); err != nil {
+			return nil, err
+		}
 	}
 	codes, ranked, err := encoder.encode(ctx, added, table.Len(), table.resolution == Reassign)
 	if err != nil {

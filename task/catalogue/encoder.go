@@ -81,7 +81,7 @@ func (t *tokenizerEncoder) origin() origin { return t.from }
 func (t *tokenizerEncoder) encode(ctx context.Context, s *source, _ int, rank bool) ([]uint32, Ranked, error) {
 	if want := t.Bundle.Manifest.Input; s.dim != want {
 		return nil, nil, fmt.Errorf("%s has %d dimensions, the tokenizer was trained on %d; give vectors of the same kind",
-			s.vectors, s.dim, want)
+			cmp.Or(s.Input, s.vectors), s.dim-s.factors, want-s.factors)
 	}
 	batch := dataset.VectorBatch(s.values, len(s.items))
 	codes, err := t.Runtime.Encode(ctx, batch, tokenizer.Options{})

@@ -27,7 +27,7 @@ type Options struct {
 	Dense     bool           // number the items, see Numbering; Config has levels, codes and seed
 	Tokenizer string         // directory of a trained bundle
 	Config    vqtrain.Config // of a tokenizer that is trained
-	Each      bool           // train a tokenizer for each catalogue instead of one for all
+	Union     bool           // train one tokenizer for all catalogues instead of one each
 	Backend   string
 	Resume    bool // continue an interrupted training
 	Force     bool // overwrite a table in Output
@@ -90,6 +90,11 @@ func Make(ctx context.Context, o Options, watch task.Watcher) (result *Result, e
 		if err := embedTitles(m.list, watch); err != nil {
 			return nil, err
 		}
+		for _, s := range m.list {
+			if err := s.addFactors(ctx, watch); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return m.run(ctx)
 }
@@ -139,7 +144,7 @@ func (m *maker) sharedTokenizer(ctx context.Context) (itemEncoder, error) {
 		return nil, nil
 	case m.Tokenizer != "":
 		return openTokenizer(m.Tokenizer, m.Backend)
-	case m.Each || len(m.list) == 1:
+	case !m.Union || len(m.list) == 1:
 		return nil, nil
 	}
 	joined := filepath.Join(m.Output, unionVectors)
@@ -198,6 +203,7 @@ func (m *maker) tabulate(ctx context.Context, s *source, encoder itemEncoder) (*
 	if err := encoder.store(s.dir); err != nil {
 		return nil, err
 	}
+	table.taken = s.taken
 	return save(s.dir, table, s.items, from, m.Command)
 }
 

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/gritvq/gritvq/artifact"
+	"github.com/gritvq/gritvq/task/catalogue/itemfactors"
 )
 
 // Files of a directory of IDs. The manifest and the IDs are the table itself.
@@ -19,6 +20,7 @@ const (
 	titleVectors    = "titles.npy"         // embedded titles
 	shopVectors     = "shop.npy"           // embeddings of the built-in shop
 	unionVectors    = "union.npy"          // of several catalogues, during training
+	joinedVectors   = "vectors.npy"        // content and factors of a log
 )
 
 var kind = artifact.Register(artifact.Kind{
@@ -35,6 +37,8 @@ type manifest struct {
 	Items     int        `json:"items"`
 	Tokenizer string     `json:"tokenizer,omitempty"`
 	Versions  []Version  `json:"versions"`
+	// Cooccurrence is what the vectors of the items have from a log.
+	Cooccurrence *Cooccurrence `json:"cooccurrence,omitempty"`
 	// Previous is the manifest of the table that this one replaces. It is valid while the file of that table is
 	// in place: at every moment of a replacement the directory holds the old table or the new one.
 	Previous *manifest `json:"previous,omitempty"`
@@ -92,6 +96,9 @@ func (m *manifest) check() error {
 	}
 	if m.Version != len(m.Versions) || m.Items != items || items < 1 || last != m.Vocab[width-1] {
 		return errors.New("its log of versions does not lead to its version, items and vocabulary")
+	}
+	if c := m.Cooccurrence; c != nil && (c.Rank < 0 || c.Rank > itemfactors.MaxRank) {
+		return fmt.Errorf("its %d factors of a log are impossible", c.Rank)
 	}
 	if len(m.Files) != 1 || m.Files[0].Name != ParquetFile {
 		return fmt.Errorf("it lists other files than %s", ParquetFile)

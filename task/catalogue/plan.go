@@ -17,12 +17,15 @@ import (
 var (
 	outputFiles = []string{artifact.ManifestFile, UnionFile, ParquetFile, ItemsFile, ReportFile}
 	// intermediateFiles are written first; a run that was killed early leaves only these.
-	intermediateFiles = []string{textEncoderFile, titleVectors, shopVectors, unionVectors}
+	intermediateFiles = []string{textEncoderFile, titleVectors, shopVectors, unionVectors, joinedVectors}
 )
 
 func (m *maker) plan() error {
 	m.Resolve = cmp.Or(m.Resolve, Token)
 	if err := (BuildOptions{Resolve: m.Resolve, TokenVocab: m.Spare}).check(); err != nil {
+		return err
+	}
+	if err := m.checkLogs(); err != nil {
 		return err
 	}
 	if q := m.Config.Quantizer; m.Dense && (q.Levels*q.Parts < 1 || q.Codes < 2) {
@@ -32,6 +35,23 @@ func (m *maker) plan() error {
 		return err
 	}
 	return m.checkOutput()
+}
+
+func (m *maker) checkLogs() error {
+	for _, s := range m.Sources {
+		switch {
+		case s.Input == "" && s.Log.Path == "":
+			return usage.Errorf("a catalogue needs embeddings, titles or a log")
+		case s.Log.Path == "":
+		case m.Dense:
+			return usage.Errorf("random codes ignore what items are like; leave --log out")
+		case m.Tokenizer != "":
+			return usage.Errorf("--tokenizer %s knows no items of a log; leave --log or --tokenizer out", m.Tokenizer)
+		case len(m.Sources) > 1 && m.Union:
+			return usage.Errorf("catalogues with logs of their own cannot share a tokenizer; leave --log or --union out")
+		}
+	}
+	return nil
 }
 
 func (m *maker) nameSources() error {
@@ -97,7 +117,7 @@ func (m *maker) checkOutput() error {
 	}
 	var inputs []string
 	for _, s := range m.list {
-		inputs = append(inputs, s.Input, s.Items)
+		inputs = append(inputs, s.Input, s.Items, s.Log.Path)
 	}
 	dirs, begun := m.directories(), m.Force
 	for _, dir := range dirs {

@@ -30,6 +30,9 @@ func (c *Catalogue) writeReport(from origin, command string) error {
 	page := report.New("Semantic IDs: "+filepath.Base(filepath.Clean(c.dir)), fmt.Sprintf("IDs of %s, by %s.", length, from.description))
 	page.Facts(c.facts(stats))
 	page.Section("Codes in use", "A level that uses all of its codes, evenly, tells most items apart.", c.usageParts(stats, from.training)...)
+	if c.taken != nil {
+		page.Section("Items taken together", fmt.Sprintf("From the training part of %s: %s.", c.taken.Log, c.taken), c.taken.Table())
+	}
 	c.addCollisions(page, stats)
 	if slices.ContainsFunc(c.Items.Items, func(item interactions.Item) bool { return item.Title != "" }) {
 		parts, err := c.meaningParts()

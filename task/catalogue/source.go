@@ -26,6 +26,8 @@ type Source struct {
 	Items string
 	// Name is the directory of the table among several catalogues. If empty it follows from Input.
 	Name string
+	// Log says who took what: items that are taken together get similar vectors. Without an Input it names the items too.
+	Log LogFile
 }
 
 type source struct {
@@ -36,9 +38,18 @@ type source struct {
 	values   []float32 // [items, dim] its content
 	dim      int
 	numbered bool // items are named by row numbers
+	log      *interactions.Log
+	taken    *Cooccurrence // what the vectors have from the log, if there is one
+	factors  int           // dimensions of the vectors that come from the log
 }
 
 func (s *source) read(ctx context.Context, watch task.Watcher) error {
+	if err := s.readLog(ctx, watch); err != nil {
+		return err
+	}
+	if s.Input == "" {
+		return s.nameLogged()
+	}
 	switch dataset.KindOf(s.Input) {
 	case dataset.Items:
 		if s.Items != "" {
@@ -125,6 +136,9 @@ func checkFinite(ctx context.Context, v *vectors.Vectors) error {
 	return err
 }
 
+// titled reports whether the items have titles and no embeddings.
+func (s *source) titled() bool { return s.vectors == "" && s.Input != "" }
+
 func (s *source) texts() []string {
 	return s.column(func(item interactions.Item) string { return item.Text })
 }
@@ -166,7 +180,7 @@ const textDim = 256
 func embedTitles(list []*source, watch task.Watcher) error {
 	var texts []string
 	for _, s := range list {
-		if s.vectors == "" {
+		if s.titled() {
 			texts = append(texts, s.texts()...)
 		}
 	}
@@ -180,7 +194,7 @@ func embedTitles(list []*source, watch task.Watcher) error {
 		return err
 	}
 	for _, s := range list {
-		if s.vectors != "" {
+		if !s.titled() {
 			continue
 		}
 		if err := encoder.Save(filepath.Join(s.dir, textEncoderFile)); err != nil {

@@ -46,7 +46,7 @@ func (t *Table) prepare(dir string) (*manifest, []byte, error) {
 		return nil, nil, err
 	}
 	m := &manifest{Head: t.provenance, Version: t.Version(), Method: t.resolution, Levels: t.levels, Vocab: t.vocab,
-		Items: t.Len(), Tokenizer: t.tokenizer, Versions: t.versions}
+		Items: t.Len(), Tokenizer: t.tokenizer, Versions: t.versions, Cooccurrence: t.taken}
 	m.Files = []artifact.File{artifact.DescribeBytes(ParquetFile, content.Bytes())}
 	if stored, err := readManifest(dir); err == nil {
 		if stored, err = stored.inPlace(dir); err == nil {
@@ -75,7 +75,7 @@ func Load(dir string) (*Table, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the IDs: %w", err)
 	}
-	t := &Table{resolution: m.Method, tokenizer: m.Tokenizer, levels: m.Levels, vocab: m.Vocab, versions: m.Versions}
+	t := &Table{resolution: m.Method, tokenizer: m.Tokenizer, levels: m.Levels, vocab: m.Vocab, versions: m.Versions, taken: m.Cooccurrence}
 	t.SetProvenance(m.Head)
 	if err = decodeParquet(content, t); err == nil {
 		err = t.verify(m.Items)

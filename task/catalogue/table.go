@@ -49,6 +49,7 @@ type Table struct {
 	ids        []uint32 // [rows, width]
 	original   []uint32 // [rows] last codes before they moved; Reassign only
 	versions   []Version
+	taken      *Cooccurrence // nil if the vectors are the content alone
 
 	rows  map[string]int32
 	order []int32 // rows by ID, then by number

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/gritvq/gritvq/internal/lowrank"
 	"github.com/gritvq/gritvq/safetensors"
 )
 
@@ -51,13 +52,14 @@ func FitText(texts []string, dim int) (*TextEncoder, error) {
 	for column, n := range documents {
 		e.rarity[column] = float32(math.Log((1+float64(len(texts)))/(1+n)) + 1)
 	}
-	m := &sparse{columns: len(documents), starts: []int{0}}
-	for _, terms := range counts {
+	rows := make([][]lowrank.Entry, len(counts))
+	for i, terms := range counts {
 		e.weigh(terms)
-		m.terms = append(m.terms, terms...)
-		m.starts = append(m.starts, len(m.terms))
+		for _, t := range terms {
+			rows[i] = append(rows[i], lowrank.Entry{Column: t.column, Value: float32(t.weight)})
+		}
 	}
-	axes, err := rightSingularVectors(m, dim)
+	axes, _, err := lowrank.RightVectors(lowrank.NewSparse(len(documents), rows), dim)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/gritvq/gritvq/safetensors"
-	"gonum.org/v1/gonum/mat"
 )
 
 // encode fits an encoder to texts and returns their vectors.
@@ -80,56 +79,6 @@ func TestEncoderTakesNewTexts(t *testing.T) {
 	own := e.Encode([]string{"Argan oil"})
 	if !slices.Equal(got[15:], own) {
 		t.Error("an unknown word changed the vector")
-	}
-}
-
-func TestSingularVectorsAgainstDenseSVD(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
-	const rows, columns, dim = 60, 40, 6
-	m := &sparse{columns: columns, starts: []int{0}}
-	dense := mat.NewDense(rows, columns, nil)
-	for row := range rows {
-		for column := range columns {
-			if random.IntN(3) == 0 {
-				w := random.NormFloat64() / float64(1+column%7*column%7) // a spectrum that falls
-				m.terms = append(m.terms, term{int32(column), w})
-				dense.Set(row, column, w)
-			}
-		}
-		m.starts = append(m.starts, len(m.terms))
-	}
-	axes, err := rightSingularVectors(m, dim)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var svd mat.SVD
-	if !svd.Factorize(dense, mat.SVDThin) {
-		t.Fatal("no reference")
-	}
-	values := svd.Values(nil)
-	var v mat.Dense
-	svd.VTo(&v)
-	// The share of each exact vector, times its value, that the span holds; and
-	// the strength of the data along each axis.
-	got := mat.NewDense(columns, dim, axes)
-	var strength mat.Dense
-	strength.Mul(dense, got)
-	for j := range dim {
-		if s := mat.Norm(strength.ColView(j), 2); math.Abs(s-values[j]) > 0.01*values[j] {
-			t.Errorf("axis %d has strength %g, the singular value is %g", j, s, values[j])
-		}
-		for k := range dim {
-			want := 0.0
-			if j == k {
-				want = 1
-			}
-			if dot := mat.Dot(got.ColView(j), got.ColView(k)); math.Abs(dot-want) > 1e-8 {
-				t.Errorf("axes %d and %d have product %g", j, k, dot)
-			}
-		}
-	}
-	if c := math.Abs(mat.Dot(got.ColView(0), v.ColView(0))); c < 1-1e-4 {
-		t.Errorf("the first axis has cosine %g with the exact one", c)
 	}
 }
 

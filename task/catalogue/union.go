@@ -120,7 +120,9 @@ func (r *Result) join() (*Table, error) {
 func (r *Result) writeReport(training []vqtrain.Record, command string) error {
 	page := report.New("Semantic IDs of "+report.Counted(len(r.Catalogues), "catalogue"), "Tokenizer: "+r.Catalogues[0].Tokenizer+".")
 	note := "Each catalogue has its own table and report, in the directory of its name."
-	if r.Union != nil {
+	if r.Union == nil {
+		note = "A tokenizer each: codes of different catalogues have nothing in common. " + note
+	} else {
 		note = "One tokenizer for all. " + note + " The last row counts collisions and codes over all items together."
 	}
 	if charts := tokenize.LevelCharts(training); len(charts) > 0 {

@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/tables"
 	"github.com/gritvq/gritvq/config"
+	"github.com/gritvq/gritvq/dataset/interactions"
 	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task/catalogue"
@@ -22,6 +24,8 @@ type options struct {
 	settings cli.Settings
 	inputs   []string // embeddings or items of a catalogue each
 	items    []string
+	logs     []string
+	log      tables.LogFlags
 	names    []string
 	json     bool
 }
@@ -30,7 +34,7 @@ type options struct {
 func New(s *cli.Streams) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
-		Use:   "ids EMBEDDINGS... -o DIR",
+		Use:   "ids [EMBEDDINGS...] -o DIR",
 		Short: "Give the items of a catalogue semantic IDs",
 		Long: `Trains a tokenizer on the embeddings of a catalogue, one row an item, and writes the
 table of IDs: the codes of every item. Items with equal codes are distinguished by a
@@ -41,19 +45,31 @@ items file alone: titles are then embedded by the words they share, which is wor
 than a sentence encoder. DIR/report.html shows utilization and the meaning of codes;
 gritvq ids show explains single codes, gritvq ids add adds items.
 
-Several catalogues share one tokenizer, trained on their union (--each: one each), and
-each gets an ordinary table in DIR/NAME. NAME is the name of its file or, if two files
-have the same name, of its directory, unless --name gives one.
+--log adds who took what: items that users take together get similar vectors, and IDs
+serve recommenders better. Only the training part of the log is used, without the last
+two items of each user; its weight against the content is chosen by predicting the
+items held out for validation. Without embeddings or titles the log alone makes IDs.
+
+Several catalogues have a tokenizer and a table each, in DIR/NAME; with --union they
+share one tokenizer, so that their codes can be compared. NAME is the name of its file
+or, if two files have the same name, of its directory, unless --name gives one.
 
 ` + methodsHelp,
 		Example: `  gritvq ids item_emb.npy --items items.jsonl -o ids
   gritvq ids item_emb.npy --items movies.dat -o ids --method rqvae --resolve reassign
   gritvq ids beauty/emb.npy toys/emb.npy --items beauty/items.jsonl --items toys/items.jsonl -o ids
+  gritvq ids item_emb.npy --items items.jsonl --log sequences.txt -o ids
+  gritvq ids --log ratings.csv --core 5 -o ids
   gritvq ids item_emb.npy --items items.jsonl -o ids --tokenizer tok
   gritvq ids items.jsonl -o ids
   gritvq ids add ids new_emb.npy --items new.jsonl
   gritvq ids show ids 37`,
-		Args: cli.AtLeast("EMBEDDINGS"),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("log") {
+				return nil
+			}
+			return cli.AtLeast("EMBEDDINGS")(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.inputs = args
 			return o.run(cmd.Context(), s)
@@ -68,8 +84,13 @@ have the same name, of its directory, unless --name gives one.
 	f.Lookup("split").Hidden = true
 	f.StringArrayVar(&o.items, "items", nil, "names and titles of the items, in the order of the rows: .jsonl, .csv, .tsv, .dat or .parquet; "+
 		"once a catalogue\n(default: a column id, item, asin or similar of the embeddings' .parquet, or row numbers from 1)")
+	f.StringArrayVar(&o.logs, "log", nil, "who took what: sequences.txt, .csv, .tsv or .parquet, as for gritvq recommend; once a catalogue")
+	o.log.Add(cmd, "log-columns")
+	f.Lookup("core").Usage = "of --log: " + f.Lookup("core").Usage + ";\ngive recommend the same"
 	f.StringArrayVar(&o.names, "name", nil, "name of a catalogue among several; once each")
-	f.BoolVar(&o.Each, "each", false, "train a tokenizer for each of several catalogues instead of one on all")
+	f.BoolVar(&o.Union, "union", false, "train one tokenizer on all of several catalogues instead of one each")
+	f.Bool("each", true, "the default")
+	f.Lookup("each").Hidden = true // of earlier versions
 	f.StringVar(&o.Tokenizer, "tokenizer", "", "use this trained tokenizer instead of training one")
 	f.StringVar((*string)(&o.Resolve), "resolve", string(catalogue.Token),
 		"items with equal codes: token (a number at the end) or reassign (the nearest free last code)")
@@ -100,7 +121,7 @@ func (o options) run(ctx context.Context, s *cli.Streams) error {
 	r, err := catalogue.Make(ctx, o.Options, s)
 	switch {
 	case err != nil:
-		return layers.Explain(err)
+		return o.log.Explain(layers.Explain(err))
 	case len(o.Sources) == 1:
 		return printSummary(s, &r.Catalogues[0], o.json)
 	case o.json:
@@ -114,12 +135,25 @@ func (o options) run(ctx context.Context, s *cli.Streams) error {
 }
 
 func (o *options) joinSources() error {
+	if len(o.inputs) == 0 {
+		o.inputs = []string{""} // the log alone
+	}
+	options, err := o.log.Options()
+	if err != nil {
+		return err
+	}
 	count := report.Counted(len(o.inputs), "catalogue")
 	switch n := len(o.inputs); {
+	case len(o.items) > 0 && o.inputs[0] == "":
+		return usage.Errorf("--items names the rows of embeddings, and there are none; give the items in place of the embeddings")
+	case len(o.logs) > 0 && len(o.logs) != n:
+		return usage.Errorf("%s and %d of --log: give one a catalogue, or none", count, len(o.logs))
+	case len(o.logs) == 0 && options != interactions.Options{}:
+		return usage.Errorf("--core and --log-columns are for --log; there is none")
 	case len(o.items) > 0 && len(o.items) != n:
 		return usage.Errorf("%s and %d of --items: give one a catalogue, or none", count, len(o.items))
-	case n == 1 && (len(o.names) > 0 || o.Each):
-		return usage.Errorf("--name and --each are for several catalogues; there is one")
+	case n == 1 && (len(o.names) > 0 || o.Union):
+		return usage.Errorf("--name and --union are for several catalogues; there is one")
 	case len(o.names) > 0 && len(o.names) != n:
 		return usage.Errorf("%s and %d of --name: give one a catalogue", count, len(o.names))
 	}
@@ -130,6 +164,9 @@ func (o *options) joinSources() error {
 		}
 		if len(o.names) > 0 {
 			source.Name = o.names[i]
+		}
+		if len(o.logs) > 0 {
+			source.Log = catalogue.LogFile{Path: o.logs[i], Options: options}
 		}
 		o.Sources = append(o.Sources, source)
 	}

@@ -3,14 +3,13 @@ package recommend
 
 import (
 	"encoding/csv"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/cmd/gritvq/internal/models"
-	"github.com/gritvq/gritvq/dataset/interactions"
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/tables"
 	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task/recommend"
@@ -42,7 +41,7 @@ thousand answers a second.`,
 
 func newTrain(s *cli.Streams) *cobra.Command {
 	var o models.TrainFlags
-	var log logFlags
+	var log tables.LogFlags
 	cmd := &cobra.Command{
 		Use:   "train IDS LOG -o DIR",
 		Short: "Train a recommender on who took what",
@@ -63,7 +62,7 @@ There, start with a smaller network and fewer steps, as in the last example.`,
 		Args: cli.Arguments("IDS", "LOG"),
 	}
 	o.Add(cmd, recommend.Recommending, "rec", "512; 256 of a generative model")
-	log.add(cmd)
+	log.Add(cmd, "columns")
 	kinds := recommend.Kinds(recommend.Recommending)
 	model := cmd.Flags().String("model", kinds[0], "kind of model: "+strings.Join(kinds, " or "))
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
@@ -71,17 +70,19 @@ There, start with a smaller network and fewer steps, as in the last example.`,
 			o.Model = *model
 		}
 		o.IDs = args[0]
-		if o.Source, err = log.source(args[1]); err != nil {
+		options, err := log.Options()
+		if err != nil {
 			return err
 		}
-		return explainColumns(o.Run(cmd.Context(), s, "recommender"))
+		o.Source = recommend.Log(args[1], options)
+		return log.Explain(o.Run(cmd.Context(), s, "recommender"))
 	}
 	return cmd
 }
 
 func newEval(s *cli.Streams) *cobra.Command {
 	var o models.EvalFlags
-	var log logFlags
+	var log tables.LogFlags
 	cmd := &cobra.Command{
 		Use:   "eval DIR LOG",
 		Short: "Score a recommender on every user's last item",
@@ -94,7 +95,7 @@ and MRR over the whole catalogue, and again for items that are rare in training.
 		Args: cli.Arguments("DIR", "LOG"),
 	}
 	f := cmd.Flags()
-	log.add(cmd)
+	log.Add(cmd, "columns")
 	f.IntVar(&o.Depth, "beam", 0, "length of the lists, and beams of a generative model; metrics beyond it are not reported\n"+
 		"(default 50; dual encoder: 100)")
 	f.StringVar(&o.Ranks, "per-user", "", "file of every user's rank and scores: .parquet or .csv")
@@ -105,12 +106,14 @@ and MRR over the whole catalogue, and again for items that are rare in training.
 			return usage.Errorf("--beam and --cold must not be negative")
 		}
 		o.Dir = args[0]
-		if o.Source, err = log.source(args[1]); err != nil {
+		options, err := log.Options()
+		if err != nil {
 			return err
 		}
+		o.Source = recommend.Log(args[1], options)
 		e, err := recommend.Evaluate(cmd.Context(), o.EvalOptions, s)
 		if err != nil {
-			return explainColumns(err)
+			return log.Explain(err)
 		}
 		if o.JSON {
 			return s.WriteJSON(struct {
@@ -155,51 +158,6 @@ new.`,
 		return o.Run(cmd.Context(), s)
 	}
 	return cmd
-}
-
-// logFlags select the part of a log that counts.
-type logFlags struct {
-	core    int
-	columns []string
-}
-
-func (o *logFlags) add(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.IntVar(&o.core, "core", 0, "minimum interactions of a user and of an item; others are removed, repeatedly until all have as many")
-	f.StringSliceVar(&o.columns, "columns", nil,
-		"the columns `USER,ITEM,TIME` of a table, by name or by number from 1, as in visitorid,itemid,timestamp or 1,2,4;\n"+
-			"TIME may be - if rows are in chronological order (default: columns with the usual names)")
-}
-
-func (o *logFlags) source(path string) (log recommend.Source, err error) {
-	options := interactions.Options{MinUser: o.core, MinItem: o.core}
-	if o.core < 0 {
-		return log, usage.Errorf("--core %d must not be negative", o.core)
-	}
-	if o.columns == nil {
-		return recommend.Log(path, options), nil
-	}
-	var parts []string
-	for _, part := range o.columns {
-		parts = append(parts, strings.TrimSpace(part))
-	}
-	if len(parts) < 2 || len(parts) > 3 || slices.Contains(parts, "") {
-		return log, usage.Errorf("--columns %s: name user, item and, unless it goes by a usual name, time, "+
-			"as in visitorid,itemid,timestamp or 1,2,4", strings.Join(o.columns, ","))
-	}
-	options.User, options.Item = parts[0], parts[1]
-	if len(parts) == 3 {
-		options.Time = parts[2]
-	}
-	return recommend.Log(path, options), nil
-}
-
-// explainColumns adds the flag that chooses columns to an error about them.
-func explainColumns(err error) error {
-	if errors.Is(err, interactions.ErrColumns) {
-		return fmt.Errorf("%w: --columns USER,ITEM,TIME", err)
-	}
-	return err
 }
 
 // itemNames splits a list of items at commas outside quotes.

@@ -47,3 +47,17 @@ func (l *Log) TrainCounts() []int {
 	}
 	return counts
 }
+
+// Repeats says whether any user takes an item twice.
+func (l *Log) Repeats() bool {
+	last := make([]int32, l.Items()) // user that took each item last, from 1
+	for u := range l.Users() {
+		for _, item := range l.Sequence(u) {
+			if last[item] == int32(u)+1 {
+				return true
+			}
+			last[item] = int32(u) + 1
+		}
+	}
+	return false
+}

@@ -141,3 +141,11 @@ func TestPaperStatistics(t *testing.T) {
 		})
 	}
 }
+
+func TestRepeats(t *testing.T) {
+	for text, want := range map[string]bool{"a 1 2\nb 2 1\n": false, "a 1 2\nb 2 1 2\n": true, "a 1 1\n": true} {
+		if got := mustOpen(t, writeFile(t, "s.txt", text), Options{}).Repeats(); got != want {
+			t.Errorf("%q repeats: %v", text, got)
+		}
+	}
+}

@@ -22,13 +22,14 @@ type AskOptions struct {
 	SearchOptions
 	Count   int    // items to find
 	Beam    int    // beams of a generative model, at least Count
-	Seen    bool   // find items of the history too
+	Seen    Seen   // rule for items of the history; empty: that of the model's evaluation
 	Backend string // see engine.Choose
 }
 
 // Answers are the items that a model found.
 type Answers struct {
 	Score string   `json:"score_is"`
+	Seen  Seen     `json:"seen_items,omitempty"`
 	Items []Answer `json:"items"`
 	Time  float64  `json:"ms_per_answer"` // once the model is loaded
 }
@@ -60,8 +61,9 @@ func Ask(ctx context.Context, o AskOptions, w task.Watcher) (*Answers, error) {
 	if err != nil {
 		return nil, err
 	}
+	seen := cmp.Or(o.Seen, r.Manifest.Protocol.Seen, DropSeen)
 	ranker, err := r.ranker(ctx, o.Backend, network.Options{
-		Depth: max(o.Beam, o.Count), ExcludeSeen: !o.Seen, Questions: 1, Index: o.Search, Effort: o.Effort})
+		Depth: max(o.Beam, o.Count), ExcludeSeen: seen == DropSeen, Questions: 1, Index: o.Search, Effort: o.Effort})
 	if err != nil {
 		return nil, err
 	}
@@ -78,6 +80,9 @@ func Ask(ctx context.Context, o AskOptions, w task.Watcher) (*Answers, error) {
 		w.Remark("note: %d of %d were found where --search %s looked; a larger --effort looks further", found, o.Count, o.Search)
 	}
 	answers := &Answers{Score: r.Config.Kind().Score, Items: []Answer{}, Time: 1000 * took.Seconds()}
+	if o.Purpose == Recommending {
+		answers.Seen = seen
+	}
 	for _, found := range lists[0] {
 		row := int(found.Item)
 		key := r.Catalogue.Key(row)

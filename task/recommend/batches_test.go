@@ -7,6 +7,7 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 
 	"github.com/gritvq/gritvq/internal/gradtest"
+	"github.com/gritvq/gritvq/task/catalogue"
 	"github.com/gritvq/gritvq/task/recommend/network"
 )
 
@@ -82,7 +83,7 @@ func TestUpdatedRanker(t *testing.T) {
 		}
 		init := m.(Learner).Init
 		answers := func(seeds ...uint64) [][]Scored {
-			r, err := m.Ranker(t.Context(), gradtest.Engine(t), init(seeds[0]), table, network.Options{Depth: 5})
+			r, err := m.Ranker(t.Context(), gradtest.Engine(t), init(seeds[0]), &catalogue.Catalogue{Table: table}, network.Options{Depth: 5})
 			if err != nil {
 				t.Fatal(err)
 			}

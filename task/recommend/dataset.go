@@ -29,8 +29,12 @@ type Case struct {
 // Dataset holds questions with their relevant items, rows of a catalogue's table.
 type Dataset struct {
 	Table *catalogue.Table
+	// Items are the items of the table with their texts; nil if they have none.
+	Items *interactions.Catalogue
 	// Users is the number of users of a log, Queries of training searches.
 	Users, Queries int
+	// Seen says whether items of a history may be found again.
+	Seen Seen
 	// Fingerprint identifies the questions, their parts and their relevant items.
 	Fingerprint string
 
@@ -58,6 +62,10 @@ func FromLog(log *interactions.Log, table *catalogue.Table) (*Dataset, error) {
 	}
 	d := newDataset(Recommending, log.Path(), table)
 	d.Users, d.Fingerprint, d.order = log.Users(), log.Fingerprint(), log.Order()
+	d.Seen = DropSeen
+	if log.Repeats() {
+		d.Seen = KeepSeen
+	}
 	for u := range log.Users() {
 		sequence := make([]int32, len(log.Sequence(u)))
 		for i, item := range log.Sequence(u) {
@@ -157,9 +165,25 @@ func (d *Dataset) add(part Part, c Case, examples int) {
 	d.cases[part] = append(d.cases[part], c)
 }
 
+// catalogue is the table with its items.
+func (d *Dataset) catalogue() *catalogue.Catalogue {
+	return &catalogue.Catalogue{Table: d.Table, Items: d.Items}
+}
+
+// text is the text of a row, empty if it has none.
+func (d *Dataset) text(row int) string {
+	if d.Items == nil {
+		return ""
+	}
+	if at, ok := d.Items.Row(d.Table.Key(row)); ok {
+		return d.Items.Items[at].Text
+	}
+	return ""
+}
+
 // identity names all that training depends on.
 func (d *Dataset) identity() string {
-	return d.Fingerprint + " " + d.order + " " + d.Table.Fingerprint()
+	return d.Fingerprint + " " + d.order + " " + d.Table.Fingerprint() + " " + string(d.Seen)
 }
 
 // Examples is the number of training examples.

@@ -86,6 +86,9 @@ type EvalOptions struct {
 	Depth   int    // length of the lists; 0 is the kind's own
 	Cold    int    // also score the questions whose relevant items occur at most so often in training
 	Ranks   string // file of every question's ranks and scores; may be empty
+	Seen    Seen   // rule for seen items; empty: the model's or the log's own
+	Alone   bool   // without references
+	Cache   string // directory of the ranks of references; may be empty
 	Backend string // see engine.Choose
 }
 
@@ -101,9 +104,12 @@ type Evaluation struct {
 	Scores        []eval.RankingScores `json:"scores"`
 	Cold          []eval.RankingScores `json:"cold"`
 	ColdAt        int                  `json:"cold_at_most"`
-	Together      float64              `json:"answers_per_second"`      // when many are asked at once
-	Alone         float64              `json:"ms_per_answer"`           // median of one at a time
-	Lookup        float64              `json:"ms_per_lookup,omitempty"` // part of it in an index, if there is one
+	Protocol      Protocol             `json:"protocol"`
+	References    []Reference          `json:"references,omitempty"`
+	Below         string               `json:"below_reference,omitempty"` // a warning
+	Together      float64              `json:"answers_per_second"`        // when many are asked at once
+	Alone         float64              `json:"ms_per_answer"`             // median of one at a time
+	Lookup        float64              `json:"ms_per_lookup,omitempty"`   // part of it in an index, if there is one
 }
 
 // Evaluate scores a stored model on the questions for testing.
@@ -123,6 +129,7 @@ func Evaluate(ctx context.Context, o EvalOptions, w task.Watcher) (*Evaluation, 
 	if err != nil {
 		return nil, err
 	}
+	d.setSeen(cmp.Or(o.Seen, r.Manifest.Protocol.Seen))
 	if hash := r.Manifest.DataHash; hash != "" && hash != d.Fingerprint {
 		w.Remark("note: %s was trained on other data than these (%s, or another part of it): test items may be among its training items",
 			o.Dir, r.Manifest.Data)
@@ -151,7 +158,7 @@ const timedAnswers = 100
 
 // score ranks the questions for testing and measures times.
 func (o EvalOptions) score(ctx context.Context, r *Recommender, d *Dataset, w task.Watcher) (*Evaluation, error) {
-	ranker, err := r.ranker(ctx, o.Backend, network.Options{Depth: o.Depth, Index: o.Search, Effort: o.Effort})
+	ranker, err := r.ranker(ctx, o.Backend, network.Options{Depth: o.Depth, ExcludeSeen: d.dropsSeen(), Index: o.Search, Effort: o.Effort})
 	if err != nil {
 		return nil, err
 	}
@@ -183,10 +190,18 @@ func (o EvalOptions) score(ctx context.Context, r *Recommender, d *Dataset, w ta
 		return nil, err
 	}
 	e := &Evaluation{Questions: ranking.Len(), ColdQuestions: cold.Len(), Kind: r.Manifest.Kind, Items: r.Catalogue.Len(), Depth: o.Depth,
-		Search: o.Search, Effort: o.Effort, Scores: ranking.Means(), ColdAt: o.Cold,
+		Search: o.Search, Effort: o.Effort, Scores: ranking.Means(), ColdAt: o.Cold, Protocol: d.protocol(),
 		Together: float64(ranking.Len()) / took.Seconds(), Alone: 1000 * alone.Seconds(), Lookup: 1000 * lookup.Seconds()}
 	if cold.Len() > 0 {
 		e.Cold = cold.Means()
 	}
-	return e, nil
+	if o.Alone {
+		return e, nil
+	}
+	if e.References, err = References(ctx, d, o.Depth, o.Cache, w); err != nil {
+		return nil, err
+	}
+	err = compare(ranking, e.References)
+	e.Below = below(e.References)
+	return e, err
 }

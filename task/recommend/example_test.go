@@ -14,7 +14,9 @@ func ExampleDefault() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		c.Training().Steps = 100
+		if t := c.Training(); t != nil {
+			t.Steps = 100
+		}
 		m, err := c.New([]int{256, 256, 256, 256})
 		if err != nil {
 			log.Fatal(err)
@@ -24,4 +26,8 @@ func ExampleDefault() {
 	// Output:
 	// generative, 4 + 4 layers of width 128
 	// dual, towers of 2 and 2 layers of width 128
+	// popularity
+	// item-kNN (last 5, decay 0, shrink 10)
+	// transitions (window 5, norm 0, last 5, decay 1)
+	// EASE (l2 300, last 20, decay 0)
 }

@@ -82,9 +82,9 @@ func (g generative) Batches(d *Dataset) (func(examples []Example, room int) ([]*
 	}, nil
 }
 
-func (g generative) Ranker(_ context.Context, backend compute.Backend, set weights.Set, table *catalogue.Table, o network.Options) (
+func (g generative) Ranker(_ context.Context, backend compute.Backend, set weights.Set, c *catalogue.Catalogue, o network.Options) (
 	Ranker, error) {
-	items, err := network.NewItems(table.IDs(), table.Vocab())
+	items, err := network.NewItems(c.IDs(), c.Vocab())
 	if err != nil {
 		return nil, err
 	}

@@ -76,7 +76,7 @@ type Validation struct {
 var kinds []*Kind
 
 func init() {
-	for _, k := range []*Kind{generativeKind, dualKind, searchKind} {
+	for _, k := range []*Kind{generativeKind, dualKind, popularityKind, itemKNNKind, transitionsKind, easeKind, searchKind, bm25Kind} {
 		Register(k)
 	}
 }

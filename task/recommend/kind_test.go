@@ -39,7 +39,7 @@ func (c *popular) Fit(_ context.Context, d *Dataset) (weights.Set, error) {
 	return weights.Set{"shares": shares}, nil
 }
 
-func (c *popular) Ranker(_ context.Context, _ compute.Backend, set weights.Set, _ *catalogue.Table, _ network.Options) (Ranker, error) {
+func (c *popular) Ranker(_ context.Context, _ compute.Backend, set weights.Set, _ *catalogue.Catalogue, _ network.Options) (Ranker, error) {
 	var list listed
 	for row, share := range set["shares"].Data {
 		list = append(list, Scored{Item: int32(row), Score: float64(share)})

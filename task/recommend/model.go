@@ -24,8 +24,9 @@ type (
 type Model interface {
 	// String describes the model in a few words.
 	String() string
-	// Ranker prepares answers with the given variables over the items of a table.
-	Ranker(ctx context.Context, backend compute.Backend, set weights.Set, table *catalogue.Table, o network.Options) (Ranker, error)
+	// Ranker prepares answers with the given variables over the items of a catalogue, which may
+	// have more than those it was trained on; their texts may be missing.
+	Ranker(ctx context.Context, backend compute.Backend, set weights.Set, c *catalogue.Catalogue, o network.Options) (Ranker, error)
 }
 
 // Learner is a model that is trained by gradients.
@@ -59,4 +60,11 @@ type Ranker interface {
 	Update(ctx context.Context, set weights.Set) error
 	// Close releases the engine's memory.
 	Close()
+}
+
+// ExactRanker is a [Ranker] that knows the scores of all items.
+type ExactRanker interface {
+	// Ranks returns the ranks of every case's relevant items in the whole catalogue,
+	// 0 for those that are left out as seen. Ties are as in eval.RanksOf.
+	Ranks(ctx context.Context, cases []Case) ([][]int, error)
 }

@@ -29,18 +29,39 @@ func Rank(ctx context.Context, ranker Ranker, d *Dataset, part Part, depth, limi
 	ranking.Depth = depth
 	for start := 0; start < len(cases); start += rankBlock {
 		block := cases[start:min(len(cases), start+rankBlock)]
-		lists, err := ranker.Top(ctx, questionsOf(block), depth)
+		ranks, err := ranksOf(ctx, ranker, block, depth)
 		if err != nil {
 			return nil, err
 		}
-		for i, list := range lists {
-			if err := ranking.Add(block[i].Name, ranksIn(list, block[i].Relevant)...); err != nil {
+		for i, own := range ranks {
+			if err := ranking.Add(block[i].Name, own...); err != nil {
 				return nil, err
 			}
 		}
 		line.Update(int64(start+len(block)), "scored")
 	}
 	return ranking, nil
+}
+
+// ranksOf returns the ranks of cases, 0 beyond depth.
+func ranksOf(ctx context.Context, ranker Ranker, cases []Case, depth int) ([][]int, error) {
+	if exact, ok := ranker.(ExactRanker); ok {
+		ranks, err := exact.Ranks(ctx, cases)
+		for _, own := range ranks {
+			for i, rank := range own {
+				if rank > depth {
+					own[i] = 0
+				}
+			}
+		}
+		return ranks, err
+	}
+	lists, err := ranker.Top(ctx, questionsOf(cases), depth)
+	ranks := make([][]int, len(lists))
+	for i, list := range lists {
+		ranks[i] = ranksIn(list, cases[i].Relevant)
+	}
+	return ranks, err
 }
 
 func questionsOf(cases []Case) []Question {
@@ -76,7 +97,7 @@ func (r *Recommender) ranker(ctx context.Context, backend string, o network.Opti
 	if err != nil {
 		return nil, err
 	}
-	return r.Model.Ranker(ctx, started, r.Weights, r.Catalogue.Table, o)
+	return r.Model.Ranker(ctx, started, r.Weights, r.Catalogue, o)
 }
 
 // timeAnswers times n answers of a ranker, one by one, after one that warms up. It

@@ -135,7 +135,7 @@ func trained(t *testing.T, ctx context.Context, d *Dataset, c Config, o train.Op
 
 func rank(t *testing.T, m Model, set weights.Set, d *Dataset, o network.Options) *eval.Ranking {
 	t.Helper()
-	ranker, err := m.Ranker(t.Context(), gradtest.Engine(t), set, d.Table, o)
+	ranker, err := m.Ranker(t.Context(), gradtest.Engine(t), set, d.catalogue(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestTrainEvaluateStore(t *testing.T) {
 func answersFit(t *testing.T, kind string, m Model, set weights.Set, d *Dataset) {
 	t.Helper()
 	questions := []Question{{Name: "ua", History: []int32{5, 0, 1, 2, 3}}, {}}
-	ranker, err := m.Ranker(t.Context(), gradtest.Engine(t), set, d.Table, network.Options{Depth: 12, ExcludeSeen: true})
+	ranker, err := m.Ranker(t.Context(), gradtest.Engine(t), set, d.catalogue(), network.Options{Depth: 12, ExcludeSeen: true})
 	if err != nil {
 		t.Fatal(err)
 	}

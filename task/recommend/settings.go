@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"os"
 	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/internal/usage"
@@ -47,6 +49,9 @@ func (s Settings) Config() (Config, error) {
 			return nil, usage.Errorf("--set %s: %w", assignment, err)
 		}
 	}
+	if fixed, ok := c.(interface{ Fix() }); ok && !config.Assigns(s.Set, "choose") && assignsBelow(s.Set, "model.") {
+		fixed.Fix()
+	}
 	if t := c.Training(); t != nil {
 		s.fitToSteps(t, c.Kind().Default().Training())
 	}
@@ -54,6 +59,11 @@ func (s Settings) Config() (Config, error) {
 		return nil, usage.Error{Err: err}
 	}
 	return c, nil
+}
+
+// assignsBelow reports whether an assignment sets a key of a section.
+func assignsBelow(assignments []string, section string) bool {
+	return slices.ContainsFunc(assignments, func(a string) bool { return strings.HasPrefix(strings.TrimSpace(a), section) })
 }
 
 // fitting returns the first kind that can read a document; none if it is empty.

@@ -36,7 +36,11 @@ func Log(path string, o interactions.Options) Source {
 		w.Remark("%s: %s users, %s items, %s interactions; a user has %s in the mean and %s in the median", path,
 			report.Count(stats.Users), report.Count(stats.Items), report.Count(stats.Interactions),
 			report.Number(stats.MeanLength, 3), report.Number(stats.MedianLength, 3))
-		return FromLog(log, c.Table)
+		d, err := FromLog(log, c.Table)
+		if err == nil {
+			d.Items = c.Items
+		}
+		return d, err
 	}
 	return Source{Recommending, dataset.Name(path), []string{path}, open}
 }
@@ -61,6 +65,7 @@ func Searches(names []string, o interactions.ESCIOptions) Source {
 		if err != nil {
 			return nil, err
 		}
+		d.Items = c.Items
 		count := func(part Part) string { return report.Count(len(d.cases[part])) }
 		w.Remark("%s: %s searches to learn from with %s answers, %s for validation, %s for testing, over %s", name,
 			count(TrainPart), report.Count(d.Examples()), count(ValidationPart), count(TestPart), report.Counted(c.Len(), "item"))

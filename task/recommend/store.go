@@ -36,6 +36,7 @@ type Manifest struct {
 	Vocab      []int                `json:"vocab"` // of the positions of an ID; none without a catalogue
 	Steps      int                  `json:"steps"`
 	Seconds    float64              `json:"seconds"`
+	Protocol   Protocol             `json:"protocol,omitzero"`
 	Validation []eval.RankingScores `json:"validation,omitempty"`
 	OldSum     string               `json:"model_sha256,omitempty"` // of schema 2
 }

@@ -141,9 +141,9 @@ func (t towers) Batches(d *Dataset) (func(examples []Example, room int) ([]*tens
 	}, nil
 }
 
-func (t towers) Ranker(ctx context.Context, backend compute.Backend, set weights.Set, table *catalogue.Table, o network.Options) (
+func (t towers) Ranker(ctx context.Context, backend compute.Backend, set weights.Set, c *catalogue.Catalogue, o network.Options) (
 	Ranker, error) {
-	items, err := network.NewItems(table.IDs(), table.Vocab())
+	items, err := network.NewItems(c.IDs(), c.Vocab())
 	if err != nil {
 		return nil, err
 	}

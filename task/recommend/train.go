@@ -39,7 +39,7 @@ func Train(ctx context.Context, backend compute.Backend, d *Dataset, c Config, o
 	}
 	v := c.Validation()
 	open := func(ctx context.Context, set weights.Set) (Ranker, error) {
-		return m.Ranker(ctx, backend, set, d.Table, network.Options{Depth: max(v.Depth, v.Final)})
+		return m.Ranker(ctx, backend, set, d.catalogue(), network.Options{Depth: max(v.Depth, v.Final), ExcludeSeen: d.dropsSeen()})
 	}
 	switch m := m.(type) {
 	case Fitter:

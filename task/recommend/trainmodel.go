@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/gritvq/gritvq/artifact"
 	"github.com/gritvq/gritvq/engine"
@@ -24,6 +25,7 @@ type TrainOptions struct {
 	Config  Config
 	IDs     string // directory of a table of IDs
 	Source  Source
+	Seen    Seen   // rule for seen items; empty: the log's own
 	Dir     string // of the model
 	Resume  bool   // continue an interrupted run
 	Force   bool   // replace the model or run in Dir
@@ -56,6 +58,7 @@ func TrainModel(ctx context.Context, o TrainOptions, w task.Watcher) (*Recommend
 	if err != nil {
 		return nil, err
 	}
+	d.setSeen(o.Seen)
 	if err := d.Trainable(); err != nil {
 		return nil, err
 	}
@@ -74,7 +77,10 @@ func TrainModel(ctx context.Context, o TrainOptions, w task.Watcher) (*Recommend
 	if err != nil {
 		return nil, err
 	}
-	w.Remark("training on %s examples: IDs of %d codes, %s", report.Count(d.Examples()), items.Width(), m)
+	w.Remark("scored by: %s", d.protocol())
+	if o.Config.Training() != nil {
+		w.Remark("training on %s examples: IDs of %d codes, %s", report.Count(d.Examples()), items.Width(), m)
+	}
 	if !weights.Compiles(backend) && o.Config.Training() != nil && leftAlone(o.Config) {
 		w.Remark("note: the default network and budget are made for a GPU and take hours here; %s --help has sizes for a few cores",
 			kind.Purpose.stored.Command)
@@ -94,13 +100,16 @@ func TrainModel(ctx context.Context, o TrainOptions, w task.Watcher) (*Recommend
 		return nil, err
 	}
 	defer trained.Ranker.Close()
+	if o.Config.Training() == nil {
+		w.Remark("fitted in %s: %s", report.Duration(time.Duration(trained.Seconds*float64(time.Second))), m)
+	}
 	validation, err := Rank(ctx, trained.Ranker, d, ValidationPart, o.Config.Validation().Final, 0, w)
 	if err != nil {
 		return nil, err
 	}
 	r := &Recommender{Config: o.Config, Model: m, Weights: trained.Weights, Catalogue: items, Manifest: Manifest{
 		Head: artifact.Provenance(version.CreatedBy(), o.Command), Data: o.Source.Name, DataHash: d.Fingerprint,
-		Users: d.Users, Queries: d.Queries, Steps: steps, Seconds: trained.Seconds, Validation: validation.Means()}}
+		Users: d.Users, Queries: d.Queries, Steps: steps, Seconds: trained.Seconds, Protocol: d.protocol(), Validation: validation.Means()}}
 	if err := r.Save(o.Dir); err != nil {
 		return nil, err
 	}

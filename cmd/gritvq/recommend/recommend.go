@@ -25,7 +25,8 @@ func New(s *cli.Streams) *cobra.Command {
 ID of the next item, code by code; a beam search along existing IDs returns items of
 the catalogue only. A dual encoder computes a vector of the history and one of every
 item and returns the items with the largest inner products: faster to train, and a
-thousand answers a second.`,
+thousand answers a second. popularity, itemknn, transitions and ease are classical: they count
+and are ready in seconds.`,
 		Example: `  gritvq ids item_emb.npy --items items.jsonl -o ids
   gritvq recommend train ids sequences.txt -o rec
   gritvq recommend train ids sequences.txt -o dual --model dual
@@ -55,6 +56,8 @@ The default network and budget are made for a GPU: on a few cores they take hour
 There, start with a smaller network and fewer steps, as in the last example.`,
 		Example: `  gritvq recommend train ids sequences.txt -o rec
   gritvq recommend train ids sequences.txt -o dual --model dual --steps 5000
+  gritvq recommend train ids sequences.txt -o knn --model itemknn
+  gritvq recommend train ids sequences.txt -o next --model transitions --set model.window=3
   gritvq recommend train ids log.csv -o rec --core 5 --steps 5000 --set model.layers=2
   gritvq recommend train ids events.csv -o rec --columns visitorid,itemid,timestamp
   gritvq recommend train ids log.csv -o rec --steps 1200 --batch 128 --set model.layers=2 --set model.width=64 \
@@ -64,7 +67,7 @@ There, start with a smaller network and fewer steps, as in the last example.`,
 	o.Add(cmd, recommend.Recommending, "rec", "512; 256 of a generative model")
 	log.Add(cmd, "columns")
 	kinds := recommend.Kinds(recommend.Recommending)
-	model := cmd.Flags().String("model", kinds[0], "kind of model: "+strings.Join(kinds, " or "))
+	model := cmd.Flags().String("model", kinds[0], "kind of model: "+strings.Join(kinds, ", "))
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		if cmd.Flags().Changed("model") {
 			o.Model = *model
@@ -88,10 +91,13 @@ func newEval(s *cli.Streams) *cobra.Command {
 		Short: "Score a recommender on every user's last item",
 		Long: `Predicts the last item of every user from the items before it and reports recall, NDCG
 and MRR over the whole catalogue, and again for items that are rare in training.
+Popularity, item-kNN and transitions, counted from the training part of the log, are
+printed beside the model, with the paired difference and its interval.
 --per-user writes every user's rank, for gritvq recommend significance.`,
 		Example: `  gritvq recommend eval rec sequences.txt
   gritvq recommend eval rec sequences.txt --per-user users.parquet --json
-  gritvq recommend eval dual sequences.txt --beam 100 --search hnsw`,
+  gritvq recommend eval dual sequences.txt --beam 100 --search hnsw
+  gritvq recommend eval rec sequences.txt --seen keep --no-references`,
 		Args: cli.Arguments("DIR", "LOG"),
 	}
 	f := cmd.Flags()
@@ -100,7 +106,7 @@ and MRR over the whole catalogue, and again for items that are rare in training.
 		"(default 50; dual encoder: 100)")
 	f.StringVar(&o.Ranks, "per-user", "", "file of every user's rank and scores: .parquet or .csv")
 	f.IntVar(&o.Cold, "cold", 5, "also score the items that occur at most so often in training")
-	o.Add(cmd)
+	o.Add(cmd, recommend.Recommending, "popularity, item-kNN and transitions")
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		if o.Depth < 0 || o.Cold < 0 {
 			return usage.Errorf("--beam and --cold must not be negative")
@@ -111,7 +117,7 @@ and MRR over the whole catalogue, and again for items that are rare in training.
 			return err
 		}
 		o.Source = recommend.Log(args[1], options)
-		e, err := recommend.Evaluate(cmd.Context(), o.EvalOptions, s)
+		e, err := o.Evaluate(cmd.Context(), s)
 		if err != nil {
 			return log.Explain(err)
 		}
@@ -137,7 +143,7 @@ func newAsk(s *cli.Streams) *cobra.Command {
 answer takes once the recommender is loaded. Without a history it answers for someone
 new.`,
 		Example: `  gritvq recommend ask rec --history 12,845,77 -k 10
-  gritvq recommend ask rec --history 12,845,77 --seen --json
+  gritvq recommend ask rec --history 12,845,77 --seen keep --json
   gritvq recommend ask rec --history 12,845,77 --ids ids # also items that were added since`,
 		Args: cli.Arguments("DIR"),
 	}
@@ -145,7 +151,6 @@ new.`,
 	history := f.String("history", "", "items that the user took, the latest last")
 	f.StringVar(&o.User, "user", "", "the user, if known to the recommender")
 	f.IntVar(&o.Beam, "beam", 20, "beams of a generative model, at least as many as items")
-	f.BoolVar(&o.Seen, "seen", false, "also recommend items of the history")
 	o.Add(cmd, recommend.Recommending, "items to recommend")
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		o.Dir = args[0]

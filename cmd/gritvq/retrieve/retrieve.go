@@ -3,6 +3,7 @@ package retrieve
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -22,7 +23,7 @@ func New(s *cli.Streams) *cobra.Command {
 		Long: `A dual encoder computes a vector of the words of a search and one of every item's
 semantic ID, and returns the items with the largest inner products. It learns from
 searches with their answers: files in the layout of Amazon's Shopping Queries Dataset
-(ESCI), or searches derived from the catalogue's titles and categories.`,
+(ESCI), or searches derived from the catalogue's titles and categories. --model bm25 compares words.`,
 		Example: `  gritvq ids items.jsonl -o ids
   gritvq retrieve train ids derived -o search
   gritvq retrieve eval search derived
@@ -58,12 +59,19 @@ ids. Of ten searches eight are for training, one is for validation and early sto
 and one for testing; ESCI's test searches stay test searches. The default budget is
 made for a GPU: on a few cores give about --steps 1000 --batch 128.` + "\n\n" + queriesHelp,
 		Example: `  gritvq retrieve train ids derived -o search
+  gritvq retrieve train ids derived -o words --model bm25
+  gritvq retrieve train ids derived -o words --model bm25 --set model.stem=false --set model.runs=3
   gritvq retrieve train ids shopping_queries_dataset_examples.parquet shopping_queries_dataset_products.parquet -o search --steps 5000`,
 		Args: cli.AtLeast("IDS", "QUERIES"),
 	}
 	o.Add(cmd, recommend.Searching, "search", "512")
 	queryFlags(cmd, &esci)
+	kinds := recommend.Kinds(recommend.Searching)
+	model := cmd.Flags().String("model", kinds[0], "kind of model: "+strings.Join(kinds, " or "))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if cmd.Flags().Changed("model") {
+			o.Model = *model
+		}
 		o.IDs, o.Source = args[0], recommend.Searches(args[1:], esci)
 		return o.Run(cmd.Context(), s, "engine")
 	}
@@ -77,7 +85,8 @@ func newEval(s *cli.Streams) *cobra.Command {
 		Use:   "eval DIR QUERIES...",
 		Short: "Score a search engine on searches it has not seen",
 		Long: `Runs the test searches and reports recall, NDCG and MRR over the whole catalogue, and
-again for searches whose answers are rare in training, and the time of an answer.
+again for searches whose answers are rare in training, and the time of an answer. BM25
+over the items' texts is printed beside the model, with the paired difference.
 --search ivf or hnsw searches only a part of the catalogue.` + "\n\n" + queriesHelp,
 		Example: `  gritvq retrieve eval search derived
   gritvq retrieve eval search derived --search hnsw --json
@@ -88,14 +97,14 @@ again for searches whose answers are rare in training, and the time of an answer
 	f.IntVar(&o.Depth, "depth", 100, "length of the lists; metrics beyond it are not reported")
 	f.StringVar(&o.Ranks, "per-query", "", "file of every search's ranks and scores: .parquet or .csv, for gritvq recommend significance")
 	f.IntVar(&o.Cold, "cold", 0, "also score the searches whose answers each occur at most so often in training")
-	o.Add(cmd)
+	o.Add(cmd, recommend.Searching, "BM25")
 	queryFlags(cmd, &esci)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if o.Depth < 1 || o.Cold < 0 {
 			return usage.Errorf("--depth must be at least 1 and --cold not negative")
 		}
 		o.Dir, o.Source = args[0], recommend.Searches(args[1:], esci)
-		e, err := recommend.Evaluate(cmd.Context(), o.EvalOptions, s)
+		e, err := o.Evaluate(cmd.Context(), s)
 		if err != nil {
 			return err
 		}

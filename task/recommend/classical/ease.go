@@ -28,17 +28,27 @@ func DefaultEASE() EASE {
 // String describes the method.
 func (m EASE) String() string { return fmt.Sprintf("EASE (l2 %g, %s)", m.L2, m.Weighting) }
 
-// Alternatives vary the weighting and the penalty.
+// Alternatives vary the penalty.
 func (m EASE) Alternatives() []Method {
 	list := []Method{m}
 	for _, l2 := range []float64{100, 300, 1000} {
-		for _, weighting := range []Weighting{{5, 0}, {20, 0}, {20, 1}, {0, 0.5}} {
-			other := m
-			other.L2, other.Weighting = l2, weighting
+		if other := m; l2 != m.L2 {
+			other.L2 = l2
 			list = append(list, other)
 		}
 	}
 	return list
+}
+
+// Weightings vary how far back a history counts.
+func (m EASE) Weightings() []Weighting {
+	return []Weighting{m.Weighting, {5, 0}, {20, 0}, {20, 1}, {0, 0.5}}
+}
+
+// With is the method with another weighting.
+func (m EASE) With(w Weighting) Method {
+	m.Weighting = w
+	return m
 }
 
 // Fit solves the regression.
@@ -111,6 +121,13 @@ type ease struct {
 }
 
 func (f *ease) Score(history []int32, scores []float32) { f.Neighbours.Score(history, scores) }
+
+// With is the same with another weighting.
+func (f *ease) With(w Weighting) Fitted {
+	other := *f
+	other.Neighbours.Weighting, other.EASE.Weighting = w, w
+	return &other
+}
 
 // Pack returns the arrays of the table.
 func (f *ease) Pack() weights.Set { return f.Neighbours.Pack() }

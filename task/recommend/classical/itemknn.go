@@ -31,17 +31,25 @@ func (m ItemKNN) String() string {
 	return fmt.Sprintf("item-kNN (%s, shrink %g)", m.Weighting, m.Shrink)
 }
 
-// Alternatives vary the weighting and the smoothing.
+// Alternatives vary the smoothing.
 func (m ItemKNN) Alternatives() []Method {
 	list := []Method{m}
 	for _, shrink := range []float64{10, 30, 100} {
-		for _, weighting := range []Weighting{{5, 0}, {20, 1}, {0, 0.5}} {
-			other := m
-			other.Shrink, other.Weighting = shrink, weighting
+		if other := m; shrink != m.Shrink {
+			other.Shrink = shrink
 			list = append(list, other)
 		}
 	}
 	return list
+}
+
+// Weightings vary how far back a history counts.
+func (m ItemKNN) Weightings() []Weighting { return []Weighting{m.Weighting, {5, 0}, {20, 1}, {0, 0.5}} }
+
+// With is the method with another weighting.
+func (m ItemKNN) With(w Weighting) Method {
+	m.Weighting = w
+	return m
 }
 
 // Fit counts users who took two items.
@@ -96,6 +104,13 @@ type itemKNN struct {
 }
 
 func (f *itemKNN) Score(history []int32, scores []float32) { f.Neighbours.Score(history, scores) }
+
+// With is the same with another weighting.
+func (f *itemKNN) With(w Weighting) Fitted {
+	other := *f
+	other.Neighbours.Weighting, other.ItemKNN.Weighting = w, w
+	return &other
+}
 
 // Pack returns the arrays of the table.
 func (f *itemKNN) Pack() weights.Set { return f.Neighbours.Pack() }

@@ -44,9 +44,12 @@ func (l Log) Counts() []int {
 type Method interface {
 	// Fit counts. ctx stops it.
 	Fit(ctx context.Context, log Log) (Fitted, error)
-	// Alternatives are other settings of the method that may suit a log better; the
-	// first are the settings themselves.
+	// Alternatives are the settings themselves and others that may suit a log better,
+	// apart from the weighting; Weightings are those of histories. See [Choose].
 	Alternatives() []Method
+	Weightings() []Weighting
+	// With is the method with another weighting.
+	With(w Weighting) Method
 	// Load makes a scorer of packed arrays for a catalogue of so many items.
 	Load(set weights.Set, items int) (Scorer, error)
 	// String describes the method and its settings in a few words.
@@ -65,6 +68,8 @@ type Fitted interface {
 	// ScoreWithout writes the scores after own[:at] as Score would if the user who
 	// took own, one of the log's, were not in the log.
 	ScoreWithout(own []int32, at int, scores []float32)
+	// With is the same with another weighting; it shares memory.
+	With(w Weighting) Fitted
 	// Pack returns the arrays that Load needs.
 	Pack() weights.Set
 }

@@ -15,6 +15,12 @@ func (Popularity) String() string { return "popularity" }
 // Alternatives are none.
 func (m Popularity) Alternatives() []Method { return []Method{m} }
 
+// Weightings is one, which does nothing.
+func (Popularity) Weightings() []Weighting { return []Weighting{{}} }
+
+// With is the method itself.
+func (m Popularity) With(Weighting) Method { return m }
+
 // Fit counts.
 func (Popularity) Fit(_ context.Context, log Log) (Fitted, error) {
 	if err := log.check(); err != nil {
@@ -48,6 +54,8 @@ func (p popular) ScoreWithout(own []int32, _ int, scores []float32) {
 		scores[item]--
 	}
 }
+
+func (p popular) With(Weighting) Fitted { return p }
 
 const countsPath = "counts"
 

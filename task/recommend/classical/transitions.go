@@ -30,17 +30,27 @@ func (m Transitions) String() string {
 	return fmt.Sprintf("transitions (window %d, norm %g, %s)", m.Window, m.Norm, m.Weighting)
 }
 
-// Alternatives vary the weighting and the norm.
+// Alternatives vary the norm.
 func (m Transitions) Alternatives() []Method {
 	list := []Method{m}
 	for _, norm := range []float64{0, 0.5, 1} {
-		for _, weighting := range []Weighting{{5, 1}, {20, 1}, {20, 0.5}} {
-			other := m
-			other.Norm, other.Weighting = norm, weighting
+		if other := m; norm != m.Norm {
+			other.Norm = norm
 			list = append(list, other)
 		}
 	}
 	return list
+}
+
+// Weightings vary how far back a history counts.
+func (m Transitions) Weightings() []Weighting {
+	return []Weighting{m.Weighting, {5, 1}, {20, 1}, {20, 0.5}}
+}
+
+// With is the method with another weighting.
+func (m Transitions) With(w Weighting) Method {
+	m.Weighting = w
+	return m
 }
 
 // parts of a transition at distance 1, a number that all distances divide: counts of
@@ -98,6 +108,13 @@ type transitions struct {
 }
 
 func (f *transitions) Score(history []int32, scores []float32) { f.Neighbours.Score(history, scores) }
+
+// With is the same with another weighting.
+func (f *transitions) With(w Weighting) Fitted {
+	other := *f
+	other.Neighbours.Weighting, other.Transitions.Weighting = w, w
+	return &other
+}
 
 // Pack returns the arrays of the table.
 func (f *transitions) Pack() weights.Set { return f.Neighbours.Pack() }

@@ -4,6 +4,8 @@ package models
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -21,6 +23,7 @@ type TrainFlags struct {
 	recommend.TrainOptions
 	recommend.Settings
 	flags *pflag.FlagSet
+	seen  string
 	json  bool
 }
 
@@ -34,12 +37,22 @@ func (o *TrainFlags) Add(cmd *cobra.Command, p *recommend.Purpose, example, batc
 	f.Uint64("seed", 1, "decides initial weights, the order of the data and dropout")
 	f.StringVar(&o.File, "config", "", "YAML file of settings, as the config.yaml that training writes")
 	f.StringArrayVar(&o.Set, "set", nil, "one setting, such as model.dropout=0.2 (repeatable)")
+	if p == recommend.Recommending {
+		SeenFlag(cmd, &o.seen, seenOfLog)
+	}
 	cli.WorkersFlag(cmd, new(int))
 	f.BoolVar(&o.Resume, "resume", false, "continue an interrupted run")
 	f.BoolVar(&o.Force, "force", false, "overwrite the files in the directory")
 	cli.JSONFlag(cmd, &o.json, "the result as")
 	cli.BackendFlag(cmd, &o.Backend)
 }
+
+// SeenFlag adds the flag --seen, whose value ParseSeen reads.
+func SeenFlag(cmd *cobra.Command, into *string, without string) {
+	cmd.Flags().StringVar(into, "seen", "", "keep or drop items of the user's history in answers (default: "+without+")")
+}
+
+const seenOfLog = "drop, or keep where users of the log take items again"
 
 // Run trains a model and prints its scores; label names the model's directory.
 func (o *TrainFlags) Run(ctx context.Context, s *cli.Streams, label string) error {
@@ -53,6 +66,9 @@ func (o *TrainFlags) Run(ctx context.Context, s *cli.Streams, label string) erro
 	settings.Set = append(settings.Set, o.Set...)
 	var err error
 	if o.TrainOptions.Config, err = settings.Config(); err != nil {
+		return err
+	}
+	if o.Seen, err = recommend.ParseSeen(o.seen); err != nil {
 		return err
 	}
 	o.Command = s.Command
@@ -87,19 +103,52 @@ func SearchFlags(cmd *cobra.Command, o *recommend.SearchOptions) {
 type EvalFlags struct {
 	recommend.EvalOptions
 	JSON bool
+	seen string
 }
 
-// Add adds the flags that such commands share, after their own.
-func (o *EvalFlags) Add(cmd *cobra.Command) {
+// Add adds the flags that such commands share, after their own, with the names of the references.
+func (o *EvalFlags) Add(cmd *cobra.Command, p *recommend.Purpose, references string) {
+	f := cmd.Flags()
+	if p == recommend.Recommending {
+		SeenFlag(cmd, &o.seen, "as in training")
+	}
+	f.BoolVar(&o.Alone, "no-references", false, "do not score "+references+" beside the model")
+	f.StringVar(&o.Cache, "cache", referenceDir(), "directory of references, for the next call (\"\": none)")
+	f.Lookup("cache").DefValue = "" // it differs between users
 	SearchFlags(cmd, &o.SearchOptions)
 	cli.WorkersFlag(cmd, new(int))
 	cli.JSONFlag(cmd, &o.JSON, "the scores as")
 	cli.BackendFlag(cmd, &o.Backend)
 }
 
+// referenceDir is the place of the ranks of references, or "" for a user without one.
+func referenceDir() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "gritvq", "references")
+}
+
+// Evaluate scores the model and warns if a reference is better.
+func (o *EvalFlags) Evaluate(ctx context.Context, s *cli.Streams) (*recommend.Evaluation, error) {
+	var err error
+	if o.Seen, err = recommend.ParseSeen(o.seen); err != nil {
+		return nil, err
+	}
+	e, err := recommend.Evaluate(ctx, o.EvalOptions, s)
+	if err == nil && e.Below != "" {
+		s.Remark("warning: %s", e.Below)
+	}
+	return e, err
+}
+
 // ShowEvaluation prints scores and times.
 func ShowEvaluation(s *cli.Streams, e *recommend.Evaluation, coldTitle string) error {
 	if err := rankingTable("test", e.Scores).Text(s.Out); err != nil {
+		return err
+	}
+	if err := showReferences(s, e); err != nil {
 		return err
 	}
 	if e.Cold != nil {
@@ -117,15 +166,47 @@ func ShowEvaluation(s *cli.Streams, e *recommend.Evaluation, coldTitle string) e
 	return err
 }
 
+// showReferences prints the model beside its references.
+func showReferences(s *cli.Streams, e *recommend.Evaluation) error {
+	fmt.Fprintf(s.Out, "\n%s\n", e.Protocol)
+	if len(e.References) == 0 {
+		return nil
+	}
+	at := len(e.Scores) - 1
+	for at > 0 && e.Scores[at].K > 10 {
+		at--
+	}
+	t := report.Table{Columns: []report.Column{{Name: "references"}}}
+	k := e.Scores[at].K
+	for _, name := range []string{fmt.Sprintf("recall@%d", k), fmt.Sprintf("NDCG@%d", k), "model's recall - this", "95 % interval"} {
+		t.Columns = append(t.Columns, report.Column{Name: name, Align: report.Right})
+	}
+	for _, r := range e.References {
+		difference, interval := "", ""
+		if len(r.Against) > 0 {
+			d := r.Against[0]
+			difference, interval = report.Number(d.Model-d.Reference, 3), fmt.Sprintf("%s to %s", report.Number(d.Low, 3), report.Number(d.High, 3))
+		}
+		t.Rows = append(t.Rows, report.Cells(r.Settings, report.Number(r.Scores[at].Recall, 4), report.Number(r.Scores[at].NDCG, 4),
+			difference, interval))
+	}
+	fmt.Fprintln(s.Out)
+	return t.Text(s.Out)
+}
+
 // AskFlags are the flags of a command that asks a model.
 type AskFlags struct {
 	recommend.AskOptions
 	json bool
+	seen string
 }
 
 // Add adds the flags that such commands share.
 func (o *AskFlags) Add(cmd *cobra.Command, p *recommend.Purpose, count string) {
 	o.Purpose = p
+	if p == recommend.Recommending {
+		SeenFlag(cmd, &o.seen, "as in training")
+	}
 	cmd.Flags().IntVarP(&o.Count, "count", "k", 10, count)
 	SearchFlags(cmd, &o.SearchOptions)
 	cli.JSONFlag(cmd, &o.json, "")
@@ -134,6 +215,10 @@ func (o *AskFlags) Add(cmd *cobra.Command, p *recommend.Purpose, count string) {
 
 // Run asks the model and prints its answers.
 func (o *AskFlags) Run(ctx context.Context, s *cli.Streams) error {
+	var err error
+	if o.Seen, err = recommend.ParseSeen(o.seen); err != nil {
+		return err
+	}
 	a, err := recommend.Ask(ctx, o.AskOptions, s)
 	if err != nil {
 		return err

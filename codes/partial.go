@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 )
 
 // Partial keeps the codes of an unfinished run, so that the run can resume after
@@ -30,9 +29,8 @@ func OpenPartial(path, identity string, codes int) (*Partial, error) {
 		return nil, fmt.Errorf("cannot keep unfinished codes: %w", err)
 	}
 	p := &Partial{path: path, file: file, record: 4 * (codes + 1)}
-	line, err := bufio.NewReader(file).ReadString('\n')
 	p.head = int64(len(identity) + 1)
-	if err == nil && strings.TrimSuffix(line, "\n") == identity {
+	if KeepsPartial(path, identity) {
 		err = p.resume()
 	} else {
 		err = p.begin(identity)
@@ -42,6 +40,18 @@ func OpenPartial(path, identity string, codes int) (*Partial, error) {
 		return nil, fmt.Errorf("cannot keep unfinished codes in %s: %w", path, err)
 	}
 	return p, nil
+}
+
+// KeepsPartial says whether the file at path is the Partial file of a run.
+func KeepsPartial(path, identity string) bool {
+	file, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	line := make([]byte, len(identity)+1)
+	_, err = io.ReadFull(file, line)
+	return err == nil && string(line) == identity+"\n"
 }
 
 func (p *Partial) begin(identity string) error {

@@ -81,7 +81,8 @@ func contenders(o Options, pictures bool) ([]string, error) {
 		case slices.Contains(known, name):
 			names = append(names, name)
 		case slices.Contains(vq.MethodNames(), name):
-			return nil, usage.Errorf("--methods: %s is fitted to vectors without a network; the classical method of pictures is kmeans, of patches", name)
+			return nil, usage.Errorf("--methods: %s is fitted to vectors without a network; "+
+				"the classical method of pictures is kmeans, of patches", name)
 		case near != "":
 			return nil, usage.Errorf("--methods: unknown method %q: did you mean %q?", name, near)
 		default:

@@ -81,7 +81,8 @@ func FitReference(
 
 // placeReference clusters patches of drawn pictures.
 func placeReference(
-	ctx context.Context, backend compute.Backend, r *tokenizer.Runtime, set weights.Set, train dataset.Set, draw func(n int) []int, seed uint64,
+	ctx context.Context, backend compute.Backend, r *tokenizer.Runtime, set weights.Set, train dataset.Set,
+	draw func(n int) []int, seed uint64,
 ) error {
 	patches := r.Tokenizer()
 	codes, dim := patches.Spec.Quantizer.Codes, patches.Dim()

@@ -73,11 +73,11 @@ type opened struct {
 	sets   []*pictures    // those to learn from and, if given, those to validate with
 }
 
-func (s Source) open(ctx context.Context, w task.Watcher) (o *opened, err error) {
+func (s Source) open(ctx context.Context, w task.Watcher) (_ *opened, err error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	o = &opened{Source: s}
+	o := &opened{Source: s}
 	defer func() {
 		if err != nil {
 			o.close()

@@ -200,7 +200,11 @@ func (p *Prior) Tokenizer() (*bundle.Bundle, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b, p.CheckTokenizer(b.Manifest.Fingerprint(), filepath.Join(p.dir, TokenizerDir))
+	if sum := b.Manifest.Fingerprint(); hex.EncodeToString(sum[:]) != p.Manifest.Tokenizer {
+		return nil, fmt.Errorf("%s is not the tokenizer that the prior was trained with; copy the directory %s again",
+			filepath.Join(p.dir, TokenizerDir), p.dir)
+	}
+	return b, nil
 }
 
 // CheckTokenizer refuses a tokenizer, known by its fingerprint, other than the one that

@@ -119,7 +119,9 @@ func commonDefaults() Config {
 }
 
 // Normalized says whether latents are scaled to unit length before the search.
-func (c Config) Normalized() bool { return c.Distance == Cosine || c.Transform.RowNorm == transform.RowNormLatent }
+func (c Config) Normalized() bool {
+	return c.Distance == Cosine || c.Transform.RowNorm == transform.RowNormLatent
+}
 
 // Rotated says whether the model around the quantizer must rotate vectors.
 func (c Config) Rotated() bool { return methods[c.Method].Rotated }

@@ -55,7 +55,8 @@ func TestDocumentedCommands(t *testing.T) {
 			for _, line := range commands {
 				cmd := exec.Command("sh", "-c", line)
 				cmd.Dir = dir
-				cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+filepath.Join(dir, "cache"), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+				cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+filepath.Join(dir, "cache"),
+					"PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 				if output, err := cmd.CombinedOutput(); err != nil {
 					t.Fatalf("%s: %v\n%s", line, err, output)
 				}

@@ -117,7 +117,8 @@ func (s *source) addFactors(ctx context.Context, watch task.Watcher) error {
 
 // String says in a sentence what was chosen, and why.
 func (c *Cooccurrence) String() string {
-	nearest := fmt.Sprintf("the 10 nearest items hold the validation item of %s of %s", report.Percent(c.Recall, 1), report.Counted(c.Users, "user"))
+	nearest := fmt.Sprintf("the 10 nearest items hold the validation item of %s of %s", report.Percent(c.Recall, 1),
+		report.Counted(c.Users, "user"))
 	factors := report.Counted(c.Rank, "factor") + " of items taken together"
 	switch {
 	case c.Users == 0:

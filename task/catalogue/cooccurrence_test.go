@@ -141,7 +141,8 @@ func TestLogAlone(t *testing.T) {
 	if err := os.WriteFile(names, []byte("id,title\nx,first\ny,second\nz,third\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Add(t.Context(), AddOptions{Dir: filepath.Join(dir, "ids"), Source: Source{Input: more, Items: names}, Backend: "go"}, task.Silent{})
+	_, err := Add(t.Context(), AddOptions{Dir: filepath.Join(dir, "ids"), Source: Source{Input: more, Items: names}, Backend: "go"},
+		task.Silent{})
 	fails(t, err, "was made from a log alone")
 }
 

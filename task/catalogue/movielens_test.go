@@ -74,7 +74,8 @@ func makeIDs(t *testing.T, output string, sources ...catalogue.Source) *catalogu
 	catalogue.Defaults(&c)
 	c.Quantizer.Codes, c.Quantizer.Levels, c.Model.Hidden, c.Model.Dim, c.Train.Steps = 4, 2, nil, 0, 5
 	tokenize.FitToSize(&c, preset, nil)
-	r, err := catalogue.Make(t.Context(), catalogue.Options{Sources: sources, Output: output, Config: c, Union: len(sources) > 1, Backend: "go"}, task.Silent{})
+	r, err := catalogue.Make(t.Context(), catalogue.Options{Sources: sources, Output: output, Config: c, Union: len(sources) > 1,
+		Backend: "go"}, task.Silent{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -88,7 +88,8 @@ for name in sys.argv[1:]:
 func TestInteropFAISS(t *testing.T) {
 	python, dir := interop.Find(t, "faiss", "numpy"), t.TempDir()
 	data, values := someVectors(t, dir)
-	linear := trained(t, dir, "linear", data, "quantizer.method=ste", "quantizer.codes=32", "quantizer.levels=3", "model.dim=8", "model.hidden=[]",
+	linear := trained(t, dir, "linear", data, "quantizer.method=ste", "quantizer.codes=32", "quantizer.levels=3", "model.dim=8",
+		"model.hidden=[]",
 		"quantizer.beam=4")
 	ids := filepath.Join(dir, "ids.txt")
 	var lines strings.Builder

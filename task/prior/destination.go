@@ -165,7 +165,9 @@ func (s *sampling) described() string {
 func everyRow(int) bool { return true }
 
 // decodeKept visits the pictures of the wanted rows.
-func (s *sampling) decodeKept(ctx context.Context, kept *codes.Partial, wanted func(row int) bool, visit func(i int, p *images.RGB) error) error {
+func (s *sampling) decodeKept(ctx context.Context, kept *codes.Partial, wanted func(row int) bool,
+	visit func(i int, p *images.RGB) error,
+) error {
 	line := s.watch.Line(s.Count, "pictures")
 	defer line.Done()
 	var rows []int

@@ -101,7 +101,8 @@ func (o SampleOptions) start(p *Prior) (int32, error) {
 	case len(names) == 0:
 		return 0, usage.Errorf("--class: the prior %s was trained without classes; leave it out", o.Dir)
 	case o.Sampling.Guidance != 1 && !hidden:
-		return 0, usage.Errorf("--guidance needs a prior that has also seen pictures without their class (model.class_dropout above 0); leave it out")
+		return 0, usage.Errorf("--guidance needs a prior that has also seen pictures without their class " +
+			"(model.class_dropout above 0); leave it out")
 	}
 	numbers, err := starts([]string{*o.Class}, names)
 	if err != nil {
@@ -201,7 +202,8 @@ func (s *sampling) run(ctx context.Context, backend compute.Backend, start int32
 		return nil, fmt.Errorf("removing unfinished samples: %w", err)
 	}
 	took := time.Since(begun).Seconds()
-	return &Sampled{Output: s.Output, Count: s.Count, Kept: before, Seconds: took, PerSecond: float64(s.Count-before) / took, content: content}, nil
+	return &Sampled{Output: s.Output, Count: s.Count, Kept: before, Seconds: took, PerSecond: float64(s.Count-before) / took,
+		content: content}, nil
 }
 
 // noun is what a row is called.

@@ -36,7 +36,8 @@ func TestDestinationsAgree(t *testing.T) {
 	sampled(t, SampleOptions{Dir: dir, Output: at("few.npy"), Count: 3})
 	sampled(t, SampleOptions{Dir: dir, Output: at("x.gvq"), Count: n})
 	sampled(t, SampleOptions{Dir: dir, Output: at("grid.png"), Count: 10})
-	_, err := tokenize.Decode(t.Context(), tokenize.DecodeOptions{Dir: stored, Input: at("x.gvq"), Output: at("decoded"), Backend: "go"}, task.Silent{})
+	_, err := tokenize.Decode(t.Context(), tokenize.DecodeOptions{Dir: stored, Input: at("x.gvq"), Output: at("decoded"), Backend: "go"},
+		task.Silent{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +173,8 @@ func TestClassesAreSampled(t *testing.T) {
 	if err := os.WriteFile(labels, []byte(lines.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	p := trained(t, TrainOptions{Dir: dir, Source: Source{Codes: path, Labels: labels}, Settings: small(300, "model.width=32", "train.optimizer.rate=0.01")})
+	p := trained(t, TrainOptions{Dir: dir, Source: Source{Codes: path, Labels: labels}, Settings: small(300, "model.width=32",
+		"train.optimizer.rate=0.01")})
 	if !slices.Equal(p.Manifest.Classes, []string{"high", "low"}) || p.Manifest.Layout.Classes != 2 {
 		t.Fatalf("classes %v", p.Manifest.Classes)
 	}
@@ -234,8 +236,9 @@ func TestSampleSaysWhatIsWrong(t *testing.T) {
 	}
 	class, at := "cat", func(name string) string { return filepath.Join(base, name) }
 	for want, o := range map[string]SampleOptions{
-		"-n 0 must be at least 1":                        {Dir: dir, Output: at("x.npy"), Count: -1},
-		"a temperature of -1":                            {Dir: dir, Output: at("x.npy"), Sampling: gpt.SamplerOptions{Filter: gpt.Filter{Temperature: -1}}},
+		"-n 0 must be at least 1": {Dir: dir, Output: at("x.npy"), Count: -1},
+		"a temperature of -1": {Dir: dir, Output: at("x.npy"),
+			Sampling: gpt.SamplerOptions{Filter: gpt.Filter{Temperature: -1}}},
 		"was trained without classes":                    {Dir: dir, Output: at("x.npy"), Class: &class},
 		"models rows of codes, not pictures":             {Dir: plain, Output: at("grid.png")},
 		"is not the tokenizer that the prior":            {Dir: other, Output: at("grid.png")},

@@ -20,18 +20,21 @@ func TestBM25(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "model")
-	if _, err := TrainModel(t.Context(), TrainOptions{Config: c, IDs: ids, Source: source, Dir: dir, Backend: "go"}, task.Silent{}); err != nil {
+	if _, err := TrainModel(t.Context(), TrainOptions{Config: c, IDs: ids, Source: source, Dir: dir, Backend: "go"},
+		task.Silent{}); err != nil {
 		t.Fatal(err)
 	}
 	e, err := Evaluate(t.Context(), EvalOptions{Dir: dir, Source: source, Backend: "go"}, task.Silent{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(e.References) != 1 || e.References[0].Against[0].Model != e.References[0].Against[0].Reference || e.Scores[1].Recall < 0.8 || e.Protocol.Seen != "" {
+	if len(e.References) != 1 || e.References[0].Against[0].Model != e.References[0].Against[0].Reference || e.Scores[1].Recall < 0.8 ||
+		e.Protocol.Seen != "" {
 		t.Errorf("%+v", e)
 	}
 	a, err := Ask(t.Context(), AskOptions{Dir: dir, Purpose: Searching, Text: "compact tunnel tents", Count: 3, Backend: "go"}, task.Silent{})
-	if err != nil || len(a.Items) != 3 || !strings.Contains(strings.ToLower(a.Items[0].Title), "compact") || a.Items[0].Score < a.Items[1].Score {
+	if err != nil || len(a.Items) != 3 || !strings.Contains(strings.ToLower(a.Items[0].Title), "compact") ||
+		a.Items[0].Score < a.Items[1].Score {
 		t.Errorf("%+v, %v", a, err)
 	}
 }
@@ -62,7 +65,8 @@ func TestBM25NeedsTexts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := textsOf(&catalogue.Catalogue{Table: table}); err == nil || !strings.Contains(err.Error(), "give gritvq ids a file of items with titles") {
+	if _, err := textsOf(&catalogue.Catalogue{Table: table}); err == nil || !strings.Contains(err.Error(),
+		"give gritvq ids a file of items with titles") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -88,7 +88,9 @@ func (m *counted[M]) pack(fitted classical.Fitted, d *Dataset) weights.Set {
 }
 
 // Ranker scores all items.
-func (m *counted[M]) Ranker(_ context.Context, _ compute.Backend, set weights.Set, c *catalogue.Catalogue, o network.Options) (Ranker, error) {
+func (m *counted[M]) Ranker(
+	_ context.Context, _ compute.Backend, set weights.Set, c *catalogue.Catalogue, o network.Options,
+) (Ranker, error) {
 	scorer, err := m.config.Model.Load(set, c.Len())
 	if err != nil {
 		return nil, err

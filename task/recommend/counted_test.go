@@ -49,7 +49,8 @@ func TestClassicalModels(t *testing.T) {
 			t.Fatal(err)
 		}
 		recall[kind] = e.Scores[1].Recall
-		a, err := Ask(t.Context(), AskOptions{Dir: dir, Purpose: Recommending, History: []string{"item1", "item2"}, Count: 60, Backend: "go"}, task.Silent{})
+		a, err := Ask(t.Context(), AskOptions{Dir: dir, Purpose: Recommending, History: []string{"item1", "item2"}, Count: 60, Backend: "go"},
+			task.Silent{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -188,7 +189,8 @@ func TestReferences(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir, cache := filepath.Join(t.TempDir(), "model"), filepath.Join(t.TempDir(), "references")
-	if _, err := TrainModel(t.Context(), TrainOptions{Config: c, IDs: ids, Source: source, Dir: dir, Backend: "go"}, task.Silent{}); err != nil {
+	if _, err := TrainModel(t.Context(), TrainOptions{Config: c, IDs: ids, Source: source, Dir: dir, Backend: "go"},
+		task.Silent{}); err != nil {
 		t.Fatal(err)
 	}
 	evaluate := func(o EvalOptions) (*Evaluation, string) {
@@ -208,11 +210,13 @@ func TestReferences(t *testing.T) {
 	var names []string
 	for _, r := range first.References {
 		names = append(names, r.Name)
-		if r.Against[0].Metric != eval.Recall || r.Against[0].K != 10 || r.Against[0].Model != first.Scores[1].Recall || r.Against[0].Reference != r.Scores[1].Recall {
+		if r.Against[0].Metric != eval.Recall || r.Against[0].K != 10 || r.Against[0].Model != first.Scores[1].Recall ||
+			r.Against[0].Reference != r.Scores[1].Recall {
 			t.Errorf("%s: %+v", r.Name, r)
 		}
 	}
-	if !slices.Equal(names, []string{"popularity", "itemknn", "transitions"}) || first.References[0].Against[0].Model != first.References[0].Against[0].Reference {
+	if !slices.Equal(names, []string{"popularity", "itemknn", "transitions"}) ||
+		first.References[0].Against[0].Model != first.References[0].Against[0].Reference {
 		t.Errorf("references %v; popularity against itself: %+v", names, first.References[0].Against[0])
 	}
 	if !strings.Contains(first.Below, "worse than a simple table: recall@10 is ") {
@@ -222,7 +226,8 @@ func TestReferences(t *testing.T) {
 	if text != strings.ReplaceAll(text, "counting", "") || !reflect.DeepEqual(first.References, second.References) {
 		t.Errorf("the second time: %q, %+v", text, second.References)
 	}
-	if _, text := evaluate(EvalOptions{Cache: cache, Seen: DropSeen}); (first.Protocol.Seen == DropSeen) == strings.Contains(text, "counting") {
+	if _, text := evaluate(EvalOptions{Cache: cache, Seen: DropSeen}); (first.Protocol.Seen == DropSeen) == strings.Contains(text,
+		"counting") {
 		t.Errorf("references of another rule for seen items: %q", text)
 	}
 	files, err := os.ReadDir(cache)
@@ -234,7 +239,8 @@ func TestReferences(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if again, text := evaluate(EvalOptions{Cache: cache}); !strings.Contains(text, "counting") || !reflect.DeepEqual(again.References, first.References) {
+	if again, text := evaluate(EvalOptions{Cache: cache}); !strings.Contains(text, "counting") || !reflect.DeepEqual(again.References,
+		first.References) {
 		t.Errorf("after damage: %q", text)
 	}
 	if alone, _ := evaluate(EvalOptions{Alone: true}); alone.References != nil || alone.Below != "" {
@@ -246,7 +252,8 @@ func TestReferences(t *testing.T) {
 func TestSeenRule(t *testing.T) {
 	log, table := carousel(t, 12, 12)
 	d := fromLog(t, log, table)
-	if d.Seen != DropSeen || d.protocol().Seen != DropSeen || !strings.Contains(d.protocol().String(), "seen items are dropped; tied items share") {
+	if d.Seen != DropSeen || d.protocol().Seen != DropSeen || !strings.Contains(d.protocol().String(),
+		"seen items are dropped; tied items share") {
 		t.Errorf("a log without repeats: %s", d.protocol())
 	}
 	log, table = carousel(t, 12, 4)

@@ -206,6 +206,7 @@ func below(references []Reference) string {
 		return ""
 	}
 	c := best.Against[0]
-	return fmt.Sprintf("this model is worse than a simple table: recall@%d is %.4f, %s has %.4f (difference %.4f, 95 %% interval %.4f to %.4f)",
+	return fmt.Sprintf("this model is worse than a simple table: recall@%d is %.4f, "+
+		"%s has %.4f (difference %.4f, 95 %% interval %.4f to %.4f)",
 		c.K, c.Model, best.Name, c.Reference, c.Model-c.Reference, c.Low, c.High)
 }

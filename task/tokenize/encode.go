@@ -70,7 +70,9 @@ func (o EncodeOptions) encodeVectors(ctx context.Context, t *Opened, watch task.
 }
 
 // eachCodes calls write with the codes of vectors, some rows at a time.
-func (o CodingOptions) eachCodes(ctx context.Context, t *Opened, v dataset.Set, watch task.Watcher, write func(codes []uint32) error) error {
+func (o CodingOptions) eachCodes(ctx context.Context, t *Opened, v dataset.Set, watch task.Watcher,
+	write func(codes []uint32) error,
+) error {
 	line := watch.Line(v.Len(), "rows")
 	defer line.Done()
 	checked := finite{v, "clean the file or pass --drop-nonfinite"}

@@ -34,7 +34,8 @@ func OpenFrom(dir string) (*From, error) {
 func (f *From) Settings(s Settings, data string) (Settings, error) {
 	if s.Pictures != f.Config.Model.Pictures() {
 		kinds := map[bool]string{false: "vectors", true: "pictures"}
-		return s, usage.Errorf("%s is a tokenizer of %s, and %s holds %s; give data of its kind", f.Dir, kinds[!s.Pictures], data, kinds[s.Pictures])
+		return s, usage.Errorf("%s is a tokenizer of %s, and %s holds %s; give data of its kind", f.Dir, kinds[!s.Pictures], data,
+			kinds[s.Pictures])
 	}
 	s.Base = &f.Config
 	return s, nil

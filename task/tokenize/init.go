@@ -131,7 +131,8 @@ func (t *training) readIndex(_ context.Context, m *tokenizer.Tokenizer) ([]*weig
 			return nil, fmt.Errorf("%s: %w", t.Init, err)
 		}
 	} else if len(x.Transforms) > 0 {
-		return nil, fmt.Errorf("%s holds codes behind a transform of vectors, and the tokenizer has a network of its own: use --hidden none", t.Init)
+		return nil, fmt.Errorf("%s holds codes behind a transform of vectors, and the tokenizer has a network of its own: use --hidden none",
+			t.Init)
 	}
 	q := t.Config.Quantizer
 	levels, parts := len(x.Books), 1

@@ -55,8 +55,9 @@ func Inspect(dir string) (*Inspection, error) {
 		return nil, err
 	}
 	m := b.Manifest
-	i := &Inspection{Bundle: dir, Model: b.Tokenizer.Spec.Describe(m.Input), CreatedBy: m.CreatedBy, Data: m.Data, Parent: m.Parent, InputDim: m.Input,
-		Tokens: b.Tokenizer.Tokens(), Layout: m.Layout, Metrics: m.Metrics, Fingerprint: fmt.Sprintf("sha256:%x", m.Fingerprint())}
+	i := &Inspection{Bundle: dir, Model: b.Tokenizer.Spec.Describe(m.Input), CreatedBy: m.CreatedBy, Data: m.Data, Parent: m.Parent,
+		InputDim: m.Input,
+		Tokens:   b.Tokenizer.Tokens(), Layout: m.Layout, Metrics: m.Metrics, Fingerprint: fmt.Sprintf("sha256:%x", m.Fingerprint())}
 	model, _ := m.File(bundle.ModelFile)
 	i.Bytes = model.Size
 	for p, a := range b.Weights {

@@ -36,7 +36,8 @@ func (s Settings) Config() (vqtrain.Config, error) {
 	return s.ConfigOf(layered.Quantizer.Method)
 }
 
-// preset is the configuration that layers change: the given one, or that of pictures, of a network around the quantizer if any layer has one,
+// preset is the configuration that layers change: the given one, or that of pictures, of a network around the quantizer if any layer
+// has one,
 // or of the vectors themselves.
 func (s Settings) preset(method string) (vqtrain.Config, error) {
 	switch {

@@ -26,7 +26,8 @@ var (
 	fitSample   = sampleSize{perCode: 1024, least: 65536, most: math.MaxInt, bytes: 256 << 20}
 )
 
-// initNetwork returns the first variables around the quantizer: those of the tokenizer that training starts from, or new ones. A linear path is fitted to a seeded sample of the
+// initNetwork returns the first variables around the quantizer: those of the tokenizer that training starts from, or new ones. A linear
+// path is fitted to a seeded sample of the
 // training items.
 func (t *Trainer) initNetwork() (weights.Set, error) {
 	if from := t.source.From; from != nil {

@@ -168,7 +168,8 @@ func TestFactorsOfLittle(t *testing.T) {
 	if err != nil || c.Gamma != 1 || c.Rank != f.Rank || c.Users != 0 {
 		t.Errorf("nobody to ask: %+v (%v)", c, err)
 	}
-	if joined := f.First(1, 2).Join([]float32{7, 8, 9}, 1); len(joined) != 6 || joined[0] != 7 || joined[1] != 2*f.Values[0] || joined[5] != 0 {
+	if joined := f.First(1, 2).Join([]float32{7, 8, 9}, 1); len(joined) != 6 || joined[0] != 7 || joined[1] != 2*f.Values[0] ||
+		joined[5] != 0 {
 		t.Errorf("joined to %v", joined)
 	}
 }

@@ -16,7 +16,7 @@ import (
 type EASE struct {
 	Weighting  `yaml:",inline"`
 	L2         float64 `yaml:"l2" min:"0.001" doc:"Penalty on the squares of the regression's weights."`
-	Items      int     `yaml:"items" min:"1" doc:"Items in the regression at most, the most frequent ones: it takes 4 bytes for every two of them."`
+	Items      int     `yaml:"items" min:"1" doc:"Most frequent items that take part; memory is 4 bytes for every two of them."`
 	Neighbours int     `yaml:"neighbours" min:"0" doc:"Largest weights that an item keeps, which bounds the stored size (0: all)."`
 }
 

@@ -36,7 +36,9 @@ const rowBlock = 64
 // makeTable makes n rows: fill adds values to an empty sum, and rank gives each
 // value's importance. A row keeps the most important entries, of equal ones those of
 // the lower item numbers. It holds at most n times most entries, whatever the data.
-func makeTable(ctx context.Context, n, most int, fill func(i int32, s *sum), rank func(i, item int32, value float64) float64) (table, error) {
+func makeTable(
+	ctx context.Context, n, most int, fill func(i int32, s *sum), rank func(i, item int32, value float64) float64,
+) (table, error) {
 	rows := make([][]entry, n)
 	pool := sync.Pool{New: func() any { return &sum{values: make([]float64, n)} }}
 	err := parallel.Each((n+rowBlock-1)/rowBlock, 0, func(block int) error {

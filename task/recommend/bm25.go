@@ -21,7 +21,7 @@ var bm25Kind = &Kind{Name: "bm25", Purpose: Searching, Score: "bm25", Depth: 100
 // BM25 configures a search engine that compares words.
 type BM25 struct {
 	Model             lexical.Config `yaml:"model" doc:"The scores."`
-	Choose            bool           `yaml:"choose" doc:"Take the settings of the best NDCG@10 on validation searches, unless --set gives some."`
+	Choose            bool           `yaml:"choose" doc:"Take the settings with the best NDCG@10 on validation searches."`
 	ValidationQueries int            `yaml:"validation_queries" min:"0" doc:"Searches that settings are compared on (0: all)."`
 }
 

@@ -8,7 +8,7 @@ PYTHON ?= /usr/bin/python3
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo demo-rec test test-interop lint bench bench-peers faiss bench-vectors
+.PHONY: help build demo demo-rec test test-interop test-python wheel lint bench bench-peers faiss bench-vectors
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,11 +38,27 @@ test: ## vet, test and cross-build everything
 INTEROP := build/interop/bin/python
 test-interop: $(INTEROP) ## test exported files with their real readers: FAISS, ONNX Runtime, TensorBoard
 	GRITVQ_INTEROP=required $(GO) test -count=1 -run Interop ./...
+	$(MAKE) test-python
 
 $(INTEROP): internal/interop/requirements.txt
 	python3 -m venv build/interop
 	build/interop/bin/pip install -q -r internal/interop/requirements.txt
 	@touch $@
+
+PYTEST := -m pytest -q -p no:cacheprovider python/tests
+test-python: build $(INTEROP) wheel ## test the Python package against the program, and its wheel beside NumPy alone
+	GRITVQ=$(CURDIR)/bin/gritvq PYTHONPATH=python PYTHONDONTWRITEBYTECODE=1 $(INTEROP) $(PYTEST)
+	@if $(PYTHON) -c 'import torch, pytest' 2>/dev/null; then \
+	  GRITVQ=$(CURDIR)/bin/gritvq PYTHONPATH=python PYTHONDONTWRITEBYTECODE=1 $(PYTHON) $(PYTEST) -k torch; \
+	else echo "SKIPPED: the tests with PyTorch; $(PYTHON) lacks torch or pytest, on Debian: apt-get install python3-torch python3-pytest"; fi
+	rm -rf build/empty && python3 -m venv build/empty
+	build/empty/bin/pip install -q numpy build/wheel/gritvq-*.whl
+	cd build/empty && bin/python -c 'import gritvq; print(gritvq.Tokenizer.load("../../testdata/stored/vectors"))'
+
+wheel: $(INTEROP) ## build/wheel: the Python package
+	rm -rf build/wheel build/python-source && cp -r python build/python-source
+	$(INTEROP) -m pip wheel -q --no-deps --no-build-isolation -w build/wheel build/python-source
+	@ls build/wheel
 
 lint: ## gofmt and golangci-lint with staticcheck (fetched once; skipped where it cannot be)
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "these files need gofmt"; exit 1; }

@@ -49,7 +49,7 @@ PYTEST := -m pytest -q -p no:cacheprovider python/tests
 test-python: build $(INTEROP) wheel ## test the Python package against the program, and its wheel beside NumPy alone
 	GRITVQ=$(CURDIR)/bin/gritvq PYTHONPATH=python PYTHONDONTWRITEBYTECODE=1 $(INTEROP) $(PYTEST)
 	@if $(PYTHON) -c 'import torch, pytest' 2>/dev/null; then \
-	  GRITVQ=$(CURDIR)/bin/gritvq PYTHONPATH=python PYTHONDONTWRITEBYTECODE=1 $(PYTHON) $(PYTEST) -k torch; \
+	  GRITVQ=$(CURDIR)/bin/gritvq PYTHONPATH=python PYTHONDONTWRITEBYTECODE=1 $(PYTHON) $(PYTEST) -k "torch or nn"; \
 	else echo "SKIPPED: the tests with PyTorch; $(PYTHON) lacks torch or pytest, on Debian: apt-get install python3-torch python3-pytest"; fi
 	rm -rf build/empty && python3 -m venv build/empty
 	build/empty/bin/pip install -q numpy build/wheel/gritvq-*.whl

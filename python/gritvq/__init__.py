@@ -4,6 +4,8 @@
     tok = gritvq.Tokenizer.load("tok")
     codes = tok.encode(x)        # as gritvq encode
     y = tok.decode(codes)        # as gritvq decode
+
+gritvq.nn has GRIT-VQ as a layer of PyTorch.
 """
 
 from ._bundle import BundleError

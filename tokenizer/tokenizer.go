@@ -130,6 +130,9 @@ func (t *Tokenizer) InitNetwork(seed uint64, sample Sample) weights.Set {
 	return set
 }
 
+// LastLayer is the path of the weights of the last layer of a decoder of pictures.
+func (t *Tokenizer) LastLayer() string { return "decoder/output/weights" }
+
 // Encode maps items to latents [N,d], ready for nearest-code search.
 func (t *Tokenizer) Encode(v weights.Vars, x *graph.Node) *graph.Node {
 	return vq.Prepare(t.Quantizer, t.latents(v, t.network.standardize(v, x)))

@@ -93,6 +93,8 @@ const (
 	paceClip
 	paceAverage
 	paceApply
+	paceAssist1 // corrections of Assisting variables
+	paceAssist2
 	paceInputs
 )
 
@@ -106,7 +108,11 @@ func (t *Trainer) rate() float64 {
 func (t *Trainer) Pace(updates int, apply bool) *tensors.Tensor {
 	o, taken := t.config.Optimizer, float64(updates)
 	values := make([]float32, paceInputs, paceInputs+len(weights.Groups))
-	values[paceCorrection1], values[paceCorrection2] = float32(1-math.Pow(o.Beta1, taken)), float32(1-math.Pow(o.Beta2, taken))
+	corrections := func(taken float64) (float32, float32) {
+		return float32(1 - math.Pow(o.Beta1, taken)), float32(1 - math.Pow(o.Beta2, taken))
+	}
+	values[paceCorrection1], values[paceCorrection2] = corrections(taken)
+	values[paceAssist1], values[paceAssist2] = corrections(float64(t.state.Step - t.state.Assisted + 1))
 	values[paceProgress] = float32(float64(t.state.Step) / float64(t.config.Steps))
 	values[paceClip] = float32(t.config.ClipNorm)
 	// The average forgets its start at first, so that short runs do not drag

@@ -29,13 +29,14 @@ type state struct {
 	Identity string          `json:"identity"`
 	Data     string          `json:"data"`
 	Step     int             `json:"step"`
-	Since    int             `json:"since"`     // step at which the optimizer began
-	Skipped  int             `json:"skipped"`   // steps skipped so far
-	InARow   int             `json:"in_a_row"`  // skipped since the last one that was kept
-	Best     float64         `json:"best"`      // best score
-	BestStep int             `json:"best_step"` // and when
-	Stale    int             `json:"stale"`     // evaluations since
-	Stopped  bool            `json:"stopped"`   // patience ran out
+	Since    int             `json:"since"`              // step at which the optimizer began
+	Assisted int             `json:"assisted,omitempty"` // and of Assisting variables
+	Skipped  int             `json:"skipped"`            // steps skipped so far
+	InARow   int             `json:"in_a_row"`           // skipped since the last one that was kept
+	Best     float64         `json:"best"`               // best score
+	BestStep int             `json:"best_step"`          // and when
+	Stale    int             `json:"stale"`              // evaluations since
+	Stopped  bool            `json:"stopped"`            // patience ran out
 	LogBytes int64           `json:"log_bytes"`
 	Seconds  float64         `json:"seconds"`
 	Problem  json.RawMessage `json:"problem,omitempty"` // of Hooks.State

@@ -103,11 +103,12 @@ type Role int
 
 // The roles. Averages are kept of the last three.
 const (
-	Fixed    Role = iota // not at all, or by the problem alone
-	Internal             // as Fixed, and it is not exported: only training needs it
-	Trained              // by the optimizer, at every step
-	Deferred             // by the optimizer, in steps that the problem takes itself
-	Followed             // by the problem
+	Fixed     Role = iota // not at all, or by the problem alone
+	Internal              // as Fixed, and it is not exported: only training needs it
+	Assisting             // by the optimizer, at every step, for a loss of its own; it is neither averaged nor exported
+	Trained               // by the optimizer, at every step
+	Deferred              // by the optimizer, in steps that the problem takes itself
+	Followed              // by the problem
 )
 
 // Inputs are the nodes that a step is built from.
@@ -122,6 +123,9 @@ type Pass struct {
 	Loss    *graph.Node
 	Scalars []*graph.Node // reported to After, averaged over the parts of a batch
 	Outputs []*graph.Node // reported to After
+	// Assist is the loss of the Assisting variables, nil without any; the model's variables must have no gradient from it,
+	// nor they from Loss. Its gradient is clipped by itself, and where it is not finite only they keep their values.
+	Assist *graph.Node
 	// Extra are nodes other than parameters whose gradients Finish needs; they count
 	// for clipping, in the group Codes.
 	Extra []*graph.Node

@@ -2,6 +2,7 @@ package train
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/gritvq/gritvq/optim"
 	"github.com/gritvq/gritvq/weights"
@@ -37,19 +38,26 @@ func (t *Trainer) step(v weights.Vars, pace *Node, inputs []*Node) (next map[str
 	} else {
 		pass.Loss = t.problem.Loss(v, in.Batch, in.Random)
 	}
-	loss := pass.Loss
+	loss, both := pass.Loss, pass.Loss
+	if pass.Assist != nil {
+		both = Add(loss, pass.Assist)
+	}
 	zero := ScalarZero(loss.Graph(), loss.DType())
-	gradients := t.bank.Gradients(loss, v, t.parameters, pass.Extra...)
+	trained := slices.Concat(t.parameters, t.assisting)
+	gradients := t.bank.Gradients(both, v, trained, pass.Extra...)
 	next = map[string]*Node{}
 	if parts := t.parts(); parts > 1 {
 		// The gradients of earlier parts are added; one that is not finite stays so
 		// until the step is skipped.
-		for i, path := range t.parameters {
+		for i, path := range trained {
 			collected := v.Get(partialPrefix + path)
 			gradients[i] = Add(collected, MulScalar(gradients[i], 1/float64(parts)))
 			next[partialPrefix+path] = Where(GreaterThan(p.apply, zero), ZerosLike(collected), gradients[i])
 		}
 	}
+	own := len(t.parameters)
+	assists := gradients[own:len(trained)]
+	gradients = slices.Concat(gradients[:own], gradients[len(trained):])
 
 	total, squares := zero, map[weights.Group]*Node{}
 	for i, gradient := range gradients {
@@ -67,11 +75,11 @@ func (t *Trainer) step(v weights.Vars, pace *Node, inputs []*Node) (next map[str
 	norm := Sqrt(total)
 	finite := And(IsFinite(loss), IsFinite(norm))
 	kept := ConvertDType(finite, loss.DType())
-	p.Keep, p.Scale = Mul(kept, p.apply), OnesLike(norm)
-	if t.config.ClipNorm > 0 {
-		p.Scale = Where(finite, Min(OnesLike(norm), Div(p.clip, MaxScalar(norm, 1e-12))), ZerosLike(norm))
-	}
+	p.Keep, p.Scale = Mul(kept, p.apply), t.clipping(norm, finite, p)
 	t.Optimize(v, next, t.parameters, gradients, finite, p)
+	if pass.Assist != nil {
+		squares[t.group(t.assisting[0])] = t.assist(v, next, assists, And(finite, IsFinite(pass.Assist)), p)
+	}
 	if pass.Finish != nil {
 		step := And(finite, GreaterThan(p.apply, zero))
 		pass.Finish(next, Update{Finite: finite, Step: step, Scale: p.Scale, Extra: gradients[len(t.parameters):]})
@@ -91,6 +99,27 @@ func (t *Trainer) step(v weights.Vars, pace *Node, inputs []*Node) (next map[str
 		report[i] = Reshape(report[i], 1)
 	}
 	return next, append([]*Node{Concatenate(report, 0)}, pass.Outputs...)
+}
+
+// clipping is the factor that bounds a gradient of a norm.
+func (t *Trainer) clipping(norm, finite *Node, p Pace) *Node {
+	if t.config.ClipNorm == 0 {
+		return OnesLike(norm)
+	}
+	return Where(finite, Min(OnesLike(norm), Div(p.clip, MaxScalar(norm, 1e-12))), ZerosLike(norm))
+}
+
+// assist takes the step of the Assisting variables and returns the squared norm of their gradients.
+func (t *Trainer) assist(v weights.Vars, next map[string]*Node, gradients []*Node, finite *Node, p Pace) *Node {
+	total := ScalarZero(finite.Graph(), gradients[0].DType())
+	for _, gradient := range gradients {
+		total = Add(total, ReduceAllSum(Square(gradient)))
+	}
+	finite = And(finite, IsFinite(total))
+	p.Keep, p.Scale = Mul(ConvertDType(finite, total.DType()), p.apply), t.clipping(Sqrt(total), finite, p)
+	p.Correction1, p.Correction2 = p.assist1, p.assist2
+	t.Optimize(v, next, t.assisting, gradients, finite, p)
+	return total
 }
 
 // Optimize adds to next the values of parameters, and of the optimizer's state,
@@ -122,12 +151,15 @@ type Pace struct {
 	clip     *Node // bound on the gradient's norm
 	average  *Node // share of new values in the weight average
 	apply    *Node // 0 while parts of a batch are collected
+
+	assist1, assist2 *Node // corrections of Assisting variables
 }
 
 // ReadPace takes the scalar input of a step apart. The caller sets Keep and Scale.
 func (t *Trainer) ReadPace(x *Node) Pace {
 	at := func(i int) *Node { return Reshape(Slice(x, AxisRange(i, i+1))) }
-	p := Pace{Progress: at(paceProgress), clip: at(paceClip), average: at(paceAverage), apply: at(paceApply)}
+	p := Pace{Progress: at(paceProgress), clip: at(paceClip), average: at(paceAverage), apply: at(paceApply),
+		assist1: at(paceAssist1), assist2: at(paceAssist2)}
 	p.Pace = optim.Pace{Correction1: at(paceCorrection1), Correction2: at(paceCorrection2), Rate: map[weights.Group]*Node{}, Group: t.group,
 		Decay: t.problem.Decay, Stride: t.problem.Stride}
 	for i, g := range weights.Groups {

@@ -36,6 +36,7 @@ type Trainer struct {
 
 	bank       *weights.Bank
 	parameters []string // trained every step, by the paths they travel under
+	assisting  []string // likewise, for a loss of their own
 	averaged   []string // likewise
 	programs   map[string]*model.Exec
 	journal    *journal

@@ -15,32 +15,51 @@ func (t *Trainer) Restart(set weights.Set) error {
 	return t.install(set)
 }
 
+// Assist adds Assisting variables in the course of a run. Their optimizer begins here.
+func (t *Trainer) Assist(set weights.Set) error {
+	t.state.Assisted = t.state.Step
+	if err := t.bank.Install(t.withState(set)); err != nil {
+		return err
+	}
+	all, err := t.bank.Read("")
+	t.list(all)
+	return err
+}
+
 // install adds variables with fresh optimizer state and averages.
 func (t *Trainer) install(set weights.Set) error {
+	t.list(set)
+	return t.bank.Install(t.withState(set))
+}
+
+// withState adds optimizer state and averages to variables.
+func (t *Trainer) withState(set weights.Set) weights.Set {
 	trained, all := weights.Set{}, weights.Set{}.Merge("", set)
 	for p, a := range set {
 		role := t.role(p)
-		if role == Trained || role == Deferred {
+		if role == Trained || role == Deferred || role == Assisting {
 			trained[p] = a
 		}
-		if role == Trained && t.parts() > 1 {
+		if (role == Trained || role == Assisting) && t.parts() > 1 {
 			all[partialPrefix+p] = weights.New(a.Shape...)
 		}
 		if role >= Trained && t.config.Average > 0 {
 			all[AveragePrefix+p] = a.Clone()
 		}
 	}
-	t.list(set)
-	return t.bank.Install(all.Merge("", t.config.Optimizer.Init(trained)))
+	return all.Merge("", t.config.Optimizer.Init(trained))
 }
 
 // list finds the model's trained and averaged variables.
 // Programs are compiled anew for them when next needed.
 func (t *Trainer) list(set weights.Set) {
 	t.dropPrograms()
-	t.parameters, t.averaged = nil, nil
+	t.parameters, t.averaged, t.assisting = nil, nil, nil
 	for _, p := range set.Paths() {
 		carrier, role := t.bank.Carrier(p), t.role(p)
+		if role == Assisting && !training(p) {
+			t.assisting = append(t.assisting, p)
+		}
 		if training(p) || role < Trained {
 			continue
 		}
@@ -112,7 +131,7 @@ func (t *Trainer) Variables(averaged bool) (weights.Set, error) {
 	}
 	set := weights.Set{}
 	for p, a := range all {
-		if training(p) || t.problem.Constants[p] != nil || t.role(p) == Internal {
+		if training(p) || t.problem.Constants[p] != nil || t.role(p) == Internal || t.role(p) == Assisting {
 			continue
 		}
 		set[p] = a

@@ -137,8 +137,8 @@ type Group string
 // The parameter groups of the paper's training protocols, by path: "…/codes" is the raw
 // codebook E, "…/mixer/…" is M, "…/feature/…" is W, "…/condition/…" makes codes depend on
 // codes already sent, "…/condition/shortlist" proposes them, "…/radius/…" holds radius scalars, "…/state/…" is never trained (frozen
-// copies, averages, caches), "encoder/…" is the network before the quantizer, the rest is the
-// network after it.
+// copies, averages, caches), "encoder/…" is the network before the quantizer, "discriminator/…" judges pictures while a
+// tokenizer of them is trained, the rest is the network after the quantizer.
 const (
 	Network   Group = "network"
 	Encoder   Group = "encoder"
@@ -150,10 +150,12 @@ const (
 	Radius    Group = "radius"
 	Plain     Group = "plain" // part of the network without weight decay; no path is in it by itself, a problem says which are
 	State     Group = "state"
+
+	Discriminator Group = "discriminator"
 )
 
 // Groups lists every trainable group in a fixed order.
-var Groups = []Group{Network, Encoder, Codes, Mixer, Feature, Condition, Shortlist, Radius, Plain}
+var Groups = []Group{Network, Encoder, Codes, Mixer, Feature, Condition, Shortlist, Radius, Plain, Discriminator}
 
 // GroupOf derives the group of a variable from its path.
 func GroupOf(p string) Group {
@@ -163,7 +165,7 @@ func GroupOf(p string) Group {
 		switch g := Group(part); g {
 		case State:
 			return State
-		case Encoder, Mixer, Feature, Condition, Shortlist, Radius:
+		case Encoder, Mixer, Feature, Condition, Shortlist, Radius, Discriminator:
 			group = g
 		case Codes:
 			if i == len(parts)-1 && group != Condition {

@@ -84,9 +84,24 @@ func (c course) pictureCharts() []report.Part {
 	if psnr := c.held("held out", func(h *vqtrain.HeldRecord) float64 { return h.PSNR }); len(psnr.X) > 0 {
 		charts = append(charts, c.chart("Held-out PSNR", "Higher is better; 3 dB halve the squared error.", "dB", psnr))
 	}
+	if real := c.judgement("of pictures", func(r *vqtrain.AdversarialRecord) float64 { return r.Real }); len(real.X) > 0 {
+		charts = append(charts, c.chart("Judgement of the discriminator", "Below -1 and above 1 it is sure; lines that meet are reconstructions "+
+			"that pass for pictures.", "judgement", real,
+			c.judgement("of reconstructions", func(r *vqtrain.AdversarialRecord) float64 { return r.Drawn })))
+	}
 	return append(charts, c.use("Codes in use and dead codes", "A line of use that falls and does not recover is a collapsing codebook.",
 		"share of codes (%)", "in use, held out", c.window("in use, recent batches", utilization),
 		c.window("dead, recent batches", func(r vqtrain.Record) float64 { return 100 * r.DeadRate })), c.perplexity())
+}
+
+// judgement is a curve of the discriminator's, empty without one.
+func (c course) judgement(name string, of func(r *vqtrain.AdversarialRecord) float64) report.Series {
+	return c.series(name, func(r vqtrain.Record) (float64, bool) {
+		if r.Adversarial == nil {
+			return 0, false
+		}
+		return of(r.Adversarial), true
+	})
 }
 
 func usageCharts(b *bundle.Bundle) []report.Part {

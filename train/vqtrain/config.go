@@ -24,20 +24,21 @@ type Config struct {
 
 // Train configures the run.
 type Train struct {
-	train.Loop `yaml:",inline"`
-	Accumulate int       `yaml:"accumulate" doc:"Number of parts that a batch is processed in, to save memory."`
-	Split      float64   `yaml:"split" doc:"Share of the rows trained on; the rest is held out (ignored when a held-out file is given)."`
-	HeldRows   int       `yaml:"held_rows" doc:"Held-out rows scored during training."`
-	Validation float64   `yaml:"validation"`
-	Choose     []string  `yaml:"choose"`
-	KeepStart  bool      `yaml:"keep_start" doc:"Take no training steps: the tokenizer is the start."`
-	Freeze     []string  `yaml:"freeze"`
-	Beam       int       `yaml:"beam"`
-	Noise      float64   `yaml:"noise" doc:"Vectors: standard deviation of noise on the training rows, relative to the data's."`
-	Perceptual float64   `yaml:"perceptual" doc:"Pictures: weight of the l1 distance in a perceptual network's features (0: none)."`
-	Finish     float64   `yaml:"finish" doc:"Share of the steps, the last ones, that train the decoder alone: encoder and codes stay."`
-	Optimizer  Optimizer `yaml:"optimizer" doc:"How gradients become steps."`
-	Rates      vq.Rates  `yaml:"rates" doc:"Learning rates of the parameter groups, as multiples of optimizer.rate."`
+	train.Loop  `yaml:",inline"`
+	Accumulate  int         `yaml:"accumulate" doc:"Number of parts that a batch is processed in, to save memory."`
+	Split       float64     `yaml:"split" doc:"Share of the rows trained on; the rest is held out (ignored when a held-out file is given)."`
+	HeldRows    int         `yaml:"held_rows" doc:"Held-out rows scored during training."`
+	Validation  float64     `yaml:"validation"`
+	Choose      []string    `yaml:"choose"`
+	KeepStart   bool        `yaml:"keep_start" doc:"Take no training steps: the tokenizer is the start."`
+	Freeze      []string    `yaml:"freeze"`
+	Beam        int         `yaml:"beam"`
+	Noise       float64     `yaml:"noise" doc:"Vectors: standard deviation of noise on the training rows, relative to the data's."`
+	Perceptual  float64     `yaml:"perceptual" doc:"Pictures: weight of the l1 distance in a perceptual network's features (0: none)."`
+	Adversarial Adversarial `yaml:"adversarial" doc:"Pictures: the loss of a discriminator."`
+	Finish      float64     `yaml:"finish" doc:"Share of the steps, the last ones, that train the decoder alone: encoder and codes stay."`
+	Optimizer   Optimizer   `yaml:"optimizer" doc:"How gradients become steps."`
+	Rates       vq.Rates    `yaml:"rates" doc:"Learning rates of the parameter groups, as multiples of optimizer.rate."`
 }
 
 // Docs describes shared settings in the words of tokenizers.
@@ -125,6 +126,9 @@ func (c Config) Validate() error {
 		if !slices.Contains([]string{FreezeEncoder, FreezeCodes, FreezeDecoder}, part) {
 			return fmt.Errorf("train.freeze: unknown part %q, use encoder, codes or decoder", part)
 		}
+	}
+	if err := t.Adversarial.validate(c.Model.Pictures()); err != nil {
+		return err
 	}
 	if err := c.checkChoice(); err != nil {
 		return err

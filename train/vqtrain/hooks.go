@@ -22,6 +22,9 @@ const (
 // frozen for the optimizer and followed by the weight averages.
 func (t *Trainer) role(p string) train.Role {
 	g := weights.GroupOf(p)
+	if role, ok := discriminating(p); ok {
+		return role
+	}
 	switch {
 	case vq.TrainingOnly(p):
 		return train.Internal
@@ -44,6 +47,9 @@ func (t *Trainer) finishing(step int) bool {
 
 // rate is the multiple of the base rate that a group trains with in the next step.
 func (t *Trainer) rate(g weights.Group) float64 {
+	if g == weights.Discriminator {
+		return t.config.Train.Adversarial.Rate
+	}
 	if g != weights.Network && t.finishing(t.Step()) {
 		return 0
 	}
@@ -64,6 +70,9 @@ func (t *Trainer) before(ctx context.Context, inputs []*tensors.Tensor) (kind st
 	}
 	if !t.state.Started {
 		return "warm-up", nil, nil
+	}
+	if err := t.beginContest(step); err != nil {
+		return "", nil, err
 	}
 	if t.cacheDue(step) {
 		// The first refresh has nothing collected to step with.
@@ -99,6 +108,9 @@ func (t *Trainer) after(s *train.Step) error {
 		return nil
 	}
 	t.record.Phase = "train"
+	if err := t.watchContest(s); err != nil {
+		return err
+	}
 	if s.Kept {
 		var codes []int32
 		for _, out := range s.Outputs {

@@ -14,12 +14,12 @@ import (
 var mostJudges = map[dataset.Kind]float64{dataset.Vectors: 2048, dataset.Pictures: 128}
 
 // judged sets validation items aside if training starts as a tokenizer that is of use: a trained one, or the linear path
-// of pictures. They are not trained on, and decide at the end whether training was worth it. With a perceptual loss their squared
-// error would be no judge.
+// of pictures. They are not trained on, and decide at the end whether training was worth it. With a perceptual or an
+// adversarial loss their squared error would be no judge.
 func (f *fit) judged(c Config) Source {
 	s, t := f.source, c.Train
 	started := (s.From != nil || c.Model.Pictures() && c.Model.Image.Linear) && !t.KeepStart
-	if f.Trials == "" || !started || t.Perceptual > 0 || t.Validation == 0 || s.Train.Len() < 2 {
+	if f.Trials == "" || !started || t.Perceptual > 0 || t.Adversarial.Weight > 0 || t.Validation == 0 || s.Train.Len() < 2 {
 		return s
 	}
 	s.Train, s.Validation = s.Train.Divide(min(t.Validation, mostJudges[c.Model.Modality().Kind()]/float64(s.Train.Len())), c.Seed)

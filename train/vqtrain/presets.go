@@ -77,6 +77,7 @@ func Network(method string) (Config, error) {
 				Schedule: optim.Schedule{Kind: "cosine", Warmup: 100},
 			},
 			Accumulate: 1, Split: 0.9, Validation: 0.1, HeldRows: 10000, Rates: rates,
+			Adversarial: Adversarial{Start: 0.3, Rate: 1},
 			Optimizer: Optimizer{Optimizer: optim.Optimizer{
 				Name: "adamw", Rate: 1e-3, WeightDecay: 0.3, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, Momentum: 0.9, Accumulator: 0.1,
 			}, ConditionDecay: 0.1},

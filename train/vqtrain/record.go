@@ -14,6 +14,7 @@ type Record struct {
 	Reconstruction float64            `json:"reconstruction"`
 	Auxiliary      float64            `json:"auxiliary"`
 	Perceptual     float64            `json:"perceptual,omitempty"` // before its weight
+	Adversarial    *AdversarialRecord `json:"adversarial,omitempty"`
 	Rate           float64            `json:"rate"`
 	GradientNorm   float64            `json:"gradient_norm"`
 	Gradients      map[string]float64 `json:"gradients,omitempty"` // by parameter group

@@ -23,6 +23,9 @@ func (t *Trainer) stride(path string, dims []int) float64 {
 	return t.config.Quantizer.Transform.Stride(path, dims)
 }
 
+// passScalars is the number of scalars of a pass before those of a discriminator.
+const passScalars = 5
+
 // build runs one batch through the model, without the quantizer while it warms up.
 // It reports the reconstruction error, the quantizer's own losses, the gap, the
 // gradient factor k and the perceptual loss.
@@ -51,6 +54,11 @@ func (t *Trainer) build(v weights.Vars, in train.Inputs) train.Pass {
 	} else {
 		loss = Add(loss, MulScalar(perceptual, t.config.Train.Perceptual))
 	}
+	var judged judgement
+	if t.state.Contest != nil {
+		judged = t.adversarial(v, pass, loss)
+		loss = judged.loss
+	}
 	if out.Loss != nil {
 		auxiliary = out.Loss
 		loss = Add(loss, auxiliary)
@@ -63,7 +71,8 @@ func (t *Trainer) build(v weights.Vars, in train.Inputs) train.Pass {
 	}
 	built := train.Pass{
 		Loss:    loss,
-		Scalars: []*Node{reconstruction, auxiliary, stat("gap"), stat("k"), perceptual},
+		Assist:  judged.assist,
+		Scalars: append([]*Node{reconstruction, auxiliary, stat("gap"), stat("k"), perceptual}, judged.scalars...),
 		Extra:   nodes(v, t.accumulators),
 		Finish: func(next map[string]*Node, u train.Update) {
 			inner := *ctx

@@ -46,11 +46,12 @@ type Trainer struct {
 
 // state is a tokenizer's part of a checkpoint.
 type state struct {
-	Started bool     `json:"started"`         // codes were placed
-	Resets  int      `json:"resets"`          // codes moved so far
-	Smooth  float64  `json:"smooth"`          // running mean of the reconstruction error
-	Window  *window  `json:"window"`          // how often codes were chosen lately
-	Start   *float64 `json:"start,omitempty"` // validation error of the start; nil: not measured
+	Started bool     `json:"started"`           // codes were placed
+	Resets  int      `json:"resets"`            // codes moved so far
+	Smooth  float64  `json:"smooth"`            // running mean of the reconstruction error
+	Window  *window  `json:"window"`            // how often codes were chosen lately
+	Start   *float64 `json:"start,omitempty"`   // validation error of the start; nil: not measured
+	Contest *contest `json:"contest,omitempty"` // with the discriminator; nil: it has not begun
 }
 
 // New prepares a run: it restores a checkpoint or starts afresh.

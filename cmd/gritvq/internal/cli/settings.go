@@ -48,6 +48,8 @@ var settings = []setting{
 		usage: "pictures: arithmetic of the convolutions, f32 or bf16 (bf16 with XLA; the embedded engine computes in f32)"},
 	{name: "perceptual", key: "train.perceptual", value: 0.0, pictures: true,
 		usage: "pictures: weight of the perceptual loss (default 0.1 if --metrics has a network, else 0)"},
+	{name: "adversarial", key: "train.adversarial.weight", value: 0.0, pictures: true,
+		usage: "pictures: weight of a discriminator's loss beside the others, such as 0.8 (default 0: none)"},
 }
 
 // Settings are the flags that configure a tokenizer.

@@ -11,6 +11,7 @@ attention reads the filled part. What PyTorch's version lacks is replaced by the
 import argparse
 import contextlib
 import json
+import statistics
 import time
 
 import torch
@@ -138,14 +139,19 @@ class Rival:
 
         for _ in range(max(1, o.steps // 4)):
             step()
-        times = []
-        for _ in range(o.steps):
+        return self.timed(step, o.steps)
+
+    def timed(self, run, times):
+        """Medians of wall-clock and processor time."""
+        walls, cpus = [], []
+        for _ in range(times):
             self.wait()
-            begun = time.perf_counter()
-            step()
+            begun, cpu = time.perf_counter(), time.process_time()
+            run()
             self.wait()
-            times.append(time.perf_counter() - begun)
-        return sorted(times)[len(times) // 2]
+            walls.append(time.perf_counter() - begun)
+            cpus.append(time.process_time() - cpu)
+        return statistics.median(walls), statistics.median(cpus)
 
     def caches(self, model):
         o, dtype = self.o, next(model.parameters()).dtype
@@ -215,11 +221,7 @@ class Rival:
                 run = self.captured(model, caches)
                 self.used.append("CUDA graph")
             run()
-            self.wait()
-            begun = time.perf_counter()
-            run()
-            self.wait()
-        return time.perf_counter() - begun
+            return self.timed(run, 1)
 
 
 def main():
@@ -231,7 +233,9 @@ def main():
     o = p.parse_args()
     torch.set_num_threads(o.threads)
     rival = Rival(o)
-    result = {"train": rival.train(), "sample": rival.sample()}
+    result = {}
+    result["train"], result["train_cpu"] = rival.train()
+    result["draw"], result["draw_cpu"] = rival.sample()
     if rival.cuda:
         result["device"], result["peak_bytes"] = torch.cuda.get_device_name(), torch.cuda.max_memory_allocated()
     result["engine"] = "PyTorch " + torch.__version__ + ", " + ", ".join(rival.used)

@@ -182,7 +182,8 @@ func TestResumedContestIsIdentical(t *testing.T) {
 	if !bytes.Equal(logs[0], logs[1]) {
 		t.Errorf("the logs differ:\n%s\n%s", logs[0], logs[1])
 	}
-	if records, err := ReadLog(filepath.Join(dir, train.LogFile)); err != nil || records[3].Adversarial != nil || records[4].Adversarial == nil {
+	records, err := ReadLog(filepath.Join(dir, train.LogFile))
+	if err != nil || records[3].Adversarial != nil || records[4].Adversarial == nil {
 		t.Errorf("the log has the contest from another step than 5 on (%v)", err)
 	}
 }

@@ -82,16 +82,17 @@ type conditionMemory struct {
 	first, second *scratch    // rows packed for the codes and for the shortlist
 }
 
-// settledCodes is the number of codes whose order is checked by their exact vectors.
-const settledCodes = 4
+// SettledCodes is the number of codes whose order is checked by their exact vectors; an [Implicit] condition has as
+// many candidates at least.
+const SettledCodes = 4
 
 // nearestConditional writes the nearest codes of e.residual at level l to e.index and
 // their vectors to e.vectors. Scores that rounding cannot tell apart are compared exactly;
 // ties go to the lowest code.
 func (q *Residual) nearestConditional(e *encoding, l int, c conditioned) {
 	m, d, codes := &e.beam, q.d, q.levels[l]
-	q.reserve(e, settledCodes)
-	h := hypotheses{rows: e.rows, alive: 1, grown: min(settledCodes, len(codes.source)), width: settledCodes,
+	q.reserve(e, SettledCodes)
+	h := hypotheses{rows: e.rows, alive: 1, grown: min(SettledCodes, len(codes.source)), width: SettledCodes,
 		residual: e.residual, sent: e.sent}
 	terms := q.pick(m, l, h)
 	for i := range e.index {

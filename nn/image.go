@@ -12,6 +12,9 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
+// ImageGroups is the usual number of groups of a GroupNorm.
+const ImageGroups = 8
+
 // ImageEncoder maps pictures to a grid of latents: a 3 x 3 convolution, stages of
 // residual blocks with a strided convolution between two stages, then GroupNorm,
 // SiLU and a 1 x 1 convolution.
@@ -60,7 +63,7 @@ func (e ImageEncoder) stack() imageStack {
 	last := len(e.Widths) - 1
 	s := imageStack{
 		input:  Conv{In: cmp.Or(e.Channels, 3), Out: e.Widths[0], Kernel: 3},
-		blocks: e.Blocks, groups: cmp.Or(e.Groups, 8),
+		blocks: e.Blocks, groups: cmp.Or(e.Groups, ImageGroups),
 		output: Conv{In: e.Widths[last], Out: e.Dim, Kernel: 1, Gain: 2, Zero: e.Linear},
 	}
 	for i, width := range e.Widths {
@@ -127,7 +130,7 @@ func (d ImageDecoder) linear() Conv {
 func (d ImageDecoder) stack() imageStack {
 	s := imageStack{
 		input:  Conv{In: d.Dim, Out: d.Widths[len(d.Widths)-1], Kernel: 3},
-		blocks: d.Blocks, groups: cmp.Or(d.Groups, 8),
+		blocks: d.Blocks, groups: cmp.Or(d.Groups, ImageGroups),
 		output: Conv{In: d.Widths[0], Out: cmp.Or(d.Channels, 3), Kernel: 3, Gain: 2, Zero: d.Linear},
 	}
 	for i, width := range slices.Backward(d.Widths) {

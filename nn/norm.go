@@ -17,9 +17,12 @@ type GroupNorm struct {
 
 // The epsilons keep constant groups and zero vectors from division by zero.
 const (
-	groupNormEpsilon = 1e-5
+	GroupNormEpsilon = 1e-5
 	layerNormEpsilon = 1e-6
 )
+
+// Count is the number of groups in use.
+func (n GroupNorm) Count() int { return commonDivisor(n.Channels, max(1, n.Groups)) }
 
 // Init returns "scale" (ones) and "bias" (zero), both [Channels].
 func (n GroupNorm) Init() weights.Set {
@@ -68,13 +71,13 @@ type groupStatistics struct {
 
 func (n GroupNorm) statistics(x *graph.Node, l layout) *groupStatistics {
 	s := &groupStatistics{layout: l, size: x.Shape().Dim(1) * x.Shape().Dim(2), channels: n.Channels,
-		groups: commonDivisor(n.Channels, max(1, n.Groups)), image: x.DType(), dtype: inFull(x).DType()}
+		groups: n.Count(), image: x.DType(), dtype: inFull(x).DType()}
 	p := s.pixels(x)
 	s.mean = s.groupMean(s.sum(p))
 	square := s.groupMean(s.sum(graph.Mul(p, p)))
 	// Rounding may leave a constant group a variance below zero.
 	variance := graph.MaxScalar(graph.Sub(square, graph.Mul(s.mean, s.mean)), 0)
-	s.deviation = graph.Reciprocal(graph.Sqrt(graph.AddScalar(variance, groupNormEpsilon)))
+	s.deviation = graph.Reciprocal(graph.Sqrt(graph.AddScalar(variance, GroupNormEpsilon)))
 	return s
 }
 

@@ -2,8 +2,6 @@ package onnx
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gritvq/gritvq/weights"
@@ -16,29 +14,6 @@ type value struct {
 	node *Node
 	ints *tensor
 }
-
-// operator computes a node's first output.
-type operator func(b *builder, n *node) value
-
-// operators is filled by init, because they refer to the builder and it to them.
-var operators map[string]operator
-
-func init() {
-	operators = map[string]operator{
-		"Add": pairwise(Add), "Sub": pairwise(Sub), "Mul": pairwise(Mul), "Div": pairwise(Div),
-		"Relu": elementwise(relu), "Sigmoid": elementwise(Sigmoid), "Tanh": elementwise(Tanh), "LeakyRelu": leakyRelu, "Clip": clip,
-		"Softmax":  softmax,
-		"Identity": identity, "Dropout": identity, "Cast": identity,
-		"Conv": convolution, "BatchNormalization": batchNormalization, "Gemm": gemm, "MatMul": matMul,
-		"MaxPool": maxPool, "AveragePool": averagePool, "GlobalAveragePool": globalPool(ReduceMean), "GlobalMaxPool": globalPool(ReduceMax),
-		"ReduceMean": reduceMean, "Pad": pad,
-		"Concat": concat, "Flatten": flatten, "Reshape": reshape, "Transpose": transpose,
-		"Shape": shape, "ConstantOfShape": constantOfShape, "Gather": gather, "Slice": slice, "Unsqueeze": unsqueeze, "Squeeze": squeeze,
-	}
-}
-
-// Operators lists the operators that networks may use, besides Constant.
-func Operators() []string { return slices.Sorted(maps.Keys(operators)) }
 
 // builder holds the tensors of one graph under construction.
 type builder struct {
@@ -63,7 +38,7 @@ func (m *Model) Build(v weights.Vars, x *Node) *Node {
 	b := &builder{model: m, vars: v, like: x, values: map[string]value{m.input.name: {node: x}}}
 	for i, n := range m.nodes {
 		b.index = i
-		b.values[n.outputs[0]] = operators[n.op](b, n)
+		b.values[n.outputs[0]] = operators[n.op].read(b, n)
 	}
 	y := b.values[m.output].node
 	switch {

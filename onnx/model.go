@@ -1,5 +1,5 @@
 // Package onnx reads convolutional networks from ONNX files and rebuilds them as
-// graph code.
+// graph code, and writes graphs of its operators as ONNX files.
 //
 // It covers the operators of networks that see pictures, not all of ONNX: see
 // [Operators]. The files are not trusted: every length is checked. Convolutions and

@@ -9,6 +9,7 @@ import (
 // The element types of TensorProto.DataType that networks store.
 const (
 	typeFloat    = 1
+	typeUint8    = 2
 	typeInt32    = 6
 	typeInt64    = 7
 	typeBool     = 9

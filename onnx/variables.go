@@ -18,7 +18,7 @@ func variablePath(index int, name string) string { return fmt.Sprintf("node%d/%s
 func (m *Model) declare() error {
 	m.variables = weights.Set{}
 	for i, n := range m.nodes {
-		if _, ok := operators[n.op]; !ok || n.domain != "" && n.domain != "ai.onnx" {
+		if operators[n.op].read == nil || n.domain != "" && n.domain != "ai.onnx" {
 			return fmt.Errorf("%s: this operator is not supported; name an output before it, or export the network with %v", n, Operators())
 		}
 		if len(n.inputs) == 0 || len(n.outputs) == 0 {

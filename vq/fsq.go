@@ -88,6 +88,23 @@ const (
 	fsqSpread  = 0.7  // deviation of Gaussian coordinates of least error, for 5 to 8 values
 )
 
+// FSQRounding is how [FSQ] rounds a coordinate y to one of Values values, for programs outside the graph: its digit is
+// round(tanh(y + Shift)·Amplitude - Offset) + Half. Of equally near values the even one is taken.
+type FSQRounding struct {
+	Values                         int
+	Half, Shift, Amplitude, Offset float64
+}
+
+// FSQGrid returns the rounding of every coordinate. The digits make a code, the first the fastest.
+func FSQGrid(c Config) []FSQRounding {
+	f := newFSQ(c, len(fsqGrid(c)))
+	var grid []FSQRounding
+	for i, values := range f.grid {
+		grid = append(grid, FSQRounding{values, f.half[i], f.shift[i], f.amplitude[i], f.offset[i]})
+	}
+	return grid
+}
+
 type fsq struct {
 	projection
 	half, shift       []float64 // ⌊L/2⌋, atanh(o/h)

@@ -54,7 +54,7 @@ type format struct {
 	run  func(ctx context.Context, o Options, watch task.Watcher) (Result, error)
 }
 
-var formats = []format{{"faiss", toFAISS}}
+var formats = []format{{"faiss", toFAISS}, {"onnx", toONNX}}
 
 // Formats lists the values of Options.To.
 func Formats() []string {

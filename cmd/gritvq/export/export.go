@@ -23,10 +23,14 @@ func New(s *cli.Streams) *cobra.Command {
 faiss: an index that faiss.read_index opens. Residual codes become an
 IndexResidualQuantizer, product codes an IndexPQ, linear encoders and
 standardisation an IndexPreTransform. --data encodes vectors into it, --codes
-stores codes that gritvq encode wrote, --ids gives them IDs (IndexIDMap).`,
+stores codes that gritvq encode wrote, --ids gives them IDs (IndexIDMap).
+
+onnx: a directory with encoder.onnx, decoder.onnx and tokenizer.onnx for ONNX
+Runtime, also in browsers. Batch, height and width are free; weights are inside.`,
 		Example: `  gritvq export tok --to faiss -o index.faiss
   gritvq export tok --to faiss -o index.faiss --data vectors.npy
-  gritvq export tok --to faiss -o index.faiss --codes codes.npy --ids ids.npy`,
+  gritvq export tok --to faiss -o index.faiss --codes codes.npy --ids ids.npy
+  gritvq export tok --to onnx -o networks`,
 		Args: cli.Arguments("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Dir = args[0]

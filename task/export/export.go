@@ -14,7 +14,7 @@ import (
 
 // Options name what is exported.
 type Options struct {
-	tokenize.CodingOptions        // the source is Dir; Input are vectors to be stored in an index, or ""
+	tokenize.CodingOptions        // the source is Dir, of tensorboard also a log; Input are vectors to be stored in an index, or ""
 	To                     string // one of Formats
 	Output                 string
 	Codes                  string // file of codes to be stored in an index, in place of Input
@@ -54,7 +54,7 @@ type format struct {
 	run  func(ctx context.Context, o Options, watch task.Watcher) (Result, error)
 }
 
-var formats = []format{{"faiss", toFAISS}, {"onnx", toONNX}}
+var formats = []format{{"faiss", toFAISS}, {"onnx", toONNX}, {"tensorboard", toTensorBoard}}
 
 // Formats lists the values of Options.To.
 func Formats() []string {

@@ -63,6 +63,7 @@ func (t *training) run(ctx context.Context) (*outcome, error) {
 func (t *training) observe(show *task.Training) vqtrain.Observer {
 	usage := "" // from the latest record that carries it
 	return vqtrain.Observer{Status: show.Status, Step: func(r vqtrain.Record) {
+		t.events.step(r)
 		if r.Levels != nil {
 			usage = fmt.Sprintf("  utilization %s  perplexity %s", report.Percent(r.Utilization, 1), report.Number(r.Perplexity, 4))
 		}

@@ -38,6 +38,8 @@ type TrainOptions struct {
 	Command  string // recorded in manifest and report
 	// Reference measures a classical method on the held-out items: residual k-means of vectors, k-means of patches.
 	Reference bool
+	// TensorBoard is a directory for events of the run; may be empty.
+	TensorBoard string
 }
 
 // Trained is a finished run.
@@ -55,6 +57,7 @@ type training struct {
 	codes       []*weights.Array // imported codebook
 	backend     compute.Backend
 	resume      bool
+	events      *events
 }
 
 // Train trains a tokenizer and writes its bundle and report. It checks the input before it touches the directory.
@@ -95,6 +98,11 @@ func Train(ctx context.Context, o TrainOptions, watch task.Watcher) (*Trained, e
 	if err != nil {
 		return nil, err
 	}
+	if t.events, err = openEvents(o.TensorBoard); err != nil {
+		discard()
+		return nil, err
+	}
+	defer t.events.close()
 	t.started()
 	result, err := t.run(ctx)
 	if err != nil {
@@ -108,6 +116,7 @@ func Train(ctx context.Context, o TrainOptions, watch task.Watcher) (*Trained, e
 		discard()
 		return nil, err
 	}
+	t.events.finish(ctx, t, b, result)
 	return trained(o.Output, b), nil
 }
 

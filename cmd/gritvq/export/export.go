@@ -16,7 +16,7 @@ func New(s *cli.Streams) *cobra.Command {
 	var o export.Options
 	var json bool
 	cmd := &cobra.Command{
-		Use:   "export DIR --to FORMAT -o OUTPUT",
+		Use:   "export SOURCE --to FORMAT -o OUTPUT",
 		Short: "Write a tokenizer for FAISS and other programs",
 		Long: `Writes a trained tokenizer in the format of another program.
 
@@ -26,12 +26,16 @@ standardisation an IndexPreTransform. --data encodes vectors into it, --codes
 stores codes that gritvq encode wrote, --ids gives them IDs (IndexIDMap).
 
 onnx: a directory with encoder.onnx, decoder.onnx and tokenizer.onnx for ONNX
-Runtime, also in browsers. Batch, height and width are free; weights are inside.`,
+Runtime, also in browsers. Batch, height and width are free; weights are inside.
+
+tensorboard: events of a tokenizer's training, or of the log.jsonl of any run, in a
+directory for tensorboard --logdir. train --tensorboard writes them during training.`,
 		Example: `  gritvq export tok --to faiss -o index.faiss
   gritvq export tok --to faiss -o index.faiss --data vectors.npy
   gritvq export tok --to faiss -o index.faiss --codes codes.npy --ids ids.npy
-  gritvq export tok --to onnx -o networks`,
-		Args: cli.Arguments("DIR"),
+  gritvq export tok --to onnx -o networks
+  gritvq export tok/log.jsonl --to tensorboard -o runs/tok`,
+		Args: cli.Arguments("SOURCE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Dir = args[0]
 			result, err := export.Run(cmd.Context(), o, s)

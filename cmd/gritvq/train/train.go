@@ -77,6 +77,7 @@ that was interrupted or killed continues with --resume as if nothing had happene
 			"--levels and --parts")
 	f.StringVar(&o.from, "from", "", "start from this tokenizer: train it further, add levels or codes")
 	f.StringSliceVar(&o.freeze, "freeze", nil, "parts of that tokenizer that stay as they are: encoder, codes, decoder")
+	f.StringVar(&o.TensorBoard, "tensorboard", "", "write events that TensorBoard shows into this directory")
 	f.BoolVar(&o.Resume, "resume", false, "continue an interrupted run")
 	f.BoolVar(&o.Force, "force", false, "overwrite the files in the directory")
 	f.BoolVar(&o.Input.Drop, "drop-nonfinite", false, "leave out rows with NaN or Inf")

@@ -146,14 +146,14 @@ var layers = [][]string{
 	{"cmd", "bench", "gritvq"},
 	{"lab"},
 	{"task"},
-	{"train"},
+	{"train", "export"},
 	{"artifact", "feature"},
 	{"tokenizer", "onnx"},
 	{"vq", "codes", "optim"},
 	{"transform", "radius", "engine", "dataset", "eval"},
 	{"nn", "index"},
 	{"weights", "report", "config"},
-	{"safetensors", "export"},
+	{"safetensors"},
 }
 
 func TestGroupsImportDownwards(t *testing.T) {

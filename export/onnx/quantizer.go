@@ -173,7 +173,8 @@ func (n network) rounded(position int, residual string) string {
 		}
 		return n.w.Floats("fsq/"+name, []int{len(values)}, values)
 	}
-	y := n.w.Apply("Tanh", n.w.Apply("Add", n.coordinates(position, residual), row("shift", func(r vq.FSQRounding) float64 { return r.Shift })))
+	y := n.w.Apply("Add", n.coordinates(position, residual), row("shift", func(r vq.FSQRounding) float64 { return r.Shift }))
+	y = n.w.Apply("Tanh", y)
 	y = n.w.Apply("Mul", y, row("amplitude", func(r vq.FSQRounding) float64 { return r.Amplitude }))
 	y = n.w.Apply("Sub", y, row("offset", func(r vq.FSQRounding) float64 { return r.Offset }))
 	digits := n.w.Apply("Add", n.w.Apply("Round", y), row("half", func(r vq.FSQRounding) float64 { return r.Half }))

@@ -51,11 +51,10 @@ func TestAddLog(t *testing.T) {
 	if bytes.Contains(file.Bytes(), []byte("trials")) || bytes.Contains(file.Bytes(), []byte("phase")) {
 		t.Error("the file has values that are no scalars")
 	}
-	if _, _, err := w.AddLog(strings.NewReader("{\"loss\":1}\n"), begun); err == nil || !strings.Contains(err.Error(), `line 1 has no number "step"`) {
-		t.Errorf("a record without a step gave %v", err)
-	}
-	if _, _, err := w.AddLog(strings.NewReader("step,loss\n1,2\n"), begun); err == nil || !strings.Contains(err.Error(), "line 1 is no JSON object") {
-		t.Errorf("a table gave %v", err)
+	for log, want := range map[string]string{"{\"loss\":1}\n": `line 1 has no number "step"`, "step,loss\n1,2\n": "line 1 is no JSON object"} {
+		if _, _, err := w.AddLog(strings.NewReader(log), begun); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q gave %v, want %q", log, err, want)
+		}
 	}
 }
 

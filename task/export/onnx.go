@@ -26,7 +26,7 @@ func toONNX(_ context.Context, o Options, _ task.Watcher) (Result, error) {
 	case o.Input != "" || o.Codes != "" || o.IDs != "":
 		return Result{}, usage.Errorf("--data, --codes and --ids are for --to faiss: a network stores no vectors")
 	case o.Levels != 0:
-		return Result{}, usage.Errorf("--levels is for --to faiss: networks have all levels, and codes of the first mean the same without the others")
+		return Result{}, usage.Errorf("--levels is for --to faiss: networks have all levels")
 	case o.Beam > 1:
 		return Result{}, usage.Errorf("--beam %d: networks take the nearest code of each level, as --beam 1", o.Beam)
 	case output.Same(o.Dir, o.Output):
@@ -75,8 +75,8 @@ func notes(e *onnx.Exporter, b *bundle.Bundle) []string {
 		"ONNX Runtime adds up in another order"}
 	q := b.Tokenizer.Spec.Quantizer
 	if e.Greedy() {
-		list = append(list, fmt.Sprintf("the networks take the nearest code of each level, as gritvq encode --beam 1; the tokenizer's own beam is %d "+
-			"and finds codes of less error", q.Beam))
+		list = append(list, fmt.Sprintf("the networks take the nearest code of each level, as gritvq encode --beam 1; "+
+			"the tokenizer's own beam is %d and finds codes of less error", q.Beam))
 	}
 	if b.Tokenizer.Spec.Model.Image.Precision == "bf16" && b.Tokenizer.Spec.Model.Pictures() {
 		list = append(list, "the networks compute in float32, the tokenizer was trained with convolutions in bfloat16")

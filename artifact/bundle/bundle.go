@@ -57,7 +57,19 @@ func Write(dir string, b *Bundle) error {
 	if err != nil {
 		return fmt.Errorf("storing the configuration: %w", err)
 	}
-	return Kind.Write(dir, m, artifact.Part{Name: ModelFile, Write: b.writeModel}, artifact.Bytes(ConfigFile, b.Config))
+	alias, err := b.alias()
+	if err != nil {
+		return fmt.Errorf("storing the configuration: %w", err)
+	}
+	card, err := b.card()
+	if err == nil {
+		err = artifact.Bytes(CardFile, card).Write(filepath.Join(dir, CardFile))
+	}
+	if err != nil {
+		return fmt.Errorf("storing the model card: %w", err)
+	}
+	return Kind.Write(dir, m, artifact.Part{Name: ModelFile, Write: b.writeModel}, artifact.Bytes(ConfigFile, b.Config),
+		artifact.Bytes(AliasFile, alias))
 }
 
 // Load reads and verifies the bundle in dir: schema, checksums, shapes, finite numbers.

@@ -7,6 +7,8 @@
 //	                   each code [K], "entropy/…" how codes of pictures follow
 //	                   each other
 //	config.yaml        the whole configuration, ready for --config
+//	config.json        the same as JSON, with the layout of codes
+//	README.md          a model card for people
 //	log.jsonl          the training log
 //	report.html        the training report
 //
@@ -44,7 +46,7 @@ const (
 var Kind = artifact.Register(artifact.Kind{
 	Names: []string{string(dataset.Vectors), string(dataset.Pictures)},
 	Title: "tokenizer", Command: "gritvq train", Usage: "vectors.npy -o", Schema: 1,
-	Files: []string{ModelFile, ConfigFile}, Extra: []string{ReportFile, LogFile},
+	Files: []string{ModelFile, ConfigFile, AliasFile}, Extra: []string{ReportFile, LogFile, CardFile},
 	Begun: []string{checkpoint.Newest, LogFile, ModelFile, ChoiceFile},
 })
 

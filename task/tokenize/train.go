@@ -136,7 +136,7 @@ func (o TrainOptions) checkOutput() (artifact.State, error) {
 	case state == artifact.Unfinished && !o.Resume:
 		return state, fmt.Errorf("%s holds an unfinished run; --resume continues it, --force starts over", o.Output)
 	case state == artifact.Absent:
-		return state, output.RefuseForeign(o.Output, "tokenizer", bundle.ConfigFile, bundle.ReportFile)
+		return state, output.RefuseForeign(o.Output, "tokenizer", bundle.ConfigFile, bundle.AliasFile, bundle.CardFile, bundle.ReportFile)
 	}
 	return state, nil
 }

@@ -1,9 +1,10 @@
 // Command bench runs the experiments behind results/: speed against peers, errors of vectors, rate and distortion of
-// picture files, and the tables of picture and recommendation runs.
+// picture files, generation of pictures, and the tables of picture and recommendation runs.
 package main
 
 import (
 	"context"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/gritvq/gritvq/lab/rate"
 	"github.com/gritvq/gritvq/lab/speed"
+	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/lab/table/pictures"
 	"github.com/gritvq/gritvq/lab/table/recommendation"
 	"github.com/gritvq/gritvq/lab/vectors"
@@ -25,6 +27,8 @@ const help = `usage: go run ./bench COMMAND [FLAGS] [ARGUMENTS]
 
   speed                            ratios to PyTorch and FAISS in one table; peers that are not installed are left out
   step SCENARIO                    cost of one training step, such as pictures-grit-linear -backend xla:PLUGIN
+  prior                            training a prior over codes and drawing from it, beside PyTorch in turn
+  generation                       runs the experiments of a list of jobs, and makes the page of their records
   vectors                          errors of vectors on held-out rows beside FAISS; cells that have a record are skipped
   rate [PICTURES TOKENIZER...]     rate and distortion of picture files beside JPEG and WebP; without pictures the
                                    page is made again from its points
@@ -38,7 +42,8 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	commands := map[string]func(context.Context, *flag.FlagSet, []string) error{
-		"speed": runSpeed, "step": runStep, "vectors": runVectors, "rate": runRate, "pictures": runPictures, "recommendation": runRecommendation,
+		"speed": runSpeed, "step": runStep, "vectors": runVectors, "rate": runRate, "prior": runPrior, "generation": runGeneration,
+		"cell": runCell, "pictures": runPictures, "recommendation": runRecommendation,
 	}
 	if len(os.Args) < 2 || commands[os.Args[1]] == nil {
 		fmt.Fprint(os.Stderr, help)
@@ -95,6 +100,24 @@ func runStep(ctx context.Context, flags *flag.FlagSet, args []string) error {
 		return err
 	}
 	return json.NewEncoder(os.Stdout).Encode(cost)
+}
+
+//go:embed torch_prior.py
+var torchPrior []byte
+
+func runPrior(ctx context.Context, flags *flag.FlagSet, args []string) error {
+	o := speed.PriorOptions{Script: torchPrior, Commit: table.Commit(ctx)}
+	flags.StringVar(&o.Backend, "backend", "go", "engine, such as xla:PLUGIN, with which the sizes for a GPU are measured")
+	flags.StringVar(&o.Python, "python", "/usr/bin/python3", "interpreter that has torch")
+	flags.IntVar(&o.Rounds, "rounds", 3, "ours and the peer in turn; 0 makes the page again from its records")
+	flags.IntVar(&o.Steps, "steps", 8, "training steps of a round")
+	flags.IntVar(&o.Threads, "threads", 0, "threads of both sides (0: all cores)")
+	flags.StringVar(&o.Note, "note", "", "what the record says about the machine, such as other work on it")
+	flags.StringVar(&o.Output, "out", "results", "`directory` of the page and its records")
+	if given := arguments(flags, args); len(given) > 0 {
+		return fmt.Errorf("unexpected argument %q", given[0])
+	}
+	return speed.Prior(ctx, o, stderr{})
 }
 
 func runVectors(ctx context.Context, flags *flag.FlagSet, args []string) error {

@@ -2,10 +2,14 @@ package table
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"runtime"
 	"strings"
+
+	"github.com/gritvq/gritvq/internal/version"
 )
 
 // CPU names the processor.
@@ -23,4 +27,18 @@ func SystemField(path, name string) string {
 		}
 	}
 	return ""
+}
+
+// Commit is the checked out commit, with a mark if files differ from it; outside a checkout
+// it is that of the build.
+func Commit(ctx context.Context) string {
+	head, err := exec.CommandContext(ctx, "git", "rev-parse", "--short=12", "HEAD").Output()
+	if err != nil {
+		return version.Commit()
+	}
+	name := strings.TrimSpace(string(head))
+	if exec.CommandContext(ctx, "git", "diff", "--quiet", "HEAD", "--", "*.go").Run() != nil {
+		name += "+changes"
+	}
+	return name
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gritvq/gritvq/lab/generation"
 	"github.com/gritvq/gritvq/lab/rate"
 	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/lab/table/pictures"
@@ -23,6 +24,7 @@ func TestPublishedTablesAreThoseOfTheirRuns(t *testing.T) {
 	for name, write := range map[string]func(dir string) error{
 		pictures.Name:       func(dir string) error { return pictures.Document.Write(nil, dir, task.Silent{}) },
 		rate.Name:           rate.Write,
+		generation.Name:     func(dir string) error { return generation.Document.Write(nil, dir, task.Silent{}) },
 		vectors.Name:        func(dir string) error { return vectors.Run(t.Context(), vectors.Options{Output: dir}, task.Silent{}) },
 		recommendation.Name: func(dir string) error { return recommendation.Document("").Write(nil, dir, task.Silent{}) },
 	} {

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/gritvq/gritvq/dataset/vectors"
 	"github.com/gritvq/gritvq/internal/atomicfile"
-	"github.com/gritvq/gritvq/internal/version"
 	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/task"
 )
@@ -118,7 +116,7 @@ func (b *bench) measureAll(ctx context.Context, data split, cells []Record) erro
 		}
 	}
 	for _, r := range cells {
-		r.Command, r.Commit, r.Hardware = b.Command, commit(ctx), table.Hardware()
+		r.Command, r.Commit, r.Hardware = b.Command, table.Commit(ctx), table.Hardware()
 		r.Date = time.Now().UTC().Format(time.DateOnly)
 		limited, cancel := context.WithTimeout(ctx, cmp.Or(b.Limit, time.Hour))
 		errors, err := b.measure(limited, dir, data, &r)
@@ -150,18 +148,4 @@ func (b *bench) measure(ctx context.Context, dir string, data split, r *Record) 
 		return b.measureFAISS(ctx, dir, r)
 	}
 	return measureOwn(ctx, dir, data, r)
-}
-
-// commit is the checked out commit, with a mark if files differ from it; outside a checkout
-// it is that of the build.
-func commit(ctx context.Context) string {
-	head, err := exec.CommandContext(ctx, "git", "rev-parse", "--short=12", "HEAD").Output()
-	if err != nil {
-		return version.Commit()
-	}
-	name := strings.TrimSpace(string(head))
-	if exec.CommandContext(ctx, "git", "diff", "--quiet", "HEAD", "--", "*.go").Run() != nil {
-		name += "+changes"
-	}
-	return name
 }

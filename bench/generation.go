@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/gritvq/gritvq/lab/generation"
+	"github.com/gritvq/gritvq/lab/table"
+)
+
+func placeFlags(flags *flag.FlagSet) *generation.Place {
+	p := &generation.Place{Command: "bench " + strings.Join(os.Args[1:], " ")}
+	flags.StringVar(&p.Data, "data", os.Getenv("GRITVQ_DATA"), "`directory` below which jobs name their pictures; GRITVQ_DATA by default")
+	flags.StringVar(&p.Metrics, "metrics", os.Getenv("GRITVQ_METRICS"), "`directory` of metric networks; GRITVQ_METRICS by default")
+	flags.StringVar(&p.Work, "work", "generation", "`directory` of models, samples and records")
+	flags.StringVar(&p.Backend, "backend", "go", "engine, such as xla:PLUGIN")
+	return p
+}
+
+func runGeneration(ctx context.Context, flags *flag.FlagSet, args []string) error {
+	p := placeFlags(flags)
+	o := generation.Options{Commit: table.Commit(ctx)}
+	file := flags.String("jobs", "", "run the jobs of a `file`, a line of JSON each; \"grid\" is the list of the paper's tables")
+	list := flags.Bool("list", false, "print the jobs of the paper's tables and stop")
+	only := flags.String("only", "", "only jobs whose id begins with this `text`")
+	flags.IntVar(&o.Parallel, "parallel", 1, "jobs at a time, each in a process of its own")
+	flags.DurationVar(&o.Limit, "limit", 0, "time that a job may take, such as 90m (none)")
+	flags.StringVar(&o.Hardware, "hardware", table.Hardware(), "what records call the machine")
+	out := flags.String("out", "results", "`directory` of the page")
+	records := arguments(flags, args) // of other calls
+	jobs := generation.Grid()
+	if *list {
+		encoder := json.NewEncoder(os.Stdout)
+		for _, j := range jobs {
+			if err := encoder.Encode(j); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if *file != "" {
+		var err error
+		if *file != "grid" {
+			if jobs, err = table.ReadLines[generation.Job](*file); err != nil {
+				return err
+			}
+		}
+		kept := jobs[:0]
+		for _, j := range jobs {
+			if strings.HasPrefix(j.ID, *only) {
+				kept = append(kept, j)
+			}
+		}
+		if err := os.MkdirAll(p.Work, 0o755); err != nil {
+			return err
+		}
+		o.Records, o.Backend = filepath.Join(p.Work, "records.jsonl"), p.Backend
+		o.Command = "bench generation -jobs " + filepath.Base(*file)
+		o.Measure = func(ctx context.Context, j generation.Job) (generation.Record, error) { return inProcess(ctx, j, p) }
+		if err := generation.Run(ctx, kept, o, stderr{}); err != nil {
+			return err
+		}
+		records = append(records, o.Records)
+	}
+	return generation.Document.Write(records, *out, stderr{})
+}
+
+// inProcess runs a job in a process of its own: it can be ended, and gives its memory back.
+func inProcess(ctx context.Context, j generation.Job, p *generation.Place) (r generation.Record, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return r, err
+	}
+	job, err := json.Marshal(j)
+	if err != nil {
+		return r, err
+	}
+	command := exec.CommandContext(ctx, self, "cell", "-data", p.Data, "-metrics", p.Metrics, "-work", p.Work, "-backend", p.Backend)
+	var problems bytes.Buffer
+	command.Stdin, command.Stderr = bytes.NewReader(job), &problems
+	printed, err := command.Output()
+	if err != nil {
+		lines := strings.Split(strings.TrimSpace(problems.String()), "\n")
+		return r, errors.New(strings.TrimPrefix(lines[len(lines)-1], "bench: "))
+	}
+	if err := json.Unmarshal(printed, &r); err != nil {
+		return r, fmt.Errorf("the record of %s cannot be read: %w", j.ID, err)
+	}
+	return r, nil
+}
+
+// runCell runs the job on standard input and prints its record.
+func runCell(ctx context.Context, flags *flag.FlagSet, args []string) error {
+	p := placeFlags(flags)
+	if given := arguments(flags, args); len(given) > 0 {
+		return fmt.Errorf("unexpected argument %q", given[0])
+	}
+	var j generation.Job
+	if err := json.NewDecoder(os.Stdin).Decode(&j); err != nil {
+		return fmt.Errorf("the job cannot be read: %w", err)
+	}
+	r, err := generation.Measure(ctx, j, *p, stderr{})
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode(r)
+}

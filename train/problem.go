@@ -22,6 +22,9 @@ type Problem struct {
 	Loss func(v weights.Vars, inputs []*graph.Node, random *graph.Node) *graph.Node
 	// Evaluate scores variables; the higher the score, the better. May be nil.
 	Evaluate func(ctx context.Context, set weights.Set) (score float64, all map[string]float64, err error)
+	// FromStart evaluates the first variables too: a model that starts from a known
+	// answer keeps it unless training finds a better one.
+	FromStart bool
 	// Hooks are for problems that need more than a loss.
 	Hooks
 }

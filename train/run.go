@@ -38,6 +38,15 @@ func (t *Trainer) Run(ctx context.Context) (_ *Result, err error) {
 	feed := dataset.NewPrefetcher(ctx, int64(t.state.Step), int64(t.config.Steps), 2, t.batch, finalize)
 	defer feed.Close()
 	saved := time.Now()
+	if t.problem.FromStart && t.problem.Evaluate != nil && t.state.Step == 0 {
+		var r Record
+		if err := t.evaluate(ctx, &r); err != nil {
+			return nil, err
+		}
+		if err := t.log(r, true); err != nil {
+			return nil, err
+		}
+	}
 	for ctx.Err() == nil && t.state.Step < t.config.Steps && !t.state.Stopped {
 		inputs, err := feed.Next(ctx)
 		if err == nil {

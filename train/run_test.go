@@ -223,6 +223,43 @@ func TestPatienceStopsAndBestExports(t *testing.T) {
 	}
 }
 
+// A run that starts from a known answer exports it unless training finds a better
+// one, also after it was stopped.
+func TestTheStartIsEvaluated(t *testing.T) {
+	p, c, dir := regression(-1), settings(), t.TempDir()
+	p.FromStart = true
+	steps, stop := []int(nil), 50
+	p.Evaluate = func(_ context.Context, set weights.Set) (float64, map[string]float64, error) {
+		w := set["w"].Data
+		return -math.Abs(float64(w[0])), nil, nil // the first variables are 0
+	}
+	for {
+		ctx, cancel := context.WithCancel(t.Context())
+		watch := Observer{Step: func(r Record) {
+			steps = append(steps, r.Step)
+			if r.Step == stop {
+				cancel()
+			}
+		}}
+		result, err := Run(ctx, gradtest.Engine(t), p, c, Options{Dir: dir, Resume: true, Watch: watch})
+		cancel()
+		if errors.Is(err, ErrInterrupted) {
+			stop = -1
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w := result.Weights["w"].Data; w[0] != 0 || w[1] != 0 {
+			t.Errorf("exported %v, not the start", w)
+		}
+		break
+	}
+	if stop > 0 || len(steps) != 1+c.Steps || steps[0] != 0 || steps[1] != 1 {
+		t.Errorf("records of %d steps, from %v", len(steps), steps[:2])
+	}
+}
+
 func TestConfigIsChecked(t *testing.T) {
 	for name, spoil := range map[string]func(*Config){
 		"steps": func(c *Config) { c.Steps = 0 }, "average": func(c *Config) { c.Average = 1 },

@@ -7,8 +7,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/gritvq/gritvq/dataset"
+	"github.com/gritvq/gritvq/vq"
 )
 
 // Job is an experiment: a line of a list of jobs.
@@ -18,8 +20,10 @@ type Job struct {
 	Train  string `json:"train"`
 	Val    string `json:"val"` // pictures that tokenizer and prior have not seen
 	Method string `json:"method"`
-	Codes  int    `json:"codes"`
-	Seed   uint64 `json:"seed"`
+	// Variant names settings of the method that have a row of their own in tables, such as "context"; see [variants].
+	Variant string `json:"variant,omitempty"`
+	Codes   int    `json:"codes"`
+	Seed    uint64 `json:"seed"`
 	// Settings beside those above, such as "train.steps=3000".
 	Tokenizer []string `json:"tokenizer"`
 	Prior     []string `json:"prior"`
@@ -27,7 +31,29 @@ type Job struct {
 	Nearest   int      `json:"nearest"` // samples without scores, which are compared with their nearest training pictures alone
 }
 
-var identifier = regexp.MustCompile(`^[a-z]-[a-z0-9.-]+$`)
+var identifier = regexp.MustCompile(`^[a-z]-[a-z0-9.+-]+$`)
+
+// variants are settings beside those of a method.
+var variants = map[string]struct{ title, setting string }{
+	"context": {"with context", "quantizer.transform.context=2"},
+}
+
+// row is the name of the job's row in tables: its method, or method+variant.
+func (j Job) row() string {
+	if j.Variant == "" {
+		return j.Method
+	}
+	return j.Method + "+" + j.Variant
+}
+
+// title is a row's name for readers.
+func title(row string) string {
+	method, variant, _ := strings.Cut(row, "+")
+	if variant == "" {
+		return vq.Title(method)
+	}
+	return vq.Title(method) + " " + variants[variant].title
+}
 
 // Check reports a job that cannot work.
 func (j Job) Check() error {
@@ -36,6 +62,8 @@ func (j Job) Check() error {
 		return fmt.Errorf("id %q: write a letter for the table, a hyphen and a name of small letters, digits, dots and hyphens", j.ID)
 	case j.Data == "" || j.Train == "" || j.Val == "" || j.Method == "" || j.Codes < 2:
 		return fmt.Errorf("job %s needs data, train, val, method, and codes of at least 2", j.ID)
+	case j.Variant != "" && variants[j.Variant].setting == "":
+		return fmt.Errorf("job %s: there is no variant %q", j.ID, j.Variant)
 	case j.Samples < 0 || j.Nearest < 0 || j.Samples == 0 && j.Nearest == 0:
 		return fmt.Errorf("job %s draws no samples; set samples, or nearest", j.ID)
 	}
@@ -66,15 +94,16 @@ var (
 	faces = set{"celeba-128", 128, 5000, []string{"model.image.size=128", "model.image.widths=[64,128,128,256]", "model.dim=64"}}
 	large = []set{{"pets-256", 256, 0, nil}, {"celebahq-256", 256, 0, nil}}
 
-	gridTokenizer = []string{"train.steps=3000", "train.batch=64", "model.image.precision=bf16", "train.perceptual=0.1"}
+	gridTokenizer = []string{"train.steps=2000", "train.batch=64", "model.image.precision=bf16", "train.perceptual=0.1"}
 	gridPrior     = []string{"model.layers=6", "model.width=384", "model.heads=6", "train.steps=3000", "flips=true", "train.best=true"}
 )
 
 // The methods of the grid: all, those of large pictures, and those of sweeps.
 var (
-	allMethods   = []string{"ema", "diveq", "fsq", "grit", "ste", "gumbel", "nsvq", "simvq", "sf-diveq", "lfq", "hypervq"}
+	allMethods = []string{"grit", "ema", "fsq", "diveq", "grit+context", "simvq", "ste", "nsvq", "sf-diveq", "lfq", "hypervq", "gumbel",
+		"ema+context"}
 	largeMethods = []string{"ema", "diveq", "grit"}
-	sweepMethods = []string{"ema", "diveq", "fsq", "grit"} // also those with three seeds
+	sweepMethods = []string{"grit", "ema", "fsq", "diveq", "grit+context"} // also those with three seeds
 )
 
 // B = 9 of the paper's main table, and the codes of its other tables.
@@ -87,10 +116,13 @@ var (
 
 const nearestSamples = 256
 
-func (s set) job(letter, method string, codes int, seed uint64) Job {
-	j := Job{ID: fmt.Sprintf("%s-%s-%s-%d-%d", letter, s.name, method, codes, seed), Data: s.name,
-		Train: "images/" + s.name + "-train.tar", Val: "images/" + s.name + "-val.tar", Method: method, Codes: codes, Seed: seed,
+func (s set) job(letter, row string, codes int, seed uint64) Job {
+	j := Job{ID: fmt.Sprintf("%s-%s-%s-%d-%d", letter, s.name, row, codes, seed), Data: s.name,
+		Train: "images/" + s.name + "-train.tar", Val: "images/" + s.name + "-val.tar", Codes: codes, Seed: seed,
 		Tokenizer: append(append([]string{}, s.tokenizer...), gridTokenizer...), Prior: gridPrior, Samples: s.samples}
+	if j.Method, j.Variant, _ = strings.Cut(row, "+"); j.Variant != "" {
+		j.Tokenizer = append(j.Tokenizer, variants[j.Variant].setting)
+	}
 	if s.tokenizer == nil {
 		j.Tokenizer = append(j.Tokenizer, "model.image.size="+strconv.Itoa(s.size))
 	}

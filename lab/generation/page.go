@@ -7,7 +7,6 @@ import (
 
 	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/report"
-	"github.com/gritvq/gritvq/vq"
 )
 
 // Name is the stem of the page and its files.
@@ -40,12 +39,13 @@ var (
 )
 
 var (
-	mainRows  = table.Plan("ste", "ema x 3", "gumbel", "nsvq", "simvq", "diveq x 3", "sf-diveq", "fsq x 3", "lfq", "hypervq", "grit x 3")
+	mainRows = table.Plan("ste", "ema x 3", "gumbel", "nsvq", "simvq", "diveq x 3", "sf-diveq", "fsq x 3", "lfq", "hypervq", "grit x 3",
+		"ema+context", "grit+context x 3")
 	largeRows = table.Plan(largeMethods...)
 	sweepRows = table.Plan(sweepMethods...)
 )
 
-func layout(rows []table.Row) table.Layout { return table.Layout{Rows: rows, Name: vq.Title} }
+func layout(rows []table.Row) table.Layout { return table.Layout{Rows: rows, Name: title} }
 
 // of selects the records of some tables, with some numbers of codes.
 func of(runs *table.Runs[Record], letters, data string, codes ...int) []Record {
@@ -77,7 +77,7 @@ func fill(page *table.Page, runs *table.Runs[Record]) error {
 		l := layout(nil).With(groups)
 		page.Table(l.Scores(groups, drawn))
 		page.Table(l.Scores(groups, through))
-		table.Commands(page, small, vq.Title)
+		table.Commands(page, small, title)
 	}
 	for _, r := range runs.All {
 		if r.Failed == "" {
@@ -95,7 +95,7 @@ func addScores(page *table.Page, heading string, records []Record, rows []table.
 	for _, measures := range tables {
 		page.Table(layout(rows).With(groups).Scores(groups, measures))
 	}
-	table.Commands(page, records, vq.Title)
+	table.Commands(page, records, title)
 }
 
 func addSweep(page *table.Page, heading string, records []Record, codes []int, measures ...table.Measure) {
@@ -105,7 +105,7 @@ func addSweep(page *table.Page, heading string, records []Record, codes []int, m
 		page.Text("### %s\n", m.Title)
 		page.Table(layout(sweepRows).Sweep(groups, m, codes))
 	}
-	table.Commands(page, records, vq.Title)
+	table.Commands(page, records, title)
 }
 
 // addFigures draws what the paper draws, and the rate-distortion curves through the prior.

@@ -30,7 +30,8 @@ func TestPageIsMadeOfItsRecords(t *testing.T) {
 		withScores("a", "ema", 512, 1, 0.30, 1500, 90, 0.9), withScores("a", "ema", 512, 2, 0.32, 1510, 92, 0.9),
 		withScores("a", "grit", 512, 1, 0.20, 1600, 99, 1), withScores("a", "diveq", 512, 1, 0.25, 1550, 95, 1),
 		withScores("d", "grit", 1024, 1, 0.22, 1700, 120, 1), withScores("d", "grit", 65536, 1, 0.18, 2600, 1500, 0.97),
-		withScores("d", "ema", 65536, 1, 0.4, 2500, 1400, 0.5), withScores("d", "diveq", 65536, 1, 0.4, 2500, 1400, 0.6), failed,
+		withScores("d", "ema", 65536, 1, 0.4, 2500, 1400, 0.5), withScores("d", "diveq", 65536, 1, 0.4, 2500, 1400, 0.6),
+		withScores("a", "grit+context", 512, 1, 0.35, 1700, 110, 1), failed,
 	}
 	if err := atomicfile.WriteJSON(file, "", records...); err != nil {
 		t.Fatal(err)
@@ -48,15 +49,19 @@ func TestPageIsMadeOfItsRecords(t *testing.T) {
 	if err != nil || row["seeds"] != "2 of 3" || row["KID"] != "0.3100 ± 0.0141" {
 		t.Errorf("row %v, %v", row, err)
 	}
+	row, err = table.FindRow(page, "## (a) Faces at 128 px, 512 codes (B = 9)", "GRIT-VQ with context")
+	if err != nil || row["KID"] != "0.3500" {
+		t.Errorf("a variant's row: %v, %v", row, err)
+	}
 	if row, err = table.FindRow(page, "## (a) Faces at 128 px, 512 codes (B = 9)", "LFQ"); err != nil || row["KID"] != "" {
 		t.Errorf("a cell nobody measured: %v, %v", row, err)
 	}
 	for claim, want := range map[string]string{
-		"GRIT-VQ has the best samples at B = 9":                           "yes: the best KID of 3 methods",
+		"GRIT-VQ has the best samples at B = 9":                           "yes: the best KID of 4 methods",
 		"the order of the methods at B = 9":                               "3 of 3 pairs",
 		"more codes improve GRIT-VQ's samples from 2^10 to 2^16":          "yes: KID 0.2200 becomes 0.1800",
 		"GRIT-VQ keeps its codes in use at 2^16, EMA-VQ and DiVeQ do not": "GRIT-VQ 97 %, EMA-VQ 50 %, DiVeQ 60 %",
-		"GRIT-VQ's codes are no harder to predict at equal codes":         "no: rank 3 of 3 in perplexity; EMA-VQ is best",
+		"GRIT-VQ's codes are no harder to predict at equal codes":         "no: rank 3 of 4 in perplexity; EMA-VQ is best",
 	} {
 		row, err := table.FindRow(page, "## Verdicts", claim)
 		if err != nil || !strings.HasPrefix(row["here"], want) {

@@ -75,9 +75,9 @@ func bestVerdict(groups []table.Group, m table.Measure) string {
 	case own.Rank == 1:
 		return fmt.Sprintf("yes: the best %s of %d methods", m.Title, len(standings))
 	case own.Difference != nil && own.Difference.Tied:
-		return fmt.Sprintf("tied with the best %s, that of %s", m.Title, vq.Title(standings[0].Method))
+		return fmt.Sprintf("tied with the best %s, that of %s", m.Title, title(standings[0].Method))
 	}
-	return fmt.Sprintf("no: rank %d of %d in %s; %s is best", own.Rank, len(standings), m.Title, vq.Title(standings[0].Method))
+	return fmt.Sprintf("no: rank %d of %d in %s; %s is best", own.Rank, len(standings), m.Title, title(standings[0].Method))
 }
 
 // orderVerdict is Kendall's rank correlation of the paper's FID on CelebA-HQ with our KID.
@@ -135,7 +135,10 @@ func usedVerdict(groups []table.Group) string {
 
 func publishedUse() (text string) {
 	for _, method := range sweepMethods {
-		p := publishedScaling[method]
+		p, known := publishedScaling[method]
+		if !known {
+			continue
+		}
 		text += fmt.Sprintf("%s %.0f %% (FID %.1f), ", vq.Title(method), p.used[len(p.used)-1], p.fid[len(p.fid)-1])
 	}
 	return text[:len(text)-2]

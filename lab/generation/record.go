@@ -46,8 +46,8 @@ func (r Record) About() table.About {
 	for _, s := range r.Seconds {
 		total += s
 	}
-	return table.About{ID: r.ID, Method: r.Method, Failed: r.Failed, Seconds: total,
-		Cell:    fmt.Sprint(r.Data, " ", r.Method, " ", r.Codes, " ", r.Seed),
+	return table.About{ID: r.ID, Method: r.row(), Failed: r.Failed, Seconds: total,
+		Cell:    fmt.Sprint(r.Data, " ", r.row(), " ", r.Codes, " ", r.Seed),
 		Command: fmt.Sprint(r.Command, ", tokenizer ", r.Tokenizer, ", prior ", r.Prior)}
 }
 
@@ -86,7 +86,7 @@ func (r Record) Record() table.Record {
 			delete(s, name)
 		}
 	}
-	return table.Record{Method: r.Method, Seed: r.Seed, Scores: s}
+	return table.Record{Method: r.row(), Seed: r.Seed, Scores: s}
 }
 
 func (r Record) codes() string { return strconv.Itoa(r.Codes) }

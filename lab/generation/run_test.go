@@ -91,7 +91,7 @@ func TestRunResumesAList(t *testing.T) {
 // Every job of the paper's grid has settings that work.
 func TestGridIsValid(t *testing.T) {
 	jobs := Grid()
-	if len(jobs) != 11+2*3+2*4+2*4+4*4 {
+	if len(jobs) != 13+2*3+2*5+2*5+4*5 {
 		t.Errorf("%d jobs", len(jobs))
 	}
 	for i, j := range jobs {
@@ -102,6 +102,9 @@ func TestGridIsValid(t *testing.T) {
 			t.Errorf("two jobs are called %s", j.ID)
 		}
 		c, err := tokenizerConfig(j)
+		if (j.Variant == "context") != (c.Quantizer.Transform.Context == 2) {
+			t.Errorf("%s: variant %q has a context of %d", j.ID, j.Variant, c.Quantizer.Transform.Context)
+		}
 		if err == nil {
 			_, err = c.Tokenizer(c.Model.Image.Input())
 		}

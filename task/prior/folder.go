@@ -2,12 +2,11 @@ package prior
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 
 	"github.com/gritvq/gritvq/codes"
 	"github.com/gritvq/gritvq/dataset/images"
@@ -19,7 +18,6 @@ import (
 // folder is a destination with a file for every picture, written as soon as it is drawn.
 type folder struct {
 	path string
-	made bool // by this run
 	out  *picture.Output
 }
 
@@ -30,12 +28,20 @@ func (*folder) pictures() bool { return true }
 
 func (f *folder) unfinished() string { return filepath.Join(f.path, ".samples.partial") }
 
-func (f *folder) open(identity string, tokens int, force bool) (*codes.Partial, error) {
+func (f *folder) open(identity string, tokens int, force bool) (kept *codes.Partial, err error) {
+	if f.out, err = picture.Create(f.path, 0); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			f.out.Abort()
+		}
+	}()
 	entries, err := os.ReadDir(f.path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil {
 		return nil, fmt.Errorf("cannot read %s: %w", f.path, err)
 	}
-	f.made = err != nil
+	entries = slices.DeleteFunc(entries, func(e os.DirEntry) bool { return e.Name() == output.LockFile })
 	if len(entries) > 0 && (force || !codes.KeepsPartial(f.unfinished(), identity)) {
 		if !force {
 			what := "files"
@@ -47,9 +53,6 @@ func (f *folder) open(identity string, tokens int, force bool) (*codes.Partial, 
 		if err := f.clear(entries); err != nil {
 			return nil, err
 		}
-	}
-	if f.out, err = picture.Create(f.path, 0); err != nil {
-		return nil, err
 	}
 	atomicfile.Sweep(f.path)
 	return codes.OpenPartial(f.unfinished(), identity, tokens)
@@ -82,11 +85,8 @@ func (f *folder) finish(ctx context.Context, s *sampling, kept *codes.Partial) (
 }
 
 func (f *folder) leave(kept *codes.Partial) {
-	if kept.Close(); kept.Len() > 0 {
-		return
+	if kept.Close(); kept.Len() == 0 {
+		os.Remove(f.unfinished())
 	}
-	os.Remove(f.unfinished())
-	if f.made {
-		os.Remove(f.path) // only if empty
-	}
+	f.out.Abort()
 }

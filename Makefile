@@ -8,7 +8,7 @@ PYTHON ?= /usr/bin/python3
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo demo-rec test test-interop test-python wheel lint bench bench-peers faiss bench-vectors
+.PHONY: help build demo demo-rec test test-interop test-python wheel lint bench bench-peers faiss sentences bench-vectors
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -80,6 +80,12 @@ faiss: build/faiss/bin/python ## a virtual environment with FAISS, for bench-vec
 build/faiss/bin/python: lab/vectors/requirements.txt
 	python3 -m venv build/faiss
 	build/faiss/bin/pip install -q -r lab/vectors/requirements.txt
+	@touch $@
+
+sentences: build/sentences/bin/python ## a virtual environment for lab/table/recommendation/sentence_vectors.py
+build/sentences/bin/python: lab/table/recommendation/requirements.txt
+	python3 -m venv build/sentences
+	build/sentences/bin/pip install -q --no-deps -r lab/table/recommendation/requirements.txt
 	@touch $@
 
 bench-vectors: faiss ## errors of vectors beside FAISS; GRITVQ_DATA names the data

@@ -1,7 +1,7 @@
 // Package interop runs Python programs in tests: the clients that files of gritvq are made for.
 //
-// make test-interop installs pinned versions into build/interop. Where a module is missing the test is skipped, or fails
-// if the variable GRITVQ_INTEROP is "required".
+// make test-interop installs pinned versions into build/interop, make sentences those of an encoder of sentences into
+// build/sentences. Where a module is missing the test is skipped, or fails if the variable GRITVQ_INTEROP is "required".
 package interop
 
 import (
@@ -20,7 +20,7 @@ const required = "required"
 // Python is an interpreter with the modules that a test asked for.
 type Python struct{ path string }
 
-// Find returns an interpreter with all of the modules: that of GRITVQ_PYTHON, of build/interop, or of the system. It skips
+// Find returns an interpreter with all of the modules: that of GRITVQ_PYTHON, of a directory in build, or of the system. It skips
 // the test if there is none.
 func Find(t testing.TB, modules ...string) Python {
 	t.Helper()
@@ -29,7 +29,7 @@ func Find(t testing.TB, modules ...string) Python {
 			return Python{path}
 		}
 	}
-	missing := "no Python with " + strings.Join(modules, ", ") + " was found: make test-interop installs one"
+	missing := "no Python with " + strings.Join(modules, ", ") + " was found: make test-interop and make sentences install some"
 	if os.Getenv("GRITVQ_INTEROP") == required {
 		t.Fatal(missing)
 	}
@@ -40,7 +40,9 @@ func Find(t testing.TB, modules ...string) Python {
 func candidates() []string {
 	list := []string{os.Getenv("GRITVQ_PYTHON")}
 	if root := repository(); root != "" {
-		list = append(list, filepath.Join(root, "build", "interop", "bin", "python"))
+		for _, environment := range []string{"interop", "sentences"} {
+			list = append(list, filepath.Join(root, "build", environment, "bin", "python"))
+		}
 	}
 	return append(list, "python3", "/usr/bin/python3")
 }

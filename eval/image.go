@@ -7,8 +7,13 @@ import (
 	"github.com/gritvq/gritvq/internal/parallel"
 )
 
-// peak is the largest sample of a pixel.
-const peak = 255
+const (
+	// peak is the largest sample of a pixel.
+	peak = 255
+	// leastError bounds the mean squared error of a picture from below: half a step of 8-bit samples. PSNR is then at most
+	// 54.15 dB. A bound for exact pictures alone would rank them below pictures that are nearly exact.
+	leastError = 0.25
+)
 
 // ImageShape is the size of pictures stored row by row, channels last.
 type ImageShape struct{ Height, Width, Channels int }
@@ -17,8 +22,9 @@ type ImageShape struct{ Height, Width, Channels int }
 func (s ImageShape) Len() int { return s.Height * s.Width * s.Channels }
 
 // PSNR returns the peak signal-to-noise ratio of two pictures in decibels,
-// 10 log10(255^2 / mean squared error): +Inf where they are identical. It fails without
-// samples and on pictures of different length.
+// 10 log10(255^2 / mean squared error). The error counts as 0.25 at least, so that the
+// ratio of equal pictures is 54.15 dB. It fails without samples and on pictures of
+// different length.
 func PSNR(a, b []uint8) (float64, error) {
 	if len(a) != len(b) || len(a) == 0 {
 		return 0, fmt.Errorf("a picture of %d samples cannot be compared with one of %d: give both the same size, at least one", len(a), len(b))
@@ -28,16 +34,15 @@ func PSNR(a, b []uint8) (float64, error) {
 		difference := float64(value) - float64(b[i])
 		sum += difference * difference
 	}
-	return 10 * math.Log10(peak*peak*float64(len(a))/sum), nil
+	return 10 * math.Log10(peak*peak/max(sum/float64(len(a)), leastError)), nil
 }
 
 // ImageScores accumulates how close reconstructed pictures are to their
 // originals. The zero value is ready to use.
 type ImageScores struct {
-	images    int
-	identical int
-	decibels  float64 // sum of the PSNR of pictures that are not identical
-	ssim      float64 // sum
+	images   int
+	decibels float64 // sum of PSNR
+	ssim     float64 // sum
 }
 
 // Add scores a batch of pictures x and their reconstructions xhat, both
@@ -68,25 +73,15 @@ func (s *ImageScores) Add(x, xhat []uint8, shape ImageShape) error {
 	for i := range n {
 		s.images++
 		s.ssim += similarity[i]
-		if math.IsInf(decibels[i], 1) {
-			s.identical++
-		} else {
-			s.decibels += decibels[i]
-		}
+		s.decibels += decibels[i]
 	}
 	return nil
 }
 
 // PSNR returns the mean over pictures of each picture's own PSNR, as papers on image
-// tokenizers report it; the PSNR of the pooled error would be lower. Identical pictures,
-// whose PSNR is infinite, are left out; it is +Inf where all are identical, and NaN
-// without pictures.
-func (s *ImageScores) PSNR() float64 {
-	if s.images > 0 && s.images == s.identical {
-		return math.Inf(1)
-	}
-	return s.decibels / float64(s.images-s.identical)
-}
+// tokenizers report it; the PSNR of the pooled error would be lower. It is NaN without
+// pictures.
+func (s *ImageScores) PSNR() float64 { return s.decibels / float64(s.images) }
 
 // SSIM returns the mean over pictures; NaN without pictures.
 func (s *ImageScores) SSIM() float64 { return s.ssim / float64(s.images) }

@@ -92,19 +92,19 @@ func TestImageScoresAreMeansOverImages(t *testing.T) {
 		}
 		one, _ := PSNR(a, worse)
 		two, _ := SSIM(a, worse, shape)
-		psnr, ssim = psnr+one/3, ssim+two/4
+		psnr, ssim = psnr+one/4, ssim+two/4
 		if err := all.Add(a, worse, shape); err != nil {
 			t.Fatal(err)
 		}
 	}
-	// An identical picture counts 1 for SSIM and leaves the PSNR alone.
+	// An exact picture raises both scores.
 	if err := all.Add(a, a, shape); err != nil {
 		t.Fatal(err)
 	}
-	near(t, "PSNR", all.PSNR(), psnr, 1e-9)
+	near(t, "PSNR", all.PSNR(), psnr+20*math.Log10(255/0.5)/4, 1e-9)
 	near(t, "SSIM", all.SSIM(), ssim+0.25, 1e-9)
-	if all.images != 4 || all.identical != 1 {
-		t.Errorf("%d pictures, %d identical", all.images, all.identical)
+	if all.images != 4 {
+		t.Errorf("%d pictures", all.images)
 	}
 }
 
@@ -118,8 +118,8 @@ func TestImageScoresEdges(t *testing.T) {
 	if err := scores.Add(grey, grey, shape); err != nil {
 		t.Fatal(err)
 	}
-	if !math.IsInf(scores.PSNR(), 1) || scores.SSIM() != 1 || scores.identical != 2 {
-		t.Errorf("identical pictures: PSNR %v, SSIM %v", scores.PSNR(), scores.SSIM())
+	if math.Abs(scores.PSNR()-54.15) > 0.005 || scores.SSIM() != 1 {
+		t.Errorf("exact pictures: PSNR %v, SSIM %v", scores.PSNR(), scores.SSIM())
 	}
 	fails(t, scores.Add(grey[1:], grey[1:], shape), "not whole pictures")
 	fails(t, scores.Add(grey, grey[:shape.Len()], shape), "reconstruction of 132")
@@ -158,5 +158,26 @@ func BenchmarkSSIM256(b *testing.B) {
 		if _, err := SSIM(x, y, shape); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// A picture that is nearly exact never scores above an exact one, and better ones are not worse.
+func TestPSNROfNearlyExactPictures(t *testing.T) {
+	const samples = 4800
+	original := make([]uint8, samples)
+	last := math.Inf(1)
+	for _, wrong := range []int{0, 1, samples / 4, samples / 2, samples} { // by one step each
+		near := make([]uint8, samples)
+		for i := range wrong {
+			near[i] = 1
+		}
+		got, err := PSNR(original, near)
+		if err != nil || got > last {
+			t.Errorf("%d wrong samples score %g, fewer scored %g, %v", wrong, got, last, err)
+		}
+		if want := 10 * math.Log10(255*255/max(0.25, float64(wrong)/samples)); math.Abs(got-want) > 1e-9 {
+			t.Errorf("%d wrong samples score %g, want %g", wrong, got, want)
+		}
+		last = got
 	}
 }

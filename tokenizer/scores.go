@@ -131,9 +131,9 @@ func (s *Scores) UnmarshalJSON(content []byte) error {
 	return finitejson.Unmarshal(content, (*plain)(s))
 }
 
-// PictureScores are the result on pictures. The PSNR of identical pictures is infinite, and null in JSON.
+// PictureScores are the result on pictures. Scores that are not finite are null in JSON.
 type PictureScores struct {
-	PSNR float64 `json:"psnr"` // mean over pictures, in dB
+	PSNR float64 `json:"psnr"` // mean over pictures, in dB; see [eval.PSNR]
 	SSIM float64 `json:"ssim"`
 	MSE  float64 `json:"mse"` // of pixel values from 0 to 1
 	CodeUse

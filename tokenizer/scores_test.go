@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A perfect reconstruction has an infinite PSNR, and data that does not vary an
-// infinite relative error: both must be stored.
+// Data that does not vary has an infinite relative error, and earlier versions scored
+// exact pictures with an infinite PSNR: both must be stored.
 func TestScoresThatAreNotFiniteAreStored(t *testing.T) {
 	use := CodeUse{Utilization: Levels{0.5, []float64{0.5}}, Perplexity: Levels{2, []float64{2}}}
 	pictures := PictureScores{PSNR: math.Inf(1), SSIM: 1, CodeUse: use, Images: 3}

@@ -73,7 +73,7 @@ func scorePictures(ctx context.Context, s *subject, t trained, r *Record) error 
 		return err
 	}
 	if math.IsNaN(scores.PSNR) || math.IsInf(scores.PSNR, 0) {
-		return errors.New("the PSNR of the held-out pictures is not finite: training diverged, or every picture comes back unchanged")
+		return errors.New("the PSNR of the held-out pictures is not finite: training diverged")
 	}
 	all, err := countCodes(ctx, t.runtime, t.source.Set, t.source.Train.Head(countedPictures), nil)
 	if err != nil {
@@ -135,7 +135,7 @@ func sampleFigure(summaries []Summary) (figure report.Figure, drawn bool, err er
 			if err = cmp.Or(failed, err); err != nil {
 				return figure, false, fmt.Errorf("a record holds a damaged picture: %w; remove its file from cells/ and repeat the command", err)
 			}
-			caption := "identical"
+			caption := "identical" // records of earlier versions
 			if sample.PSNR != nil {
 				caption = fmt.Sprintf("%.1f dB", *sample.PSNR)
 			}

@@ -118,7 +118,7 @@ type Moment struct {
 type Sample struct {
 	Original []byte   `json:"original"`
 	Decoded  []byte   `json:"decoded"`
-	PSNR     *float64 `json:"psnr"` // null for identical pictures
+	PSNR     *float64 `json:"psnr"` // null for identical pictures in records of earlier versions
 }
 
 func (c Cell) failed(reason string) Record {

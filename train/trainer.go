@@ -2,6 +2,7 @@ package train
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"path/filepath"
 	"time"
@@ -74,6 +75,13 @@ func (t *Trainer) prepare() (err error) {
 	}
 	if err == nil && !restored {
 		err = t.install(first)
+	}
+	switch {
+	case err != nil || !t.options.Resume:
+	case restored:
+		t.Status(fmt.Sprintf("continuing after step %d of %d", t.state.Step, t.config.Steps))
+	default:
+		t.Status(fmt.Sprintf("there is no checkpoint: starting with step 1 of %d", t.config.Steps))
 	}
 	if err == nil {
 		err = t.bank.Install(t.problem.Constants)

@@ -214,12 +214,12 @@ func TestCtrlCSavesAndCanBeResumed(t *testing.T) {
 	if err := writeVectors([]string{vectors, "2000", "16"}); err != nil {
 		t.Fatal(err)
 	}
-	for _, signal := range []os.Signal{syscall.SIGINT, syscall.SIGTERM} {
+	for signal, code := range map[os.Signal]int{syscall.SIGINT: cli.ExitInterrupted, syscall.SIGTERM: cli.ExitTerminated} {
 		dir := filepath.Join(base, fmt.Sprint("tok", signal))
 		args := append(killArguments(vectors, dir), "--set", "train.checkpoint=100000")
 		output, state := signalWhen(t, args, signal, logged(dir, 3))
-		if state.ExitCode() != cli.ExitInterrupted {
-			t.Fatalf("exit code %d after %v, want %d:\n%s", state.ExitCode(), signal, cli.ExitInterrupted, output)
+		if state.ExitCode() != code {
+			t.Fatalf("exit code %d after %v, want %d:\n%s", state.ExitCode(), signal, code, output)
 		}
 		if !strings.Contains(output, "gritvq: interrupted at step ") ||
 			!strings.Contains(output, "of 1000; repeat the command with --resume to continue") {

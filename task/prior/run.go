@@ -37,7 +37,7 @@ func (r *run) train(ctx context.Context, backend compute.Backend) (*Prior, error
 	r.started()
 	fingerprint := d.Fingerprint() + r.source.tokenizerSum()
 	trained, err := Train(ctx, backend, d, r.config, train.Options{
-		Dir: r.Dir, Resume: r.Resume && !r.Force, Data: fingerprint, Watch: observe(shown, r.watch, r.config.Train.Steps)})
+		Dir: r.Dir, Resume: r.Resume && !r.Force, Data: fingerprint, Watch: observe(shown)})
 	shown.Done()
 	if errors.Is(err, train.ErrInterrupted) {
 		err = shown.Stopped(err)
@@ -99,13 +99,9 @@ func (r *run) started() {
 }
 
 // observe shows a training run.
-func observe(shown *task.Training, w task.Watcher, steps int) train.Observer {
-	begun, scores := false, ""
+func observe(shown *task.Training) train.Observer {
+	scores := ""
 	return train.Observer{Status: shown.Status, Step: func(r train.Record) {
-		if !begun && r.Step > 1 {
-			w.Remark("continuing after step %d of %d", r.Step-1, steps)
-		}
-		begun = true
 		if r.Scores != nil {
 			scores = fmt.Sprintf("  validation %s bits a token", report.Number(r.Scores["bits_per_token"], 4))
 		}

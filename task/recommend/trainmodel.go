@@ -91,7 +91,7 @@ func TrainModel(ctx context.Context, o TrainOptions, w task.Watcher) (*Recommend
 	}
 	run := task.WatchTraining(w, steps)
 	trained, err := Train(ctx, backend, d, o.Config, train.Options{
-		Dir: o.Dir, Resume: o.Resume && !o.Force, Watch: observe(run, w, steps), Data: d.identity()})
+		Dir: o.Dir, Resume: o.Resume && !o.Force, Watch: observe(run), Data: d.identity()})
 	run.Done()
 	if errors.Is(err, train.ErrInterrupted) {
 		err = run.Stopped(err)
@@ -163,13 +163,9 @@ func (o TrainOptions) beginDir() error {
 }
 
 // observe shows a training run.
-func observe(run *task.Training, w task.Watcher, steps int) train.Observer {
-	begun, scores := false, ""
+func observe(run *task.Training) train.Observer {
+	scores := ""
 	return train.Observer{Status: run.Status, Step: func(r train.Record) {
-		if !begun && r.Step > 1 {
-			w.Remark("continuing after step %d of %d", r.Step-1, steps)
-		}
-		begun = true
 		if r.Scores != nil {
 			scores = fmt.Sprintf("  validation recall@10 %s NDCG@10 %s",
 				report.Number(r.Scores["recall@10"], 4), report.Number(r.Scores["ndcg@10"], 4))

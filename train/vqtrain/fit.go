@@ -159,9 +159,7 @@ func (f *fit) train(ctx context.Context) (err error) {
 	}
 	defer t.Close()
 	t.choice = r.Choice
-	if r.First = t.Step(); r.First > 0 {
-		f.status("continuing after step %d of %d", r.First, c.Train.Steps)
-	}
+	r.First = t.Step()
 	if r.Weights, err = t.Run(ctx); err != nil {
 		return err
 	}

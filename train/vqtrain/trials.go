@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/gritvq/gritvq/tokenizer"
+	"github.com/gritvq/gritvq/train"
 )
 
 // trialShare is the number of trials that take as many steps as the training itself.
@@ -145,7 +146,13 @@ func (f *fit) try(ctx context.Context, number int, settings []string, source Sou
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 		return trial, fmt.Errorf("making a directory for a trial: %w", err)
 	}
-	o.Data, o.Resume, o.Watch = f.Data+" without validation rows", true, f.watch(fmt.Sprintf("trial %d of %d", number+1, f.trials))
+	name := fmt.Sprintf("trial %d of %d", number+1, f.trials)
+	o.Data, o.Watch = f.Data+" without validation rows", f.watch(name)
+	if _, err := os.Stat(filepath.Join(o.Dir, train.CheckpointFile)); err != nil {
+		o.Resume = false // its beginning is not worth a remark
+	} else {
+		f.status("continuing with %s", name)
+	}
 	t, err := f.run(c, source, o)
 	if err != nil {
 		return trial, err

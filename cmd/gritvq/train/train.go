@@ -51,7 +51,9 @@ with encoder,codes every item keeps its codes, and the decoder alone gets better
 that are not trained on decide whether training improved on the tokenizer.
 
 Settings come from the preset, then the config file, then flags, then --set. A run
-that was interrupted or killed continues with --resume as if nothing had happened.`,
+that was interrupted or killed continues with --resume as if nothing had happened, and
+says after which step. Ctrl-C and SIGTERM finish the step, save and exit with 130 and
+143; a second signal within two seconds is ignored, a later or third one does not wait.`,
 		Example: `  gritvq train vectors.npy -o tok
   gritvq train vectors.npy -o tok --codes 1024 --levels 2 --steps 5000
   gritvq train new.npy -o tok2 --from tok --freeze encoder,codes

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"runtime"
 	"runtime/debug"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -23,14 +21,16 @@ const (
 	ExitOK          = 0
 	ExitFailed      = 1
 	ExitUsage       = 2
-	ExitInterrupted = 130
+	ExitInterrupted = 130 // by SIGINT
+	ExitTerminated  = 143 // by SIGTERM
 )
 
 // Execute runs one command line and returns the exit code.
 func Execute(args []string, s *Streams, newRoot func(*Streams) *cobra.Command) int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	defer watchSignals(cancel)()
+	signals := &interrupts{cancel: cancel, say: s.Remark, exit: os.Exit}
+	defer signals.listen()()
 	if !engine.SIMD && runtime.GOARCH == "amd64" { // other CPUs have no vector kernels
 		s.Remark("gritvq: this build is about 20 times slower than it could be; build it with: GOEXPERIMENT=simd go build ./cmd/gritvq")
 	}
@@ -48,7 +48,11 @@ func Execute(args []string, s *Streams, newRoot func(*Streams) *cobra.Command) i
 	if err == nil && out.failed != nil {
 		err = fmt.Errorf("cannot write the result to stdout: %w", out.failed)
 	}
-	return explain(s, err, debugging)
+	code := explain(s, err, debugging)
+	if status := int(signals.status.Load()); code == ExitInterrupted && status != 0 {
+		code = status
+	}
+	return code
 }
 
 // panicError is a panic of engine or program code, with its trace.
@@ -93,25 +97,6 @@ func explain(s *Streams, err error, debugging bool) int {
 		return ExitInterrupted
 	}
 	return ExitFailed
-}
-
-// watchSignals cancels at the first SIGINT or SIGTERM and exits at the second.
-func watchSignals(cancel func()) (stop func()) {
-	arrived := make(chan os.Signal, 2)
-	signal.Notify(arrived, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		if _, ok := <-arrived; !ok {
-			return
-		}
-		cancel()
-		if _, ok := <-arrived; ok {
-			os.Exit(ExitInterrupted)
-		}
-	}()
-	return func() {
-		signal.Stop(arrived)
-		close(arrived)
-	}
 }
 
 // commandLine is the command that repeats a run, quoted for a shell.

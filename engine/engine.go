@@ -12,7 +12,7 @@ import (
 
 	"github.com/gomlx/compute"
 	_ "github.com/gomlx/compute/gobackend"
-	"github.com/gritvq/gritvq/internal/heapguard"
+	"github.com/gritvq/gritvq/internal/padding"
 	"github.com/gritvq/gritvq/internal/usage"
 )
 
@@ -25,14 +25,20 @@ const Embedded = "go"
 // number of processors, so on few cores hardly any are left for a matrix product. With one executor a processor half of
 // the threads are left, and training on two cores takes 0.53 to 0.67 of the time (results/engine.md).
 func Open(config string) (compute.Backend, error) {
-	heapguard.Ensure()
 	if config == Embedded {
 		config += ":num_executors=" + strconv.Itoa(runtime.GOMAXPROCS(0))
 	}
 	if name, _, _ := strings.Cut(config, ":"); !slices.Contains(compute.List(), name) {
 		return nil, fmt.Errorf("there is no engine %q in this program: use one of %s", name, strings.Join(compute.List(), ", "))
 	}
-	return compute.NewWithConfig(config)
+	backend, err := compute.NewWithConfig(config)
+	if err == nil {
+		err = padding.Add(backend)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return backend, nil
 }
 
 // How to get XLA and its plugins.

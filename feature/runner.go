@@ -13,7 +13,7 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
 
-	"github.com/gritvq/gritvq/internal/heapguard"
+	"github.com/gritvq/gritvq/internal/padding"
 	"github.com/gritvq/gritvq/internal/parallel"
 	"github.com/gritvq/gritvq/weights"
 )
@@ -41,7 +41,9 @@ type runner struct {
 func newRunner(
 	backend compute.Backend, set weights.Set, block int, build func(v weights.Vars, pictures []*graph.Node) *graph.Node,
 ) (*runner, error) {
-	heapguard.Ensure()
+	if err := padding.Add(backend); err != nil {
+		return nil, err
+	}
 	r := &runner{store: model.NewStore(), block: compiledBlock, workers: 1}
 	if backend.String() == "go" {
 		r.block, r.workers = embeddedBlock, min(embeddedWorkers, runtime.GOMAXPROCS(0))

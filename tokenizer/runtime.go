@@ -7,7 +7,7 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
-	"github.com/gritvq/gritvq/internal/heapguard"
+	"github.com/gritvq/gritvq/internal/padding"
 	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
 )
@@ -34,7 +34,9 @@ type Runtime struct {
 
 // Usable computes the codebooks C' of every slot (see [vq.Layout]) from the variables of a trained tokenizer.
 func Usable(backend compute.Backend, t *Tokenizer, set weights.Set) ([]*weights.Array, error) {
-	heapguard.Ensure()
+	if err := padding.Add(backend); err != nil {
+		return nil, err
+	}
 	store := model.NewStore()
 	defer store.Finalize()
 	if err := weights.Install(store, set); err != nil {
@@ -59,7 +61,9 @@ func Usable(backend compute.Backend, t *Tokenizer, set weights.Set) ([]*weights.
 
 // NewRuntime prepares a tokenizer with its variables and codebooks (see [Usable]); without codebooks only networks work.
 func NewRuntime(backend compute.Backend, t *Tokenizer, set weights.Set, codebooks []*weights.Array) (*Runtime, error) {
-	heapguard.Ensure()
+	if err := padding.Add(backend); err != nil {
+		return nil, err
+	}
 	r := &Runtime{tokenizer: t, store: model.NewStore()}
 	err := r.Update(set, codebooks)
 	compile := func(into **model.Exec, build func(v weights.Vars, x *graph.Node) *graph.Node) {

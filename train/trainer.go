@@ -10,7 +10,7 @@ import (
 	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/ml/model"
 
-	"github.com/gritvq/gritvq/internal/heapguard"
+	"github.com/gritvq/gritvq/internal/padding"
 	"github.com/gritvq/gritvq/optim"
 	"github.com/gritvq/gritvq/weights"
 )
@@ -47,7 +47,9 @@ type Trainer struct {
 
 // New prepares a run: it restores a checkpoint or starts afresh.
 func New(backend compute.Backend, problem Problem, config Config, o Options) (*Trainer, error) {
-	heapguard.Ensure()
+	if err := padding.Add(backend); err != nil {
+		return nil, err
+	}
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}

@@ -3,14 +3,12 @@ package vq
 import (
 	"math"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/gomlx/gomlx/core/graph"
 
 	"github.com/gritvq/gritvq/internal/gradtest"
-	"github.com/gritvq/gritvq/internal/heapguard"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -191,9 +189,4 @@ func (f fixture) eval32(t *testing.T, fn func(ctx *Context, z *graph.Node) []*gr
 	return gradtest.Eval[float32](t, f.inputs(), func(in map[string]*graph.Node) []*graph.Node {
 		return fn(training(in), in["z"])
 	})
-}
-
-func TestMain(m *testing.M) {
-	heapguard.Ensure()
-	os.Exit(m.Run())
 }

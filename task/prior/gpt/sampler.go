@@ -9,7 +9,7 @@ import (
 	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/ml/model"
 
-	"github.com/gritvq/gritvq/internal/heapguard"
+	"github.com/gritvq/gritvq/internal/padding"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -87,7 +87,9 @@ func NewSampler(backend compute.Backend, m *Model, set weights.Set, o SamplerOpt
 	if err := m.Init(0).Check(set); err != nil {
 		return nil, fmt.Errorf("the variables do not fit the prior: %w", err)
 	}
-	heapguard.Ensure()
+	if err := padding.Add(backend); err != nil {
+		return nil, err
+	}
 	s := &Sampler{Options: o, model: m, backend: backend, embedded: !weights.Compiles(backend), store: model.NewStore()}
 	s.rows = cmp.Or(o.Batch, defaultBatch)
 	if s.embedded {

@@ -9,7 +9,7 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
 
-	"github.com/gritvq/gritvq/internal/heapguard"
+	"github.com/gritvq/gritvq/internal/padding"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -39,7 +39,9 @@ const scoredTokens = 1 << 13
 
 // NewScorer prepares a model with its variables.
 func NewScorer(backend compute.Backend, m *Model, set weights.Set) (*Scorer, error) {
-	heapguard.Ensure()
+	if err := padding.Add(backend); err != nil {
+		return nil, err
+	}
 	s := &Scorer{model: m, store: model.NewStore(), rows: max(1, scoredTokens/m.Layout.Tokens())}
 	err := s.Update(context.Background(), set)
 	if err == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/ml/model"
 
-	"github.com/gritvq/gritvq/internal/heapguard"
+	"github.com/gritvq/gritvq/internal/padding"
 	"github.com/gritvq/gritvq/task/recommend/network"
 	"github.com/gritvq/gritvq/weights"
 )
@@ -44,7 +44,9 @@ func NewBeamSearch(backend compute.Backend, m *Model, set weights.Set, items *ne
 		questions = 32
 	}
 	o.Depth, o.Questions = cmp.Or(o.Depth, 20), cmp.Or(o.Questions, questions)
-	heapguard.Ensure()
+	if err := padding.Add(backend); err != nil {
+		return nil, err
+	}
 	s := &BeamSearch{model: m, items: items, options: o, embedded: embedded, bank: weights.NewBank()}
 	if !embedded {
 		s.bank.Pack("packed", m.Init(0))

@@ -15,7 +15,7 @@ import (
 	"github.com/gomlx/gomlx/ml/model"
 
 	"github.com/gritvq/gritvq/index"
-	"github.com/gritvq/gritvq/internal/heapguard"
+	"github.com/gritvq/gritvq/internal/padding"
 	"github.com/gritvq/gritvq/task/recommend/network"
 	"github.com/gritvq/gritvq/weights"
 )
@@ -47,7 +47,9 @@ func NewRetriever(ctx context.Context, backend compute.Backend, m *Model, set we
 		return nil, fmt.Errorf("an effort of %d for %d questions at a time: neither can be negative", o.Effort, o.Questions)
 	}
 	o.Questions = cmp.Or(o.Questions, 64)
-	heapguard.Ensure()
+	if err := padding.Add(backend); err != nil {
+		return nil, err
+	}
 	s := &Retriever{model: m, items: items, options: o, store: model.NewStore()}
 	err := s.compile(backend)
 	if err == nil {

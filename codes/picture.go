@@ -6,7 +6,7 @@
 //
 //	bytes   content
 //	4       magic "GVQI"
-//	1       format version, 1
+//	1       format version: 1, or 2 with a Predictor (see predicted.go)
 //	varint  width of the picture in pixels, W
 //	varint  height of the picture in pixels, H
 //	varint  factor f: pixels that a cell is wide and high
@@ -45,8 +45,9 @@ const (
 	// PictureMagic is how picture files start.
 	PictureMagic = "GVQI"
 
-	pictureVersion = 1
-	identityBytes  = 8
+	plainVersion     = 1
+	predictedVersion = 2
+	identityBytes    = 8
 
 	// MaxPictureLevels is the largest number of codes of a cell.
 	MaxPictureLevels = 256
@@ -102,7 +103,7 @@ func Encode(w io.Writer, p Picture, m *Model) (Bits, error) {
 	if err := m.fits(p.Vocab); err != nil {
 		return Bits{}, err
 	}
-	out := p.header(identity(p.Fingerprint, m))
+	out := p.header(plainVersion, identity(p.Fingerprint, m))
 	header := len(out) + checksumBytes
 	e := newRangeEncoder()
 	var size Bits
@@ -129,11 +130,15 @@ func Decode(r io.Reader, fingerprint [32]byte, m *Model) (Picture, error) {
 	if err != nil {
 		return Picture{}, err
 	}
-	p, id, payload, err := parseHeader(content)
+	f, err := parseHeader(content)
 	if err != nil {
 		return Picture{}, err
 	}
-	switch p.Fingerprint = fingerprint; id {
+	if f.version != plainVersion {
+		return Picture{}, errors.New("the picture was encoded with a prior: name it with --prior")
+	}
+	p, payload := f.Picture, f.rest
+	switch p.Fingerprint = fingerprint; f.id {
 	case identity(fingerprint, m):
 	case identity(fingerprint, nil):
 		m = nil

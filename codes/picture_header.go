@@ -40,9 +40,9 @@ func checkVocab(vocab []uint32) error {
 	return nil
 }
 
-// header returns the file up to the payload.
-func (p Picture) header(id [identityBytes]byte) []byte {
-	out := append([]byte(PictureMagic), pictureVersion)
+// header returns the file up to the identity.
+func (p Picture) header(version byte, id [identityBytes]byte) []byte {
+	out := append([]byte(PictureMagic), version)
 	for _, n := range []int{p.Width, p.Height, p.Factor, len(p.Vocab)} {
 		out = binary.AppendUvarint(out, uint64(n))
 	}
@@ -64,24 +64,31 @@ func readPicture(r io.Reader) ([]byte, error) {
 	return content, nil
 }
 
-// parseHeader checks a file's frame and returns its header, without codes, and
-// the payload.
-func parseHeader(content []byte) (p Picture, id [identityBytes]byte, payload []byte, err error) {
+// pictureFrame is a file whose checksum is right.
+type pictureFrame struct {
+	Picture // without codes
+	version byte
+	id      [identityBytes]byte
+	rest    []byte // behind the identity
+}
+
+// parseHeader checks a file's frame and returns its parts.
+func parseHeader(content []byte) (p pictureFrame, err error) {
 	if len(content) < len(PictureMagic) || string(content[:len(PictureMagic)]) != PictureMagic {
-		return p, id, nil, fmt.Errorf("not a picture of codes: it does not start with %s", PictureMagic)
+		return p, fmt.Errorf("not a picture of codes: it does not start with %s", PictureMagic)
 	}
 	if len(content) < len(PictureMagic)+1+checksumBytes {
-		return p, id, nil, fmt.Errorf("the picture is truncated: %d bytes are less than its header", len(content))
+		return p, fmt.Errorf("the picture is truncated: %d bytes are less than its header", len(content))
 	}
-	if version := content[len(PictureMagic)]; version > pictureVersion {
-		return p, id, nil, fmt.Errorf("the picture has format version %d, this program reads up to %d: use a newer one", version, pictureVersion)
+	if version := content[len(PictureMagic)]; version > predictedVersion {
+		return p, fmt.Errorf("the picture has format version %d, this program reads up to %d: use a newer one", version, predictedVersion)
 	}
 	body, sum := content[:len(content)-checksumBytes], binary.LittleEndian.Uint32(content[len(content)-checksumBytes:])
 	if crc32.Checksum(body, castagnoli) != sum {
-		return p, id, nil, errors.New("the picture is damaged or truncated: its checksum does not match")
+		return p, errors.New("the picture is damaged or truncated: its checksum does not match")
 	}
 	if content[len(PictureMagic)] == 0 {
-		return p, id, nil, errors.New("the picture has format version 0, which never existed")
+		return p, errors.New("the picture has format version 0, which never existed")
 	}
 	rest := body[len(PictureMagic)+1:]
 	number := func() int {
@@ -98,10 +105,11 @@ func parseHeader(content []byte) (p Picture, id [identityBytes]byte, payload []b
 		p.Vocab = append(p.Vocab, uint32(number()))
 	}
 	if len(rest) < identityBytes {
-		return p, id, nil, errors.New("the header of the picture is damaged")
+		return p, errors.New("the header of the picture is damaged")
 	}
 	if err := p.check(); err != nil {
-		return p, id, nil, fmt.Errorf("the header of the picture is damaged: %w", err)
+		return p, fmt.Errorf("the header of the picture is damaged: %w", err)
 	}
-	return p, [identityBytes]byte(rest), rest[identityBytes:], nil
+	p.version, p.id, p.rest = content[len(PictureMagic)], [identityBytes]byte(rest), rest[identityBytes:]
+	return p, nil
 }

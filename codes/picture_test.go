@@ -238,7 +238,7 @@ func TestDecodeFindsDamage(t *testing.T) {
 		"empty":     {nil, p.Fingerprint, m, "does not start with GVQI"},
 		"packed":    {golden(), p.Fingerprint, m, "does not start with GVQI"},
 		"short":     {[]byte("GVQI\x01"), p.Fingerprint, m, "truncated"},
-		"newer":     {sealed("GVQI\x02"), p.Fingerprint, m, "format version 2"},
+		"newer":     {sealed("GVQI\x03"), p.Fingerprint, m, "format version 3"},
 		"version 0": {sealed("GVQI\x00"), p.Fingerprint, m, "never existed"},
 		"no header": {sealed("GVQI\x01"), p.Fingerprint, m, "header of the picture is damaged"},
 		"no pixels": {sealed("GVQI\x01\x00\x01\x01\x01\x04", string(id[:])), p.Fingerprint, m, "0 x 1 pixels"},
@@ -329,12 +329,13 @@ func FuzzDecode(f *testing.F) {
 			binary.LittleEndian.PutUint32(content[len(body):], crc32.Checksum(body, castagnoli))
 		}
 		reseal()
-		p, _, payload, err := parseHeader(content)
-		if err != nil || p.GridWidth()*p.GridHeight()*len(p.Vocab) > 1<<14 || slices.Max(p.Vocab) > 1<<16 {
+		f, err := parseHeader(content)
+		if err != nil || f.GridWidth()*f.GridHeight()*len(f.Vocab) > 1<<14 || slices.Max(f.Vocab) > 1<<16 {
 			return
 		}
+		p := f.Picture
 		id := identity(p.Fingerprint, model)
-		copy(content[len(content)-checksumBytes-len(payload)-identityBytes:], id[:])
+		copy(content[len(content)-checksumBytes-len(f.rest)-identityBytes:], id[:])
 		reseal()
 		if p, err = Decode(bytes.NewReader(content), p.Fingerprint, model); err != nil {
 			return

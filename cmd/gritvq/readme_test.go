@@ -36,7 +36,7 @@ func TestDocumentedCommands(t *testing.T) {
 		{"README.md", 16, []string{"tok/report.html", "codes.npy", "recon.npy", "codes.gvq", "my.yaml",
 			"tok2/manifest.json", "grid.png", "grids.keys", "restored/scene0.png", "restored.png"}},
 		{"docs/pictures.md", 8, []string{"grid.png", "codes.png", "codes.keys", "back.png", "report/index.html"}},
-		{"docs/generation.md", 6, []string{"prior/report.html", "grid.png", "samples/000063.png", "completed.png"}},
+		{"docs/generation.md", 8, []string{"prior/report.html", "grid.png", "samples/000063.png", "completed.png", "photo.gvq", "restored.png"}},
 		{"docs/recommendation.md", 10, []string{"ids/report.html", "rec/manifest.json", "dual/manifest.json", "rec.parquet",
 			"search/manifest.json"}},
 	} {

@@ -58,14 +58,14 @@ func viaFile(ctx context.Context, encoder picture.Encoder, files picture.Files, 
 	}
 	path := filepath.Join(os.TempDir(), fmt.Sprintf("gritvq-rate-%d.gvq", os.Getpid()))
 	defer os.Remove(path)
-	if _, err := files.Write(path, grid); err != nil {
+	if _, err := files.Write(ctx, path, grid); err != nil {
 		return 0, nil, err
 	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return 0, nil, err
 	}
-	read, err := files.Read(path)
+	read, err := files.Read(ctx, path)
 	if err != nil {
 		return 0, nil, err
 	}

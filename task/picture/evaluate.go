@@ -51,7 +51,7 @@ func Evaluate(
 			return err
 		}
 		if o.Entropy != nil {
-			coded, err := files.codedBits(c.Codes, c.Items.N)
+			coded, err := files.codedBits(ctx, c.Codes, c.Items.N)
 			if err != nil {
 				return err
 			}

@@ -147,12 +147,12 @@ func ExampleFiles() {
 		return
 	}
 	path := filepath.Join(dir, "waves.gvqi")
-	bits, err := files.Write(path, grid)
+	bits, err := files.Write(ctx, path, grid)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	back, err := files.Read(path)
+	back, err := files.Read(ctx, path)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -25,13 +25,16 @@ type Files struct {
 	Tokenizer   *tokenizer.Tokenizer
 	Fingerprint [32]byte     // of its bundle
 	Entropy     *codes.Model // from TrainEntropy; files are larger without it
+
+	// Predictor, if there is one, is used in place of Entropy. It knows all levels.
+	Predictor codes.Predictor
 }
 
-// Write stores a picture, whole or not at all. Reading it needs the same model of codes.
-func (f Files) Write(path string, g Grid) (codes.Bits, error) {
+// Write stores a picture, whole or not at all. Reading it needs the same model of codes or predictor.
+func (f Files) Write(ctx context.Context, path string, g Grid) (codes.Bits, error) {
 	var bits codes.Bits
 	err := atomicfile.Write(path, func(w io.Writer) (err error) {
-		if bits, err = f.encode(w, g); err != nil {
+		if bits, err = f.encode(ctx, w, g); err != nil {
 			return fmt.Errorf("writing %s: %w", path, err)
 		}
 		return nil
@@ -39,30 +42,40 @@ func (f Files) Write(path string, g Grid) (codes.Bits, error) {
 	return bits, err
 }
 
-func (f Files) encode(w io.Writer, g Grid) (codes.Bits, error) {
+func (f Files) encode(ctx context.Context, w io.Writer, g Grid) (codes.Bits, error) {
 	vocab, err := f.vocab(g.Positions())
 	if err != nil {
 		return codes.Bits{}, err
-	}
-	model := f.Entropy
-	if layout := f.Tokenizer.Quantizer.Layout(); layout.Parts > 1 && g.Positions() < layout.Positions() {
-		model = nil // leading levels of several parts are not the model's leading positions
 	}
 	p := codes.Picture{
 		Width: g.Width, Height: g.Height, Factor: f.Tokenizer.Spec.Model.Image.Down(),
 		Vocab: vocab, Codes: g.Codes, Fingerprint: f.Fingerprint,
 	}
-	return codes.Encode(w, p, model)
+	layout := f.Tokenizer.Quantizer.Layout()
+	switch whole := g.Positions() == layout.Positions(); {
+	case f.Predictor != nil && !whole:
+		return codes.Bits{}, fmt.Errorf("the prior knows %d codes a cell, not %d; encode all levels", layout.Positions(), g.Positions())
+	case f.Predictor != nil:
+		return codes.EncodePredicted(ctx, w, p, f.Predictor)
+	case layout.Parts > 1 && !whole:
+		return codes.Encode(w, p, nil) // leading levels of several parts are not the model's leading positions
+	}
+	return codes.Encode(w, p, f.Entropy)
 }
 
 // Read returns the picture of a file. It fails on damage and on files of other tokenizers.
-func (f Files) Read(path string) (Grid, error) {
+func (f Files) Read(ctx context.Context, path string) (Grid, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return Grid{}, fmt.Errorf("cannot read the picture: %w", err)
 	}
 	defer file.Close()
-	p, err := codes.Decode(file, f.Fingerprint, f.Entropy)
+	var p codes.Picture
+	if f.Predictor != nil {
+		p, err = codes.DecodePredicted(ctx, file, f.Fingerprint, f.Predictor)
+	} else {
+		p, err = codes.Decode(file, f.Fingerprint, f.Entropy)
+	}
 	if err != nil {
 		return Grid{}, fmt.Errorf("cannot read %s: %w", path, err)
 	}
@@ -119,13 +132,13 @@ func TrainEntropy(ctx context.Context, r *tokenizer.Runtime, set dataset.Set, ro
 }
 
 // codedBits is the size without headers of the codes [n, Tokens, positions] of pictures of the trained size.
-func (f Files) codedBits(codes []uint32, n int) (int, error) {
+func (f Files) codedBits(ctx context.Context, codes []uint32, n int) (int, error) {
 	c := f.Tokenizer.Spec.Model.Image
 	g := Grid{Width: c.Size, Height: c.Size, GridWidth: c.Grid(), GridHeight: c.Grid()}
 	total := 0
 	for i := range n {
 		g.Codes = codes[i*len(codes)/n : (i+1)*len(codes)/n]
-		bits, err := f.encode(io.Discard, g)
+		bits, err := f.encode(ctx, io.Discard, g)
 		if err != nil {
 			return 0, err
 		}

@@ -29,11 +29,11 @@ func entropy(tb testing.TB, r *tokenizer.Runtime, n int) *codes.Model {
 	return m
 }
 
-func write(tb testing.TB, f Files, path string, g Grid) codes.Bits {
-	tb.Helper()
-	bits, err := f.Write(path, g)
+func write(t testing.TB, f Files, path string, g Grid) codes.Bits {
+	t.Helper()
+	bits, err := f.Write(t.Context(), path, g)
 	if err != nil {
-		tb.Fatal(err)
+		t.Fatal(err)
 	}
 	return bits
 }
@@ -55,7 +55,7 @@ func TestFilesGiveBackTheGrid(t *testing.T) {
 					if err != nil || int64(bits.Header+bits.Payload) != 8*info.Size() {
 						t.Errorf("%v: %d + %d bits, the file has %d bytes (%v)", size, bits.Header, bits.Payload, info.Size(), err)
 					}
-					back, err := f.Read(path)
+					back, err := f.Read(t.Context(), path)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -127,17 +127,18 @@ func TestFilesErrors(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "p.gvqi")
 	write(t, f, path, g)
-	if _, err := f.Read(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := f.Read(t.Context(), filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("missing file: %v", err)
 	}
 	other := f
 	other.Fingerprint = [32]byte{2}
-	if _, err := other.Read(path); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "another tokenizer") {
+	_, err := other.Read(t.Context(), path)
+	if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "another tokenizer") {
 		t.Errorf("another tokenizer: %v", err)
 	}
 	coarse := f
 	coarse.Tokenizer = untrained(t, 16, []int{8, 8, 8}, 1, 1).Tokenizer()
-	if _, err := coarse.Read(path); err == nil || !strings.Contains(err.Error(), "cells of 2 pixels") {
+	if _, err := coarse.Read(t.Context(), path); err == nil || !strings.Contains(err.Error(), "cells of 2 pixels") {
 		t.Errorf("other cells: %v", err)
 	}
 	content, err := os.ReadFile(path)
@@ -148,18 +149,19 @@ func TestFilesErrors(t *testing.T) {
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Read(path); err == nil || !strings.Contains(err.Error(), "damaged") {
+	if _, err := f.Read(t.Context(), path); err == nil || !strings.Contains(err.Error(), "damaged") {
 		t.Errorf("damage: %v", err)
 	}
 	g.Codes[3] = 24
-	if _, err := f.Write(path, g); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "code 24") {
+	_, err = f.Write(t.Context(), path, g)
+	if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "code 24") {
 		t.Errorf("a code that is none: %v", err)
 	}
 	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, content) {
 		t.Errorf("the failed write changed the file (%v)", err)
 	}
 	g.Codes = append(g.Codes, g.Codes...)
-	if _, err := f.Write(path, g); err == nil || !strings.Contains(err.Error(), "2 codes a cell do not fit") {
+	if _, err := f.Write(t.Context(), path, g); err == nil || !strings.Contains(err.Error(), "2 codes a cell do not fit") {
 		t.Errorf("too many levels: %v", err)
 	}
 }

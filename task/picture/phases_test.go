@@ -34,7 +34,7 @@ func TestPhasesOfAnySize(t *testing.T) {
 					f := Files{Tokenizer: r.Tokenizer(), Fingerprint: [32]byte{3, 1, 4}, Entropy: m}
 					path := filepath.Join(t.TempDir(), "p.gvqi")
 					write(t, f, path, g)
-					if back, err := f.Read(path); err != nil || !reflect.DeepEqual(back, g) {
+					if back, err := f.Read(t.Context(), path); err != nil || !reflect.DeepEqual(back, g) {
 						t.Errorf("%d phases, %v, %d levels: another grid came back (%v)", phases, size, levels, err)
 					}
 				}

@@ -95,7 +95,7 @@ func (o EvalOptions) readCodes(p *Prior) (Rows, error) {
 		return rows, err
 	}
 	if fingerprint != nil {
-		if err := p.CheckTokenizer(*fingerprint, o.Codes); err != nil {
+		if err := p.CheckTokenizer(*fingerprint, "that of "+o.Codes); err != nil {
 			return rows, err
 		}
 	}

@@ -211,8 +211,8 @@ func (p *Prior) Tokenizer() (*bundle.Bundle, error) {
 // the prior was trained with. name is what messages call it.
 func (p *Prior) CheckTokenizer(fingerprint [32]byte, name string) error {
 	if want := p.Manifest.Tokenizer; want != "" && want != hex.EncodeToString(fingerprint[:]) {
-		return fmt.Errorf("%s is not of the tokenizer that the prior %s was trained with, whose copy is %s; train a prior for it",
-			name, p.dir, filepath.Join(p.dir, TokenizerDir))
+		return fmt.Errorf("the prior %s was trained with another tokenizer than %s; use its own, %s, or train a prior for that one",
+			p.dir, name, filepath.Join(p.dir, TokenizerDir))
 	}
 	return nil
 }

@@ -28,6 +28,8 @@ type DecodeOptions struct {
 	Output  string // vectors: .npy, .fvecs or .parquet; pictures: a folder, a .tar or a .png
 	Backend string // see [engine.Choose]
 	Force   bool   // decode a .gvq file of another tokenizer
+
+	Predictor OpenPredictor // that the file of one picture was encoded with; nil for the tokenizer's own model
 }
 
 // Decode reconstructs vectors or pictures from codes.
@@ -45,6 +47,9 @@ func Decode(ctx context.Context, o DecodeOptions, watch task.Watcher) (Result, e
 	}
 	if t.pictures() && isCodedPicture(o.Input) {
 		return o.decodePicture(ctx, t)
+	}
+	if o.Predictor != nil {
+		return nil, usage.Errorf("--prior is for the .gvq file of one picture, which %s is not; leave it out", o.Input)
 	}
 	if folder && !t.pictures() {
 		return nil, fmt.Errorf("cannot write %s: it is a directory; name a file", o.Output)
@@ -148,7 +153,11 @@ func (o DecodeOptions) decodePicture(ctx context.Context, t *Opened) (Result, er
 	if dataset.Extension(o.Output) != ".png" {
 		return nil, usage.Errorf("%s: a picture is decoded to a .png", o.Output)
 	}
-	grid, err := t.files().Read(o.Input)
+	files, err := t.files(o.Predictor)
+	if err != nil {
+		return nil, err
+	}
+	grid, err := files.Read(ctx, o.Input)
 	if err != nil {
 		return nil, err
 	}

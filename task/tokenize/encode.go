@@ -13,6 +13,7 @@ import (
 	"github.com/gritvq/gritvq/dataset/images"
 	"github.com/gritvq/gritvq/internal/atomicfile"
 	"github.com/gritvq/gritvq/internal/output"
+	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/task"
 	"github.com/gritvq/gritvq/task/picture"
 	"github.com/gritvq/gritvq/tokenizer"
@@ -22,13 +23,24 @@ import (
 type EncodeOptions struct {
 	CodingOptions
 	Output string // .npy, .parquet, .jsonl or .gvq
+
+	// Predictor, if not nil, opens what predicts the codes of one picture of a tokenizer, known by its fingerprint and directory,
+	// in place of the tokenizer's own model.
+	Predictor OpenPredictor
 }
+
+// OpenPredictor opens a predictor for a tokenizer, known by its fingerprint, which messages call by its name.
+type OpenPredictor func(fingerprint [32]byte, name string) (codes.Predictor, error)
 
 // Encode writes the codes of vectors or pictures. A killed run on pictures resumes when it is repeated. A single picture
 // of any size becomes an entropy-coded .gvq file.
 func Encode(ctx context.Context, o EncodeOptions, watch task.Watcher) (Result, error) {
 	if err := output.Check(o.Input, o.Output); err != nil {
 		return nil, err
+	}
+	one := codes.IsPacked(o.Output) && dataset.KindOf(o.Input) == dataset.Picture
+	if o.Predictor != nil && !one {
+		return nil, usage.Errorf("--prior is for one picture and an output such as photo.gvq; leave it out")
 	}
 	t, err := o.open()
 	if err != nil {
@@ -37,7 +49,7 @@ func Encode(ctx context.Context, o EncodeOptions, watch task.Watcher) (Result, e
 	if !t.pictures() {
 		return o.encodeVectors(ctx, t, watch)
 	}
-	if codes.IsPacked(o.Output) && dataset.KindOf(o.Input) == dataset.Picture {
+	if one {
 		return o.encodePicture(ctx, t)
 	}
 	return o.encodePictures(ctx, t, watch)
@@ -198,6 +210,13 @@ func (o EncodeOptions) writeGrids(t *Opened, set *images.Set, part *codes.Partia
 
 // encodePicture writes one picture of any size as an entropy-coded file.
 func (o EncodeOptions) encodePicture(ctx context.Context, t *Opened) (Result, error) {
+	if all := t.Bundle.Manifest.Layout.Levels; o.Predictor != nil && o.Levels != 0 && o.Levels != all {
+		return nil, usage.Errorf("--levels %d: a prior knows all %d levels together; leave one of --levels and --prior out", o.Levels, all)
+	}
+	files, err := t.files(o.Predictor)
+	if err != nil {
+		return nil, err
+	}
 	set, err := images.Open(ctx, o.Input, images.Options{})
 	if err != nil {
 		return nil, err
@@ -211,7 +230,7 @@ func (o EncodeOptions) encodePicture(ctx context.Context, t *Opened) (Result, er
 	if err != nil {
 		return nil, err
 	}
-	if _, err := t.files().Write(o.Output, grid); err != nil {
+	if _, err := files.Write(ctx, o.Output, grid); err != nil {
 		return nil, err
 	}
 	return codedPicture(o, t, grid)

@@ -24,6 +24,8 @@ type Opened struct {
 	Bundle  *bundle.Bundle
 	Runtime *tokenizer.Runtime
 	Backend compute.Backend
+
+	dir string
 }
 
 // Open loads a tokenizer onto the engine of a --backend value.
@@ -40,13 +42,18 @@ func Open(dir, backend string) (*Opened, error) {
 	if err != nil {
 		return nil, fmt.Errorf("preparing %s: %w", dir, err)
 	}
-	return &Opened{b, r, e}, nil
+	return &Opened{b, r, e, dir}, nil
 }
 
 func (t *Opened) pictures() bool { return t.Bundle.Tokenizer.Modality().Kind() == dataset.Pictures }
 
-func (t *Opened) files() picture.Files {
-	return picture.Files{Tokenizer: t.Bundle.Tokenizer, Fingerprint: t.Bundle.Manifest.Fingerprint(), Entropy: t.Bundle.Entropy}
+// files stores pictures with the tokenizer's own model of codes or, if open is not nil, another predictor.
+func (t *Opened) files(open OpenPredictor) (f picture.Files, err error) {
+	f = picture.Files{Tokenizer: t.Bundle.Tokenizer, Fingerprint: t.Bundle.Manifest.Fingerprint(), Entropy: t.Bundle.Entropy}
+	if open != nil {
+		f.Predictor, err = open(f.Fingerprint, t.dir)
+	}
+	return f, err
 }
 
 // CodingOptions name a tokenizer and the data that it encodes.

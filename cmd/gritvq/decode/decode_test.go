@@ -2,6 +2,7 @@ package decode
 
 import (
 	"context"
+	"reflect"
 	"testing"
 
 	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
@@ -11,12 +12,13 @@ import (
 func TestOptions(t *testing.T) {
 	var got options
 	cmd := newCommand(&cli.Streams{}, func(_ context.Context, _ *cli.Streams, o options) error { got = o; return nil })
-	cmd.SetArgs([]string{"tok", "c.gvq", "-o", "r.npy", "--force", "--backend", "xla:cuda"})
+	cmd.SetArgs([]string{"tok", "c.gvq", "-o", "r.npy", "--force", "--backend", "xla:cuda", "--prior", "p"})
 	if err := cmd.Execute(); err != nil {
 		t.Fatal(err)
 	}
-	want := options{DecodeOptions: tokenize.DecodeOptions{Dir: "tok", Input: "c.gvq", Output: "r.npy", Force: true, Backend: "xla:cuda"}}
-	if got != want {
+	want := options{prior: "p",
+		DecodeOptions: tokenize.DecodeOptions{Dir: "tok", Input: "c.gvq", Output: "r.npy", Force: true, Backend: "xla:cuda"}}
+	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -108,19 +108,31 @@ func (s *Sampler) drawCompiled(ctx context.Context, b *batch) error {
 
 // drawEmbedded draws a batch place by place.
 func (s *Sampler) drawEmbedded(ctx context.Context, b *batch) error {
+	return s.walk(ctx, b.starts, s.model.Layout.Tokens(), func(t int, logits []float32) ([]int32, error) {
+		return b.codes[t*s.rows : (t+1)*s.rows], s.drawPlace(b, t, logits)
+	})
+}
+
+// walk computes the logits [rows, K] of the first places of a batch one after the other. Pick gets them and returns the codes
+// [rows] there.
+func (s *Sampler) walk(ctx context.Context, starts []int32, places int, pick func(t int, logits []float32) ([]int32, error)) error {
 	l := s.model.Layout
-	starts := tensors.FromFlatDataAndDimensions(b.starts, len(b.starts))
-	defer starts.FinalizeAll()
+	start := tensors.FromFlatDataAndDimensions(starts, len(starts))
+	defer start.FinalizeAll()
 	var caches []*tensors.Tensor
 	defer func() { release(caches) }()
 	previous := make([]int32, s.rows)
 	for _, part := range s.segments() {
-		caches = s.grow(caches, len(b.starts), part.length)
-		for t := part.first * l.Levels(); t < part.end*l.Levels(); t++ {
+		first, end := part.first*l.Levels(), min(part.end*l.Levels(), places)
+		if first >= end {
+			break
+		}
+		caches = s.grow(caches, len(starts), part.length)
+		for t := first; t < end; t++ {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			inputs := []*tensors.Tensor{tensors.FromScalar(int32(t)), tensors.FromFlatDataAndDimensions(previous, s.rows), starts}
+			inputs := []*tensors.Tensor{tensors.FromScalar(int32(t)), tensors.FromFlatDataAndDimensions(previous, s.rows), start}
 			out, err := s.call(s.programs[t%l.Levels()], inputs, caches)
 			release(inputs[:2])
 			caches = nil
@@ -128,8 +140,12 @@ func (s *Sampler) drawEmbedded(ctx context.Context, b *batch) error {
 				return err
 			}
 			caches = out[1:]
-			previous = b.codes[t*s.rows : (t+1)*s.rows]
-			if err := s.drawPlace(b, t, out[0]); err != nil {
+			logits, err := tensors.CopyFlatData[float32](out[0])
+			out[0].FinalizeAll()
+			if err != nil {
+				return err
+			}
+			if previous, err = pick(t, logits); err != nil {
 				return err
 			}
 		}
@@ -153,21 +169,16 @@ func (s *Sampler) call(program *model.Exec, fixed, state []*tensors.Tensor) ([]*
 	return program.Call(args...)
 }
 
-// drawPlace draws the codes of a place from logits [rows, K], which it releases.
-func (s *Sampler) drawPlace(b *batch, t int, logits *tensors.Tensor) error {
-	defer logits.FinalizeAll()
-	values, err := tensors.CopyFlatData[float32](logits)
-	if err != nil {
-		return err
-	}
-	codes := len(values) / s.rows
+// drawPlace draws the codes of a place from logits [rows, K].
+func (s *Sampler) drawPlace(b *batch, t int, logits []float32) error {
+	codes := len(logits) / s.rows
 	const part = 4 // rows that share scratch memory
 	return parallel.Each((s.rows+part-1)/part, 0, func(i int) error {
 		d := drawer{Filter: s.Options.Filter}
 		for r := i * part; r < min(s.rows, (i+1)*part); r++ {
 			at := t*s.rows + r
 			if b.codes[at] = b.given[at]; b.known[at] == 0 {
-				b.codes[at] = int32(d.draw(values[r*codes:][:codes], b.uniform[at]))
+				b.codes[at] = int32(d.draw(logits[r*codes:][:codes], b.uniform[at]))
 			}
 		}
 		return nil

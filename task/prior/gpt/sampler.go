@@ -81,6 +81,11 @@ const (
 
 // NewSampler prepares a model with its variables.
 func NewSampler(backend compute.Backend, m *Model, set weights.Set, o SamplerOptions) (*Sampler, error) {
+	return newSampler(backend, m, set, o, embeddedRows)
+}
+
+// newSampler is NewSampler with another bound on the rows of the network on the embedded engine.
+func newSampler(backend compute.Backend, m *Model, set weights.Set, o SamplerOptions, most int) (*Sampler, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
@@ -93,7 +98,7 @@ func NewSampler(backend compute.Backend, m *Model, set weights.Set, o SamplerOpt
 	s := &Sampler{Options: o, model: m, backend: backend, embedded: !weights.Compiles(backend), store: model.NewStore()}
 	s.rows = cmp.Or(o.Batch, defaultBatch)
 	if s.embedded {
-		if s.rows = m.blocks.StepRows(embeddedRows); s.guided() {
+		if s.rows = m.blocks.StepRows(most); s.guided() {
 			s.rows /= 2
 		}
 	}

@@ -5,10 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/gritvq/gritvq/internal/parquetfile"
-	"github.com/gritvq/gritvq/internal/rowfile"
-	"github.com/parquet-go/parquet-go"
 )
 
 // ESCIOptions choose from the Shopping Queries Dataset. The zero value takes
@@ -28,8 +24,8 @@ type ESCIOptions struct {
 	Seed uint64
 }
 
-// ReadESCI reads Amazon's Shopping Queries Dataset from parquet files, in any
-// number and order: files with an esci_label are judgements (query_id, query,
+// ReadESCI reads Amazon's Shopping Queries Dataset from parquet files or tables
+// with a header, in any number and order: files with an esci_label are judgements (query_id, query,
 // product_id, product_locale, esci_label and, if there, small_version and
 // split), the others products (product_id, product_locale, product_title,
 // product_brand, product_color). Judgements that were joined with their
@@ -78,6 +74,12 @@ var (
 	productColumns = []string{"product_id", "product_locale", "product_title", "product_brand", "product_color"}
 )
 
+// labelColumn tells judgements from other files.
+const labelColumn = "esci_label"
+
+// esciFormats completes the sentence "expected".
+const esciFormats = ".parquet, .csv, .tsv or .psv"
+
 const (
 	neededJudgementColumns = 5
 	neededProductColumns   = 3
@@ -85,17 +87,12 @@ const (
 
 // read reads a file if it is of the wanted kind.
 func (e *esciReader) read(ctx context.Context, path string, judgements bool) error {
-	file, size, err := rowfile.Open(path)
+	t, err := openTable(path, esciFormats)
 	if err != nil {
 		return err
 	}
-	defer file.Close()
-	archive, err := parquetfile.OpenColumns(path, file, size)
-	if err != nil {
-		return err
-	}
-	names := archive.Names()
-	if slices.Contains(names, "esci_label") != judgements {
+	defer t.close()
+	if slices.Contains(t.first, labelColumn) != judgements {
 		return nil
 	}
 	wanted, needed, visit := productColumns, neededProductColumns, e.product
@@ -103,29 +100,17 @@ func (e *esciReader) read(ctx context.Context, path string, judgements bool) err
 		wanted, needed, visit = judgementColumns, neededJudgementColumns, e.judge
 		e.judgement = true
 	}
-	var there []string
-	var places []int // in wanted
+	at := make([]int, len(wanted))
 	for i, name := range wanted {
-		switch {
-		case slices.Contains(names, name):
-			there, places = append(there, name), append(places, i)
-		case i < needed:
+		if at[i] = slices.Index(t.first, name); at[i] < 0 && i < needed {
 			return fmt.Errorf("%s has no column %s, which the Shopping Queries Dataset has; its columns are %s",
-				path, name, strings.Join(names, ", "))
+				path, name, strings.Join(t.first, ", "))
 		}
 	}
-	row, fields := 0, make([]string, len(wanted))
-	return archive.EachRow(ctx, there, func(values []parquet.Value) error {
-		if row%pause == 0 && ctx.Err() != nil {
-			return fmt.Errorf("reading %s was stopped: %w", path, ctx.Err())
-		}
-		for i, v := range values {
-			fields[places[i]] = valueText(v)
-		}
+	return t.rows(ctx, at, true, func(n int, fields []string) error {
 		if err := visit(fields); err != nil {
-			return fmt.Errorf("row %d of %s has %w", row, path, err)
+			return fmt.Errorf("%s %d of %s has %w", t.unit, n, path, err)
 		}
-		row++
 		return nil
 	})
 }
@@ -148,7 +133,7 @@ func (e *esciReader) judge(fields []string) error {
 	}
 	query := e.numbers.number(fields[0])
 	if int(query) == len(e.list) {
-		e.list = append(e.list, Query{ID: fields[0], Text: fields[1], Part: e.part(fields[6], fields[1])})
+		e.list = append(e.list, Query{ID: strings.Clone(fields[0]), Text: strings.Clone(fields[1]), Part: e.part(fields[6], fields[1])})
 	}
 	if strings.Contains(e.opt.Answers, label[:1]) {
 		e.list[query].Answers = append(e.list[query].Answers, product)
@@ -188,7 +173,7 @@ func (e *esciReader) product(fields []string) error {
 }
 
 func (e *esciReader) describe(product int32, title, brand, color string) {
-	item := &Item{Title: title}
+	item := &Item{Title: strings.Clone(title)}
 	item.describe(strings.Trim(brand+" "+color, " "))
 	e.titles[product] = item
 }

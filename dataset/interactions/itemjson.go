@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -32,11 +33,15 @@ func readJSONItems(ctx context.Context, path string, in io.Reader) ([]Item, erro
 	return items, rowfile.LinesError(path, lines)
 }
 
-// parseItem reads one object.
+// parseItem reads one object. Names of fields are those of columns, in any case.
 func parseItem(text []byte) (Item, error) {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(text, &fields); err != nil {
+	var named, fields map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(utf8Text(string(text))), &named); err != nil {
 		return Item{}, fmt.Errorf(`expected an object like {"id": 1, "title": "..."}, found %.60q`, text)
+	}
+	fields = make(map[string]json.RawMessage, len(named))
+	for _, name := range slices.Sorted(maps.Keys(named)) { // lower case last
+		fields[strings.ToLower(name)] = named[name]
 	}
 	find := func(names []string) json.RawMessage {
 		for _, name := range names {
@@ -46,12 +51,12 @@ func parseItem(text []byte) (Item, error) {
 		}
 		return nil
 	}
-	item := Item{ID: plainText(find(idFields)), Title: plainText(find(titleFields)), Text: plainText(find(textFields))}
-	item.Categories = parseCategories(find(categoryFields))
+	item := Item{ID: plainText(find(idNames)), Title: plainText(find(titleNames)), Text: plainText(find(textNames))}
+	item.Categories = parseCategories(find(categoryNames))
 	if item.ID == "" {
-		return Item{}, fmt.Errorf("it has no id; expected one of %s", strings.Join(idFields, ", "))
+		return Item{}, fmt.Errorf("it has no id; expected one of %s", strings.Join(idNames, ", "))
 	}
-	item.describe(plainText(find(brandFields)))
+	item.describe(plainText(find(brandNames)))
 	return item, nil
 }
 

@@ -3,21 +3,8 @@ package interactions
 import (
 	"context"
 	"fmt"
-	"path/filepath"
-	"strings"
 
 	"github.com/gritvq/gritvq/dataset"
-	"github.com/gritvq/gritvq/internal/rowfile"
-)
-
-// Names that the fields of an item go by, the preferred one first.
-var (
-	idFields = []string{"id", "item", "item_id", "movieId", "product_id", "parent_asin", "asin", "itemid", "iid", "movie_id",
-		"productid", "product", "key"}
-	titleFields    = []string{"title", "name", "product_title", "short_text"}
-	textFields     = []string{"text"}
-	brandFields    = []string{"brand", "product_brand", "store"}
-	categoryFields = []string{"categories", "category", "genres"}
 )
 
 // ReadItems reads the catalogue behind path:
@@ -25,15 +12,17 @@ var (
 //   - .jsonl: one object a line with an id, a title (or short_text) and
 //     optionally a text, a brand and categories: a list, a list of lists (the
 //     first counts), or a text with "|" or ">" between them
-//   - .dat: id::title::categories, as MovieLens has it, in UTF-8 or Latin-1
-//   - .csv, .tsv: columns of these names, under a header
+//   - .dat: id::title::categories, as MovieLens has it
+//   - .csv, .tsv, .psv (also .item): columns of these names under a header, or
+//     chosen ones; if the first line lacks the usual separator, another one of
+//     comma, tab, "|" and ";" is taken
 //   - .parquet: the same columns, only the id is required; the file may hold
 //     embeddings too
 //   - "synthetic:shop?...": the catalogue of a built-in shop, see NewShop
 //
-// ctx stops the reading. Errors are one sentence that names the file, the line
-// and a remedy.
-func ReadItems(ctx context.Context, path string) (*Catalogue, error) {
+// Text is in UTF-8 or Latin-1. ctx stops the reading. Errors are one sentence
+// that names the file, the line and a remedy.
+func ReadItems(ctx context.Context, path string, opt ItemColumns) (*Catalogue, error) {
 	if dataset.IsSynthetic(path) {
 		shop, err := OpenShop(path)
 		if err != nil {
@@ -41,27 +30,22 @@ func ReadItems(ctx context.Context, path string) (*Catalogue, error) {
 		}
 		return shop.Catalogue, nil
 	}
-	file, size, err := rowfile.Open(path)
+	in, err := openFile(path)
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
+	defer in.Close()
 	var items []Item
-	text := withoutMark(file)
-	switch extension := strings.ToLower(filepath.Ext(path)); extension {
-	case ".jsonl", ".json":
-		items, err = readJSONItems(ctx, path, text)
-	case ".dat":
-		items, err = readTableItems(ctx, path, doubleColonRows(path, text), []string{"id", "title", "genres"})
-	case ".csv", ".tsv":
-		var rows rowReader
-		if rows, err = tableRows(path, extension, text); err == nil {
-			items, err = readTableItems(ctx, path, rows, nil)
+	if in.extension == ".jsonl" || in.extension == ".json" {
+		if opt != (ItemColumns{}) {
+			return nil, fmt.Errorf("%s is no table with columns to choose from; leave the choice out", path)
 		}
-	case ".parquet":
-		items, err = readParquetItems(ctx, path, file, size)
-	default:
-		return nil, fmt.Errorf("%s holds no items this program can read; expected .jsonl, .csv, .tsv, .dat or .parquet", path)
+		items, err = readJSONItems(ctx, path, in.withoutMark())
+	} else {
+		var t *table
+		if t, err = in.table(".jsonl, .csv, .tsv, .psv, .dat or .parquet"); err == nil {
+			items, err = readItemTable(ctx, t, opt)
+		}
 	}
 	if err != nil {
 		return nil, err

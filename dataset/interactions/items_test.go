@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -21,7 +22,7 @@ func TestItems(t *testing.T) {
 		"tabs":      {"items.tsv", "genres\tbrand\tid\ttitle\nBeauty > Skin\tCoco\t10\tOil, pure\n\t\t20\tgun mats\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := ReadItems(t.Context(), writeFile(t, c.file, c.content))
+			got, err := ReadItems(t.Context(), writeFile(t, c.file, c.content), ItemColumns{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -42,18 +43,18 @@ func TestItems(t *testing.T) {
 
 func TestMovies(t *testing.T) {
 	got, err := ReadItems(t.Context(), writeFile(t, "movies.dat",
-		"73::Mis\xe9rables, Les (1995)::Drama|Musical\r\n2::Jumanji (1995)::Adventure\r\n"))
+		"73::Mis\xe9rables, Les (1995)::Drama|Musical\r\n2::Jumanji (1995)::Adventure\r\n"), ItemColumns{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got.Items[0].Title != "Misérables, Les (1995)" || got.Items[0].Text != "Misérables, Les (1995). Drama, Musical" {
 		t.Errorf("%+v", got.Items[0])
 	}
-	utf8, err := ReadItems(t.Context(), writeFile(t, "movies.dat", "73::Misérables, Les (1995)::Drama|Musical\n"))
+	utf8, err := ReadItems(t.Context(), writeFile(t, "movies.dat", "73::Misérables, Les (1995)::Drama|Musical\n"), ItemColumns{})
 	if err != nil || utf8.Items[0].Title != got.Items[0].Title {
 		t.Errorf("%+v, %v", utf8, err)
 	}
-	marked, err := ReadItems(t.Context(), writeFile(t, "movies.dat", "\xef\xbb\xbf73::Misérables, Les (1995)::Drama\n"))
+	marked, err := ReadItems(t.Context(), writeFile(t, "movies.dat", "\xef\xbb\xbf73::Misérables, Les (1995)::Drama\n"), ItemColumns{})
 	if err != nil || marked.Items[0].ID != "73" {
 		t.Errorf("%+v, %v", marked, err)
 	}
@@ -73,7 +74,7 @@ func TestParquetItems(t *testing.T) {
 		number := 7*i - 70
 		rows = append(rows, row{[]float32{1, 2}, &number, "Oil", "Beauty|Skin", 3})
 	}
-	got, err := ReadItems(t.Context(), writeFile(t, "emb.parquet", parquetText(t, rows)))
+	got, err := ReadItems(t.Context(), writeFile(t, "emb.parquet", parquetText(t, rows)), ItemColumns{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,16 +82,16 @@ func TestParquetItems(t *testing.T) {
 		t.Errorf("%d items, such as %+v", got.Len(), got.Items[3])
 	}
 	rows[1500].Number = rows[20].Number
-	_, err = ReadItems(t.Context(), writeFile(t, "emb.parquet", parquetText(t, rows)))
+	_, err = ReadItems(t.Context(), writeFile(t, "emb.parquet", parquetText(t, rows)), ItemColumns{})
 	wantError(t, err, "emb.parquet", `items 20 and 1500 are both called "70"`)
 	rows[1500].Number = nil
-	_, err = ReadItems(t.Context(), writeFile(t, "emb.parquet", parquetText(t, rows)))
+	_, err = ReadItems(t.Context(), writeFile(t, "emb.parquet", parquetText(t, rows)), ItemColumns{})
 	wantError(t, err, "row 1500 of", "has no id")
 	type bare struct {
 		Vector []float32 `parquet:"vector,list"`
 		Price  float64   `parquet:"price"`
 	}
-	_, err = ReadItems(t.Context(), writeFile(t, "emb.parquet", parquetText(t, []bare{{[]float32{1}, 2}})))
+	_, err = ReadItems(t.Context(), writeFile(t, "emb.parquet", parquetText(t, []bare{{[]float32{1}, 2}})), ItemColumns{})
 	wantError(t, err, "emb.parquet", "no column for the id", "price")
 	if !errors.Is(err, ErrUnnamed) {
 		t.Errorf("got %v", err)
@@ -104,20 +105,25 @@ func TestItemsThatAreWrong(t *testing.T) {
 		"list for id": {"i.jsonl", "{\"id\": [1], \"title\": \"a\"}\n", "has no id"},
 		"twice":       {"i.jsonl", "{\"id\": 1}\n{\"id\": \"1\"}\n", `items 0 and 1 are both called "1"`},
 		"none":        {"i.jsonl", "\n", "at least one item"},
-		"no header":   {"i.csv", "1,abc,x\n", "needs a column for the id"},
+		"no header":   {"i.csv", "1,abc,x\n", "goes by a usual name for the id (id, item, "},
 		"empty id":    {"i.csv", "id,title\n,abc\n", "line 2"},
-		"format":      {"i.xml", "<a/>", "expected .jsonl"},
+		"no title": {"i.csv", "id,label\n1,abc\n",
+			`for the title (title, name, product_title, short_text), among ["id" "label"]; choose the columns`},
+		"text":       {"i.parquet", "id,title\n1,abc\n", "is no parquet file but text; if it is a table, name it .csv"},
+		"compressed": {"i.jsonl", "\x1f\x8b\x08", "is compressed"},
+		"UTF-16":     {"i.csv", "\xff\xfei\x00d\x00", "UTF-16"},
+		"format":     {"i.xml", "<a/>", "expected .jsonl"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := writeFile(t, c.file, c.content)
-			_, err := ReadItems(context.Background(), path)
+			_, err := ReadItems(context.Background(), path, ItemColumns{})
 			wantError(t, err, c.want, path)
 		})
 	}
 }
 
 func TestRealMovies(t *testing.T) {
-	c, err := ReadItems(t.Context(), realData(t, "ml-1m/movies.dat"))
+	c, err := ReadItems(t.Context(), realData(t, "ml-1m/movies.dat"), ItemColumns{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,4 +148,33 @@ func TestRowsOfALog(t *testing.T) {
 	}
 	_, err = c.RowsOf(mustOpen(t, writeFile(t, "s.txt", "ann 7 a b\n"), Options{}))
 	wantError(t, err, "2 of the 3 items", `such as "a"`, `such as "x"`)
+}
+
+// Tables of items with all separators, with chosen columns, and in Latin-1.
+func TestItemTables(t *testing.T) {
+	const want = "7 Misérables, Les (1995) Drama"
+	for name, c := range map[string]struct {
+		file, content string
+		opt           ItemColumns
+	}{
+		"MovieLens-100k": {"u.item", "7|Mis\xe9rables, Les (1995)|01-Jan-1995||http://x|0|Drama\n", ItemColumns{"1", "2", "7"}},
+		"bars, csv":      {"i.csv", "id|title|genres\n7|Misérables, Les (1995)|Drama\n", ItemColumns{}},
+		"semicolons":     {"i.csv", "id;title;genres\n7;Misérables, Les (1995);Drama\n", ItemColumns{}},
+		"names":          {"i.tsv", "sku\tlabel\tkind\n7\tMis\xe9rables, Les (1995)\tDrama\n", ItemColumns{"sku", "label", "kind"}},
+		"numbers, named": {"i.tsv", "id\tlabel\tgenres\n7\tMis\xe9rables, Les (1995)\tDrama\n", ItemColumns{"1", "2", ""}},
+		"Latin-1, JSON":  {"i.jsonl", "{\"ID\":7,\"Title\":\"Mis\xe9rables, Les (1995)\",\"genres\":\"Drama\"}\n", ItemColumns{}},
+	} {
+		got, err := ReadItems(t.Context(), writeFile(t, c.file, c.content), c.opt)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if i := got.Items[0]; got.Len() != 1 || i.ID+" "+i.Title+" "+strings.Join(i.Categories, " ") != want {
+			t.Errorf("%s: %d items, %+v", name, got.Len(), i)
+		}
+	}
+	_, err := ReadItems(t.Context(), writeFile(t, "i.csv", "id,title\n1,a\n"), ItemColumns{ID: "sku", Title: "title"})
+	wantError(t, err, `no column "sku" for the id, among ["id" "title"]; choose the columns`)
+	_, err = ReadItems(t.Context(), writeFile(t, "i.jsonl", "{}\n"), ItemColumns{ID: "sku"})
+	wantError(t, err, "no table with columns")
 }

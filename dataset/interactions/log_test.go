@@ -83,6 +83,11 @@ func TestTables(t *testing.T) {
 		"double colons": {"t.dat", "2::b::4::5\n1::a::1::9\n2::a::1::6\n2::a::1::6\n1::b::1::9\n1::c::1::8\n", Options{}},
 		"dates": {"t.csv", "user,item,date\n2,b,2020-01-02\n1,a,2020-01-09 12:00:00\n2,a,2020-01-03\n2,a,2020-01-03\n1,b,2020-01-09 " +
 			"12:00:00\n1,c,2020-01-09T11:59:59Z\n", Options{}},
+		"semicolons": {"t.csv", "user;item;time\n2;b;5\n1;a;9\n2;a;6\n2;a;6\n1;b;9\n1;c;8\n", Options{}},
+		"bars":       {"t.csv", "2|b|5\n1|a|9\n2|a|6\n2|a|6\n1|b|9\n1|c|8\n", Options{}},
+		"bars, psv":  {"t.psv", "user|item|time|tags\n2|b|5|,,,,\n1|a|9|\n2|a|6|\n2|a|6|\n1|b|9|\n1|c|8|\n", Options{}},
+		"MovieLens-100k": {"u.data", "2\tb\t1\t5\n1\ta\t1\t9\n2\ta\t1\t6\n2\ta\t1\t6\n1\tb\t1\t9\n1\tc\t1\t8\n",
+			Options{User: "1", Item: "2", Time: "4"}},
 		"decimals": {"t.csv", "2,b,5\n1,a,9.25\n2,a,6e0\n2,a,6\n1,b,9.25\n1,c,-8\n", Options{}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -127,7 +132,8 @@ func TestTablesThatAreWrong(t *testing.T) {
 		opt           Options
 		want          []string
 	}{
-		"many columns": {"t.csv", "1,2,3,4\n", Options{}, []string{"name for the user", "choose the columns", `"1" "2" "3" "4"`}},
+		"many columns": {"t.csv", "1,2,3,4\n", Options{}, []string{"name for the user", "choose the columns", `"1" "2" "3" "4"`,
+			"(user, user_id, userid,"}},
 		"forgotten time": {"t.csv", "user,item,rated_at\n1,2,3\n", Options{}, []string{"name for the time",
 			`choose the columns, and "-" for the time`, "rated_at"}},
 		"unknown name":     {"t.csv", "user,item,time\n1,2,3\n", Options{Item: "song"}, []string{`no column "song" for the item`}},
@@ -145,7 +151,9 @@ func TestTablesThatAreWrong(t *testing.T) {
 		"compressed":       {"t.csv", "\x1f\x8b\x08", Options{}, []string{"compressed"}},
 		"empty":            {"t.csv", "", Options{}, []string{"empty"}},
 		"no core":          {"t.csv", "1,2,3\n", Options{MinUser: 2}, []string{"no user", "has 2 interactions"}},
-		"not parquet":      {"t.parquet", "1,2,3\nand so on", Options{}, []string{"truncated or damaged parquet"}},
+		"not parquet":      {"t.parquet", "1,2,3\nand so on", Options{}, []string{"is no parquet file but text", ".csv"}},
+		"UTF-16":           {"t.csv", "\xff\xfeu\x00s\x00", Options{}, []string{"UTF-16", "UTF-8"}},
+		"compressed lines": {"t.txt", "\x1f\x8b\x08", Options{}, []string{"compressed"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := writeFile(t, c.file, c.content)
@@ -237,5 +245,15 @@ func TestInt96Times(t *testing.T) {
 	late, err := parseTime(valueText(day(2_440_589, 0)))
 	if err != nil || !(early < late) || late != 86400 {
 		t.Errorf("%g and %g, %v", early, late, err)
+	}
+}
+
+// Names are the same in UTF-8 and in Latin-1.
+func TestLatin1Logs(t *testing.T) {
+	const want = "zoë café thé\n"
+	for file, content := range map[string]string{"s.txt": "zo\xeb caf\xe9 th\xe9\n", "t.csv": "user,item\nzo\xeb,caf\xe9\nzoë,thé\n"} {
+		if got := render(mustOpen(t, writeFile(t, file, content), Options{})); got != want {
+			t.Errorf("%s: %q, want %q", file, got, want)
+		}
 	}
 }

@@ -2,15 +2,12 @@ package interactions
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"path/filepath"
 	"strings"
 
 	"github.com/gritvq/gritvq/dataset"
-	"github.com/gritvq/gritvq/internal/rowfile"
 )
 
 // Options refine Open. The zero value suits sequences, and tables whose header
@@ -27,18 +24,20 @@ type Options struct {
 
 func init() {
 	dataset.Register(dataset.Interactions, ".txt", ".tab", ".data")
-	dataset.Register(dataset.Items, ".jsonl", ".csv", ".tsv", ".dat")
+	dataset.Register(dataset.Items, ".jsonl", ".csv", ".tsv", ".psv", ".item", ".dat")
 }
 
 // logFormats completes the sentence "expected".
-const logFormats = "sequences (.txt), a table (.csv, .tsv, .dat with \"::\") or .parquet"
+const logFormats = "sequences (.txt), a table (.csv, .tsv, .psv, .dat with \"::\") or .parquet"
 
 // Open reads the log behind path:
 //
 //   - .txt: one user a line, the user and then the items, oldest first,
 //     separated by blanks
-//   - .csv, .tsv (also .tab, .data): one interaction a row, in columns for
-//     user, item and, unless rows are in chronological order, time
+//   - .csv, .tsv (also .tab, .data), .psv: one interaction a row, in columns
+//     for user, item and, unless rows are in chronological order, time; if the
+//     first line lacks the usual separator, another one of comma, tab, "|" and
+//     ";" is taken
 //   - .dat: the same with "::" between columns, by default user, item, rating
 //     and time, as MovieLens has it
 //   - .parquet: the same
@@ -82,27 +81,18 @@ func openLog(ctx context.Context, path string, opt Options) (*Log, error) {
 		}
 		return shop.Log, nil
 	}
-	file, size, err := rowfile.Open(path)
+	in, err := openFile(path)
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
-	head := make([]byte, 4)
-	n, _ := file.ReadAt(head, 0)
-	switch start := string(head[:n]); {
-	case start == "PAR1" || extension == ".parquet":
-		return readParquetLog(ctx, path, file, size, opt)
-	case strings.HasPrefix(start, "\x1f\x8b"), strings.HasPrefix(start, "\x28\xb5\x2f\xfd"), strings.HasPrefix(start, "PK\x03\x04"):
-		return nil, fmt.Errorf("%s is compressed; decompress it first", path)
-	}
+	defer in.Close()
 	var recorded *recorder
-	text := withoutMark(file)
-	if extension == ".txt" {
-		recorded, err = readSequences(ctx, path, text)
+	if extension == ".txt" && !in.isParquet() {
+		recorded, err = readSequences(ctx, path, in.withoutMark())
 	} else {
-		var rows rowReader
-		if rows, err = tableRows(path, extension, text); err == nil {
-			recorded, err = readTable(ctx, path, extension, rows, opt)
+		var t *table
+		if t, err = in.table(logFormats); err == nil {
+			recorded, err = readTable(ctx, t, opt)
 		}
 	}
 	if err != nil {
@@ -128,17 +118,4 @@ func (r *recorder) proceed(ctx context.Context, path string) error {
 		return fmt.Errorf("%s has more than %d interactions; split it", path, maxInteractions)
 	}
 	return nil
-}
-
-// rowReader gives one row of a table after the other, then io.EOF. The row is
-// valid until the next call.
-type rowReader func() (fields []string, line int, err error)
-
-// nextRow turns a failed read into one sentence, and leaves io.EOF alone.
-func (next rowReader) nextRow(path string) ([]string, int, error) {
-	fields, line, err := next()
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, line, fmt.Errorf("reading %s: %w", path, err)
-	}
-	return fields, line, err
 }

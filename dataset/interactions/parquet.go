@@ -1,44 +1,12 @@
 package interactions
 
 import (
-	"context"
-	"io"
 	"math"
 	"strconv"
 	"strings"
 
-	"github.com/gritvq/gritvq/internal/parquetfile"
 	"github.com/parquet-go/parquet-go"
 )
-
-// readParquetLog reads an interaction a row.
-func readParquetLog(ctx context.Context, path string, file io.ReaderAt, size int64, opt Options) (*Log, error) {
-	archive, err := parquetfile.OpenColumns(path, file, size)
-	if err != nil {
-		return nil, err
-	}
-	names := archive.Names()
-	at, err := namedColumns(path, names, opt)
-	if err != nil {
-		return nil, err
-	}
-	chosen, places := []string{names[at.user], names[at.item]}, columns{0, 1, -1}
-	if at.time >= 0 {
-		chosen, places.time = append(chosen, names[at.time]), 2
-	}
-	r, row, fields := &recorder{untimed: at.time < 0}, 0, make([]string, len(chosen))
-	err = archive.EachRow(ctx, chosen, func(values []parquet.Value) error {
-		for i, v := range values {
-			fields[i] = valueText(v)
-		}
-		row++
-		return r.take(ctx, path, "row", row-1, fields, places)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return r.log(path), nil
-}
 
 // valueText returns text as it is, numbers in decimal, nothing for a null. Whole
 // floats lose their point, which dataframes add to integer columns with gaps.

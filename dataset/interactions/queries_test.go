@@ -217,7 +217,7 @@ func TestDerivedQueries(t *testing.T) {
 
 func TestDerivedFromRealTitles(t *testing.T) {
 	for _, name := range []string{"amazon-beauty", "amazon-toys"} {
-		c, err := ReadItems(t.Context(), realData(t, name+"/items.jsonl"))
+		c, err := ReadItems(t.Context(), realData(t, name+"/items.jsonl"), ItemColumns{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -237,4 +237,67 @@ func TestDerivedFromRealTitles(t *testing.T) {
 		q.List = q.List[:200]
 		checkDerived(t, q, 50)
 	}
+}
+
+// Searches come from tables too: a row an answer.
+func TestQueryTables(t *testing.T) {
+	const rows = "red tent,T1,train\nred tent,T2,train\ncaf\xe9 set,C1,test\nred tent,T1,train\nlost,,validation\n"
+	for name, c := range map[string]struct {
+		content string
+		opt     QueryOptions
+	}{
+		"header": {"search_term,product_id,split\n" + rows, QueryOptions{}},
+		"names": {"id,frage,ware,part\n" + "1," + strings.ReplaceAll(strings.TrimSpace(rows), "\n", "\n2,") + "\n",
+			QueryOptions{Query: "frage", Item: "ware"}},
+		"numbers": {"query,product,part\n" + rows, QueryOptions{Query: "1", Item: "2"}},
+	} {
+		q, err := ReadQueries(t.Context(), []string{writeFile(t, "q.csv", c.content)}, c.opt)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if len(q.List) != 2 || q.Unanswered != 1 || answers(q, 0) != "T1 T2" || q.List[1].Text != "café set" || q.List[1].Part != TestPart {
+			t.Errorf("%s: %+v, %d without an answer", name, q.List, q.Unanswered)
+		}
+	}
+	var many strings.Builder
+	many.WriteString("query|asin\n")
+	for i := range 3000 {
+		fmt.Fprintf(&many, "query %d|P%d\n", i, i%50)
+	}
+	q, err := ReadQueries(t.Context(), []string{writeFile(t, "q.csv", many.String())}, QueryOptions{})
+	if err != nil || len(q.only(TestPart)) < 200 || len(q.only(ValidationPart)) < 200 {
+		t.Errorf("%d searches (%v)", len(q.List), err)
+	}
+	for name, c := range map[string]struct {
+		content string
+		want    []string
+	}{
+		"no search column": {"word,item\na,b\n", []string{
+			"for the search (query, search, search_term,", `among ["word" "item"]`, "choose the columns",
+		}},
+		"no item column": {"query,label\na,b\n", []string{"for the item (item, item_id,", "choose the columns"}},
+		"no answer":      {"query,item\na,\nb,\n", []string{"no search of", "has an answer"}},
+		"no search":      {"query,item\n,b\n", []string{"line 2 of", "has no search"}},
+		"part":           {"query,item,split\na,b,dev\n", []string{"line 2 of", `is for "dev"`, "train, validation or test"}},
+		"ragged":         {"query,item\na,b,c\n", []string{"wrong number of fields"}},
+	} {
+		_, err := ReadQueries(t.Context(), []string{writeFile(t, "q.csv", c.content)}, QueryOptions{})
+		t.Run(name, func(t *testing.T) { wantError(t, err, c.want...) })
+	}
+	_, err = ReadQueries(t.Context(), []string{writeFile(t, "q.parquet", "query,item\na,b\n")}, QueryOptions{})
+	wantError(t, err, "is no parquet file but text")
+	_, err = ReadQueries(t.Context(), []string{writeFile(t, "q.txt", "query,item\na,b\n")}, QueryOptions{})
+	wantError(t, err, "no known format", ".csv")
+}
+
+// The Shopping Queries Dataset may be a text table.
+func TestTextESCI(t *testing.T) {
+	path := writeFile(t, "e.csv", "query_id,query,product_id,product_locale,esci_label,product_title\n1,mug,P1,us,E,Mug\n2,cup,P1,us,I,Mug\n")
+	q, err := ReadQueries(t.Context(), []string{path}, QueryOptions{})
+	if err != nil || len(q.List) != 1 || q.Unanswered != 1 || q.Catalogue.Items[0].Title != "Mug" {
+		t.Errorf("%+v (%v)", q, err)
+	}
+	_, err = ReadQueries(t.Context(), []string{path}, QueryOptions{Query: "query"})
+	wantError(t, err, "Shopping Queries Dataset")
 }

@@ -1,7 +1,6 @@
 package interactions
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -15,7 +14,7 @@ func readSequences(ctx context.Context, path string, in io.Reader) (*recorder, e
 	r := &recorder{}
 	lines := rowfile.NewLines(in)
 	for line := 1; lines.Scan(); line++ {
-		fields := strings.Fields(lines.Text())
+		fields := strings.Fields(utf8Text(lines.Text()))
 		if len(fields) == 0 {
 			continue
 		}
@@ -34,14 +33,4 @@ func readSequences(ctx context.Context, path string, in io.Reader) (*recorder, e
 		}
 	}
 	return r, rowfile.LinesError(path, lines)
-}
-
-// withoutMark skips the byte order mark that some programs put before UTF-8: it is
-// no part of the first name.
-func withoutMark(in io.Reader) io.Reader {
-	buffered := bufio.NewReaderSize(in, 1<<16)
-	if mark, _ := buffered.Peek(3); string(mark) == "\xef\xbb\xbf" {
-		_, _ = buffered.Discard(3)
-	}
-	return buffered
 }

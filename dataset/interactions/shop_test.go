@@ -39,7 +39,7 @@ func TestShopByName(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := mustOpen(t, name, Options{})
-	items, err := ReadItems(t.Context(), name)
+	items, err := ReadItems(t.Context(), name, ItemColumns{})
 	if err != nil {
 		t.Fatal(err)
 	}

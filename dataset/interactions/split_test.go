@@ -129,7 +129,7 @@ func TestPaperStatistics(t *testing.T) {
 			if mean := fmt.Sprint(s.MeanLength)[:4]; mean != c.mean {
 				t.Errorf("mean length %s, the paper has %s", mean, c.mean)
 			}
-			catalogue, err := ReadItems(t.Context(), realData(t, c.name+"/items.jsonl"))
+			catalogue, err := ReadItems(t.Context(), realData(t, c.name+"/items.jsonl"), ItemColumns{})
 			if err != nil {
 				t.Fatal(err)
 			}

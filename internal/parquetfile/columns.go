@@ -3,6 +3,8 @@
 package parquetfile
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -89,6 +91,9 @@ func (c *Columns) eachRowOf(ctx context.Context, group parquet.RowGroup, names [
 // Open opens a parquet file. It checks the footer first, so that the decoder
 // does not allocate the sizes that a damaged one claims.
 func Open(path string, file io.ReaderAt, size int64) (*parquet.File, error) {
+	if text, err := isText(file); err != nil || text {
+		return nil, cmp.Or(err, fmt.Errorf("%s is no parquet file but text; if it is a table, name it .csv or .tsv", path))
+	}
 	if size < 12 {
 		return nil, fmt.Errorf("%s is a truncated parquet file: expected at least 12 bytes, found %d; copy or write it again", path, size)
 	}
@@ -105,6 +110,17 @@ func Open(path string, file io.ReaderAt, size int64) (*parquet.File, error) {
 		return nil, fmt.Errorf("%s is a truncated or damaged parquet file (%w; %d bytes found); copy or write it again", path, err, size)
 	}
 	return archive, nil
+}
+
+// isText reports whether a file begins with printable text, as no parquet file does beyond its magic.
+func isText(file io.ReaderAt) (bool, error) {
+	head := make([]byte, 256)
+	n, err := file.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, err
+	}
+	control := func(b byte) bool { return b < ' ' && b != '\t' && b != '\n' && b != '\r' }
+	return n > 0 && !bytes.HasPrefix(head[:n], []byte("PAR1")) && !slices.ContainsFunc(head[:n], control), nil
 }
 
 // Recover turns a panic of the decoder, which some damaged pages cause, into an

@@ -44,7 +44,7 @@ func Open(ctx context.Context, dir string) (*Catalogue, error) {
 // more items than the table: Add writes the items first.
 func (t *Table) WithItems(ctx context.Context, dir string) (*Catalogue, error) {
 	path := filepath.Join(dir, ItemsFile)
-	items, err := interactions.ReadItems(ctx, path)
+	items, err := interactions.ReadItems(ctx, path, interactions.ItemColumns{})
 	if err != nil {
 		return nil, err
 	}

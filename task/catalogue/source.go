@@ -21,6 +21,8 @@ type Source struct {
 	// Input is a file of embeddings, one row an item; a list of items, whose titles
 	// are embedded then; or "synthetic:shop?...".
 	Input string
+	// Columns chooses the columns of a table of items.
+	Columns interactions.ItemColumns
 	// Items is a list of the items in the order of the rows. If empty, a .parquet
 	// file of embeddings may name them itself; else row numbers from 1 do.
 	Items string
@@ -96,7 +98,7 @@ func (s *source) read(ctx context.Context, watch task.Watcher) error {
 }
 
 func (s *source) readItems(ctx context.Context, path string) error {
-	list, err := interactions.ReadItems(ctx, path)
+	list, err := interactions.ReadItems(ctx, path, s.Columns)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 // reference of others.
 func TestBM25(t *testing.T) {
 	const shop = "synthetic:shop?users=40&items=60"
-	ids, source := shopIDs(t, shop), Searches([]string{"derived"}, interactions.ESCIOptions{})
+	ids, source := shopIDs(t, shop), Searches([]string{"derived"}, interactions.QueryOptions{})
 	c, err := Settings{Purpose: Searching, Model: "bm25"}.Config()
 	if err != nil {
 		t.Fatal(err)

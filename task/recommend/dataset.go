@@ -56,7 +56,7 @@ func newDataset(p *Purpose, name string, table *catalogue.Table) *Dataset {
 // the one before for validation, and every other item but the first is once the
 // target of an example. It fails on items without an ID.
 func FromLog(log *interactions.Log, table *catalogue.Table) (*Dataset, error) {
-	rows, err := rowsOf(log, table)
+	rows, err := rowsOf(log.Items(), log.Item, table, log.Path())
 	if err != nil {
 		return nil, err
 	}
@@ -92,26 +92,26 @@ func FromLog(log *interactions.Log, table *catalogue.Table) (*Dataset, error) {
 // withoutID is the error of items that the table lacks.
 type withoutID struct{ error }
 
-// rowsOf finds the items of a log in a table.
-func rowsOf(log *interactions.Log, table *catalogue.Table) ([]int32, error) {
-	rows := make([]int32, log.Items())
+// rowsOf finds items in a table; data is what names them.
+func rowsOf(n int, item func(i int) string, table *catalogue.Table, data string) ([]int32, error) {
+	rows := make([]int32, n)
 	var missing []string
 	for i := range rows {
-		row, ok := table.Row(log.Item(i))
+		row, ok := table.Row(item(i))
 		if !ok {
-			missing = append(missing, log.Item(i))
+			missing = append(missing, item(i))
 		}
 		rows[i] = int32(row)
 	}
-	const advice = "gritvq ids add, or use the catalogue that the log is of"
+	const advice = "gritvq ids add, or use the catalogue that they are of"
 	switch len(missing) {
 	case 0:
 		return rows, nil
 	case 1:
-		return nil, withoutID{fmt.Errorf("item %q of %s has no ID; add it with %s", missing[0], log.Path(), advice)}
+		return nil, withoutID{fmt.Errorf("item %q of %s has no ID; add it with %s", missing[0], data, advice)}
 	}
 	return nil, withoutID{fmt.Errorf("%d of the %d items of %s have no ID, such as %q; add them with %s",
-		len(missing), log.Items(), log.Path(), missing[0], advice)}
+		len(missing), n, data, missing[0], advice)}
 }
 
 // FromSearches makes a dataset of searches: every answer of a training search is
@@ -119,16 +119,19 @@ func rowsOf(log *interactions.Log, table *catalogue.Table) ([]int32, error) {
 // part without searches.
 func FromSearches(q *interactions.Queries, table *catalogue.Table) (*Dataset, error) {
 	d := newDataset(Searching, "", table)
+	answering := answersOf(q)
+	rows, err := rowsOf(len(answering), func(i int) string { return q.Catalogue.Items[answering[i]].ID }, table, "the searches")
+	if err != nil {
+		return nil, err
+	}
+	rowOf := make(map[int32]int32, len(rows))
+	for i, item := range answering {
+		rowOf[item] = rows[i]
+	}
 	for _, query := range q.List {
 		answers := make([]int32, len(query.Answers))
 		for i, answer := range query.Answers {
-			name := q.Catalogue.Items[answer].ID
-			row, ok := table.Row(name)
-			if !ok {
-				return nil, withoutID{fmt.Errorf("item %q answers %q and has no ID; "+
-					"add it with gritvq ids add, or use the catalogue that the searches are of", name, query.Text)}
-			}
-			answers[i] = int32(row)
+			answers[i] = rowOf[answer]
 		}
 		slices.Sort(answers)
 		d.add(query.Part, Case{Question{Name: query.ID, Text: query.Text}, answers}, len(answers))
@@ -155,6 +158,16 @@ func FromSearches(q *interactions.Queries, table *catalogue.Table) (*Dataset, er
 	}
 	d.Queries, d.Fingerprint = len(d.cases[TrainPart]), h.String()
 	return d, nil
+}
+
+// answersOf lists the items that answer any search, ascending: a catalogue may have others.
+func answersOf(q *interactions.Queries) []int32 {
+	var all []int32
+	for _, query := range q.List {
+		all = append(all, query.Answers...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // add appends a case; a training case counts for the given number of examples.

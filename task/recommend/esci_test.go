@@ -48,7 +48,7 @@ func TestESCI(t *testing.T) {
 		t.Fatal(err)
 	}
 	for labels, answers := range map[string]int{"E": 1, "ES": 2} {
-		q, err := readSearches(t.Context(), []string{path}, interactions.ESCIOptions{Answers: labels}, nil)
+		q, err := readSearches(t.Context(), []string{path}, interactions.QueryOptions{ESCI: interactions.ESCIOptions{Answers: labels}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

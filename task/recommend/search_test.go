@@ -215,7 +215,7 @@ func TestSearches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, err := readSearches(t.Context(), []string{"derived?count=20&answers=3&seed=4"}, interactions.ESCIOptions{}, shop.Catalogue)
+	q, err := readSearches(t.Context(), []string{"derived?count=20&answers=3&seed=4"}, interactions.QueryOptions{}, shop.Catalogue)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,12 +231,12 @@ func TestSearches(t *testing.T) {
 		"derived?seed=x": "seed=x", "derived?words=2": `"words"`, "derived?count=-1": "count=-1", "derived?%zz": "cannot understand",
 		"nothing.parquet": "nothing.parquet", "derived2": "derived2",
 	} {
-		_, err := readSearches(t.Context(), []string{name}, interactions.ESCIOptions{}, shop.Catalogue)
+		_, err := readSearches(t.Context(), []string{name}, interactions.QueryOptions{}, shop.Catalogue)
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if got := Searches([]string{"/a/b.parquet", "c/d.parquet"}, interactions.ESCIOptions{}).Name; got != "b.parquet d.parquet" {
+	if got := Searches([]string{"/a/b.parquet", "c/d.parquet"}, interactions.QueryOptions{}).Name; got != "b.parquet d.parquet" {
 		t.Error(got)
 	}
 }

@@ -45,12 +45,12 @@ func Log(path string, o interactions.Options) Source {
 	return Source{Recommending, dataset.Name(path), []string{path}, open}
 }
 
-// Searches are texts with the items that answer them: parquet files in the layout
-// of Amazon's Shopping Queries Dataset (ESCI), or the one name "derived", which
-// makes searches up from the catalogue, see interactions.DeriveQueries.
+// Searches are texts with the items that answer them: files as
+// interactions.ReadQueries reads them, or the one name "derived", which makes
+// searches up from the catalogue, see interactions.DeriveQueries.
 // "derived?count=1000&answers=20&seed=2" bounds their number and that of their
 // answers, and draws others.
-func Searches(names []string, o interactions.ESCIOptions) Source {
+func Searches(names []string, o interactions.QueryOptions) Source {
 	var bases []string
 	for _, name := range names {
 		bases = append(bases, filepath.Base(name))
@@ -79,10 +79,10 @@ func Searches(names []string, o interactions.ESCIOptions) Source {
 
 // readSearches reads files, which bring a catalogue of their own, or makes searches
 // up from the given one.
-func readSearches(ctx context.Context, names []string, o interactions.ESCIOptions, items *interactions.Catalogue) (
+func readSearches(ctx context.Context, names []string, o interactions.QueryOptions, items *interactions.Catalogue) (
 	*interactions.Queries, error) {
 	if name, _, _ := strings.Cut(strings.Join(names, " "), "?"); name != "derived" {
-		return interactions.ReadESCI(ctx, names, o)
+		return interactions.ReadQueries(ctx, names, o)
 	}
 	options, err := parseDerived(names[0])
 	if err != nil {

@@ -62,7 +62,7 @@ func TestWorkflows(t *testing.T) {
 		ask    AskOptions
 	}{
 		{tiny()["dual"], Log(shop, interactions.Options{}), AskOptions{History: []string{"item1 item2", "item3"}}},
-		{tinySearch(), Searches([]string{"derived"}, interactions.ESCIOptions{}), AskOptions{Text: "folding tents"}},
+		{tinySearch(), Searches([]string{"derived"}, interactions.QueryOptions{}), AskOptions{Text: "folding tents"}},
 	} {
 		kind, purpose := c.config.Kind().Name, c.source.Purpose
 		c.config.Training().Steps, c.config.Training().Evaluate = 20, 10

@@ -3,6 +3,7 @@ package ids
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,6 +27,7 @@ type options struct {
 	items    []string
 	logs     []string
 	log      tables.LogFlags
+	columns  tables.ItemFlags
 	names    []string
 	json     bool
 }
@@ -40,7 +42,7 @@ func New(s *cli.Streams) *cobra.Command {
 table of IDs: the codes of every item. Items with equal codes are distinguished by a
 number at the end (--resolve token) or by moving the last code to the nearest free
 one (--resolve reassign). --items gives the names and titles of the items, in the
-order of the rows: .jsonl, .csv, .tsv or MovieLens .dat. Without embeddings, give the
+order of the rows: .jsonl, .csv, .tsv, .psv or MovieLens .dat. Without embeddings, give the
 items file alone: titles are then embedded by the words they share, which is worse
 than a sentence encoder. DIR/report.html shows utilization and the meaning of codes;
 gritvq ids show explains single codes, gritvq ids add adds items.
@@ -62,6 +64,7 @@ or, if two files have the same name, of its directory, unless --name gives one.
   gritvq ids --log ratings.csv --core 5 -o ids
   gritvq ids item_emb.npy --items items.jsonl -o ids --tokenizer tok
   gritvq ids items.jsonl -o ids
+  gritvq ids u.item --columns 1,2 -o ids
   gritvq ids add ids new_emb.npy --items new.jsonl
   gritvq ids show ids 37`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -82,9 +85,10 @@ or, if two files have the same name, of its directory, unless --name gives one.
 	f.Lookup("levels").Usage = "codes of an ID: residual levels, or slices if the method uses slices"
 	f.Lookup("steps").Usage = "training steps (default 2000)"
 	f.Lookup("split").Hidden = true
-	f.StringArrayVar(&o.items, "items", nil, "names and titles of the items, in the order of the rows: .jsonl, .csv, .tsv, .dat or .parquet; "+
+	f.StringArrayVar(&o.items, "items", nil, "names and titles of the items, in the order of the rows: .jsonl, .csv, .tsv, .psv, .dat or .parquet; "+
 		"once a catalogue\n(default: a column id, item, asin or similar of the embeddings' .parquet, or row numbers from 1)")
 	f.StringArrayVar(&o.logs, "log", nil, "who took what: sequences.txt, .csv, .tsv or .parquet, as for gritvq recommend; once a catalogue")
+	o.columns.Add(cmd)
 	o.log.Add(cmd, "log-columns")
 	f.Lookup("core").Usage = "of --log: " + f.Lookup("core").Usage + ";\ngive recommend the same"
 	f.StringArrayVar(&o.names, "name", nil, "name of a catalogue among several; once each")
@@ -121,7 +125,7 @@ func (o options) run(ctx context.Context, s *cli.Streams) error {
 	r, err := catalogue.Make(ctx, o.Options, s)
 	switch {
 	case err != nil:
-		return o.log.Explain(layers.Explain(err))
+		return o.explain(layers.Explain(err))
 	case len(o.Sources) == 1:
 		return printSummary(s, &r.Catalogues[0], o.json)
 	case o.json:
@@ -134,11 +138,23 @@ func (o options) run(ctx context.Context, s *cli.Streams) error {
 	return err
 }
 
+// explain names the flag that chooses the columns of the table at fault.
+func (o *options) explain(err error) error {
+	if errors.Is(err, interactions.ErrItemColumns) {
+		return o.columns.Explain(err)
+	}
+	return o.log.Explain(err)
+}
+
 func (o *options) joinSources() error {
 	if len(o.inputs) == 0 {
 		o.inputs = []string{""} // the log alone
 	}
 	options, err := o.log.Options()
+	if err != nil {
+		return err
+	}
+	columns, err := o.columns.Options()
 	if err != nil {
 		return err
 	}
@@ -158,7 +174,7 @@ func (o *options) joinSources() error {
 		return usage.Errorf("%s and %d of --name: give one a catalogue", count, len(o.names))
 	}
 	for i, input := range o.inputs {
-		source := catalogue.Source{Input: input}
+		source := catalogue.Source{Input: input, Columns: columns}
 		if len(o.items) > 0 {
 			source.Items = o.items[i]
 		}
@@ -237,6 +253,7 @@ func (o *options) exclude(reason string, flags ...string) error {
 
 func newAdd(s *cli.Streams) *cobra.Command {
 	var o catalogue.AddOptions
+	var columns tables.ItemFlags
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "add DIR EMBEDDINGS",
@@ -245,15 +262,19 @@ func newAdd(s *cli.Streams) *cobra.Command {
 version. IDs in use stay as they are.`,
 		Example: `  gritvq ids add ids new_emb.npy --items new.jsonl`,
 		Args:    cli.Arguments("DIR", "EMBEDDINGS"),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			o.Dir, o.Source.Input, o.Command = args[0], args[1], s.Command
+			if o.Source.Columns, err = columns.Options(); err != nil {
+				return err
+			}
 			summary, err := catalogue.Add(cmd.Context(), o, s)
 			if err != nil {
-				return err
+				return columns.Explain(err)
 			}
 			return printSummary(s, summary, asJSON)
 		},
 	}
+	columns.Add(cmd)
 	cmd.Flags().StringVar(&o.Source.Items, "items", "", "names and titles of the new items, in the order of the rows")
 	cli.JSONFlag(cmd, &asJSON, "the result as")
 	cli.BackendFlag(cmd, &o.Backend)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/cmd/gritvq/internal/models"
+	"github.com/gritvq/gritvq/cmd/gritvq/internal/tables"
 	"github.com/gritvq/gritvq/dataset/interactions"
 	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/report"
@@ -22,8 +23,8 @@ func New(s *cli.Streams) *cobra.Command {
 		Short: "Train, score and ask a search engine over semantic IDs",
 		Long: `A dual encoder computes a vector of the words of a search and one of every item's
 semantic ID, and returns the items with the largest inner products. It learns from
-searches with their answers: files in the layout of Amazon's Shopping Queries Dataset
-(ESCI), or searches derived from the catalogue's titles and categories. --model bm25 compares words.`,
+searches with their answers: tables of searches and items, files in the layout of
+Amazon's Shopping Queries Dataset (ESCI), or searches derived from the catalogue's titles and categories. --model bm25 compares words.`,
 		Example: `  gritvq ids items.jsonl -o ids
   gritvq retrieve train ids derived -o search
   gritvq retrieve eval search derived
@@ -35,22 +36,36 @@ searches with their answers: files in the layout of Amazon's Shopping Queries Da
 	return cmd
 }
 
-const queriesHelp = `QUERIES is one or more parquet files in the layout of ESCI (query_id, query, product_id,
-product_locale, esci_label and optionally split; product_title in a file of products),
+const queriesHelp = `QUERIES is one or more tables, .csv, .tsv, .psv or .parquet, with a row an answer: the
+text of a search and the name of an item (--columns), and optionally a split of train,
+validation and test; files in the layout of ESCI (query_id, query, product_id,
+product_locale, esci_label and optionally split; product_title in a file of products);
 or the word derived: one or two words of a title and its narrowest category; the answers
 are all items with these. derived?count=1000&answers=20&seed=2 limits the number of
 searches and of their answers, and changes the seed.`
 
-func queryFlags(cmd *cobra.Command, into *interactions.ESCIOptions) {
-	f := cmd.Flags()
+// queryFlags say how searches are read.
+type queryFlags struct {
+	columns tables.QueryFlags
+	options interactions.QueryOptions
+}
+
+func (o *queryFlags) add(cmd *cobra.Command) {
+	o.columns.Add(cmd)
+	f, into := cmd.Flags(), &o.options.ESCI
 	f.StringVar(&into.Locale, "locale", "us", "of ESCI files: us, es or jp")
 	f.StringVar(&into.Answers, "labels", "E", "of ESCI files: labels that count as answers, such as ES for exact matches and substitutes")
 	f.BoolVar(&into.Small, "small", false, "of ESCI files: use the reduced version only")
 }
 
+func (o *queryFlags) source(names []string) (recommend.Source, error) {
+	err := o.columns.Set(&o.options)
+	return recommend.Searches(names, o.options), err
+}
+
 func newTrain(s *cli.Streams) *cobra.Command {
 	var o models.TrainFlags
-	var esci interactions.ESCIOptions
+	var queries queryFlags
 	cmd := &cobra.Command{
 		Use:   "train IDS QUERIES... -o DIR",
 		Short: "Train a search engine on searches and their answers",
@@ -61,26 +76,30 @@ made for a GPU: on a few cores give about --steps 1000 --batch 128.` + "\n\n" + 
 		Example: `  gritvq retrieve train ids derived -o search
   gritvq retrieve train ids derived -o words --model bm25
   gritvq retrieve train ids derived -o words --model bm25 --set model.stem=false --set model.runs=3
+  gritvq retrieve train ids searches.csv --columns search_term,product_uid -o search
   gritvq retrieve train ids shopping_queries_dataset_examples.parquet shopping_queries_dataset_products.parquet -o search --steps 5000`,
 		Args: cli.AtLeast("IDS", "QUERIES"),
 	}
 	o.Add(cmd, recommend.Searching, "search", "512")
-	queryFlags(cmd, &esci)
+	queries.add(cmd)
 	kinds := recommend.Kinds(recommend.Searching)
 	model := cmd.Flags().String("model", kinds[0], "kind of model: "+strings.Join(kinds, " or "))
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		if cmd.Flags().Changed("model") {
 			o.Model = *model
 		}
-		o.IDs, o.Source = args[0], recommend.Searches(args[1:], esci)
-		return o.Run(cmd.Context(), s, "engine")
+		o.IDs = args[0]
+		if o.Source, err = queries.source(args[1:]); err != nil {
+			return err
+		}
+		return queries.columns.Explain(o.Run(cmd.Context(), s, "engine"))
 	}
 	return cmd
 }
 
 func newEval(s *cli.Streams) *cobra.Command {
 	var o models.EvalFlags
-	var esci interactions.ESCIOptions
+	var queries queryFlags
 	cmd := &cobra.Command{
 		Use:   "eval DIR QUERIES...",
 		Short: "Score a search engine on searches it has not seen",
@@ -98,15 +117,18 @@ over the items' texts is printed beside the model, with the paired difference.
 	f.StringVar(&o.Ranks, "per-query", "", "file of every search's ranks and scores: .parquet or .csv, for gritvq recommend significance")
 	f.IntVar(&o.Cold, "cold", 0, "also score the searches whose answers each occur at most so often in training")
 	o.Add(cmd, recommend.Searching, "BM25")
-	queryFlags(cmd, &esci)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	queries.add(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		if o.Depth < 1 || o.Cold < 0 {
 			return usage.Errorf("--depth must be at least 1 and --cold not negative")
 		}
-		o.Dir, o.Source = args[0], recommend.Searches(args[1:], esci)
+		o.Dir = args[0]
+		if o.Source, err = queries.source(args[1:]); err != nil {
+			return err
+		}
 		e, err := o.Evaluate(cmd.Context(), s)
 		if err != nil {
-			return err
+			return queries.columns.Explain(err)
 		}
 		if o.JSON {
 			return s.WriteJSON(struct {

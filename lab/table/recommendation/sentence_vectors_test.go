@@ -57,7 +57,7 @@ np.save = stop
 main()
 assert np.abs(np.load("first.npy") - np.load("second.npy")).max() < 1e-3
 `)
-	list, err := interactions.ReadItems(t.Context(), items)
+	list, err := interactions.ReadItems(t.Context(), items, interactions.ItemColumns{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,6 @@
-// Package tables holds the flags that say how tables of logs, items and searches are read.
 package tables
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -52,17 +49,4 @@ func (o *LogFlags) Options() (interactions.Options, error) {
 }
 
 // Explain adds the flag that chooses columns to an error about them.
-func (o *LogFlags) Explain(err error) error {
-	if errors.Is(err, interactions.ErrColumns) {
-		return fmt.Errorf("%w: --%s USER,ITEM,TIME", err, o.flag)
-	}
-	return err
-}
-
-func trimmed(list []string) []string {
-	parts := make([]string, len(list))
-	for i, part := range list {
-		parts[i] = strings.TrimSpace(part)
-	}
-	return parts
-}
+func (o *LogFlags) Explain(err error) error { return explain(err, o.flag, "USER,ITEM,TIME") }

@@ -8,7 +8,7 @@ PYTHON ?= /usr/bin/python3
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo demo-rec test test-interop test-python wheel lint bench bench-peers faiss sentences bench-vectors
+.PHONY: help build demo demo-images demo-rec test test-interop test-python wheel lint bench bench-peers faiss sentences bench-vectors
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -18,6 +18,9 @@ build: ## build bin/gritvq
 
 demo: build ## compare GRIT with its rivals on built-in data, in about two minutes
 	bin/gritvq demo -o demo
+
+demo-images: build ## a tokenizer and a prior of built-in pictures, new pictures and a page, in under six minutes
+	bin/gritvq demo pictures -o demo-images
 
 SHOP = 'synthetic:shop?users=3000&items=600'
 demo-rec: build ## semantic IDs and a recommender on a built-in shop, in under five minutes

@@ -53,8 +53,5 @@ PNG, into a folder, a .tar, or one .png. The file of a picture that was encoded 
 func run(ctx context.Context, s *cli.Streams, o options) error {
 	o.Predictor = prior.Predictor(o.prior, s)
 	result, err := tokenize.Decode(ctx, o.DecodeOptions, s)
-	if err != nil {
-		return err
-	}
-	return s.WriteResult(result, o.json)
+	return s.WriteResult(result, err, o.json)
 }

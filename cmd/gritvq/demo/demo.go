@@ -41,7 +41,7 @@ func New(s *cli.Streams) *cobra.Command {
 		Long: `Trains GRIT, EMA and STE tokenizers on a built-in set of 60,000 vectors with real
 structure, under the same budget and each at its best practice, and STE once more
 as first published (random codes, no resets). Prints the comparison and writes a
-page with the curves.`,
+page with the curves. "demo pictures" shows tokens of pictures and a model of them.`,
 		Example: `  gritvq demo
   gritvq demo -o compare --data vectors.npy --steps 5000`,
 		Args: cli.Arguments(),
@@ -54,6 +54,7 @@ page with the curves.`,
 	f.IntVar(&o.codes, "codes", 1024, "codes")
 	f.StringVar(&o.svg, "svg", "", "also write the chart of held-out errors to this file")
 	cli.JSONFlag(cmd, &o.json, "")
+	cmd.AddCommand(newPictures(s))
 	return cmd
 }
 

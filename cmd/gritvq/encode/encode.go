@@ -57,8 +57,5 @@ processor with the same vector instructions.`,
 func run(ctx context.Context, s *cli.Streams, o options) error {
 	o.Predictor = prior.Predictor(o.prior, s)
 	result, err := tokenize.Encode(ctx, o.EncodeOptions, s)
-	if err != nil {
-		return err
-	}
-	return s.WriteResult(result, o.json)
+	return s.WriteResult(result, err, o.json)
 }

@@ -38,8 +38,5 @@ func New(s *cli.Streams) *cobra.Command {
 
 func run(ctx context.Context, s *cli.Streams, o tokenize.GridOptions) error {
 	result, err := tokenize.Grid(ctx, o, s)
-	if err != nil {
-		return err
-	}
-	return s.WriteResult(result, false)
+	return s.WriteResult(result, err, false)
 }

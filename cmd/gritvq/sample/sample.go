@@ -56,10 +56,7 @@ picture and draws the rest.`,
 			o.Class = &class
 		}
 		sampled, err := prior.Sample(cmd.Context(), o, s)
-		if err != nil {
-			return err
-		}
-		return s.WriteResult(sampled, asJSON)
+		return s.WriteResult(sampled, err, asJSON)
 	}
 	return cmd
 }

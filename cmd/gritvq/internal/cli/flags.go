@@ -139,11 +139,14 @@ func LevelsFlag(cmd *cobra.Command, o *tokenize.CodingOptions) {
 	BackendFlag(cmd, &o.Backend)
 }
 
-// WriteResult prints a result as text or JSON.
-func (s *Streams) WriteResult(r tokenize.Result, asJSON bool) error {
+// WriteResult prints a result as text or JSON, unless there is an error instead.
+func (s *Streams) WriteResult(r tokenize.Result, err error, asJSON bool) error {
+	if err != nil {
+		return err
+	}
 	if asJSON {
 		return s.WriteJSON(r)
 	}
-	_, err := fmt.Fprintln(s.Out, r)
+	_, err = fmt.Fprintln(s.Out, r)
 	return err
 }

@@ -25,7 +25,7 @@ demo-images: build ## a tokenizer and a prior of built-in pictures, new pictures
 SHOP = 'synthetic:shop?users=3000&items=600'
 demo-rec: build ## semantic IDs and a recommender on a built-in shop, in under five minutes
 	bin/gritvq ids $(SHOP) -o demo-rec/ids --force --codes 32 --levels 3 --hidden none --steps 400
-	bin/gritvq recommend train demo-rec/ids $(SHOP) -o demo-rec/rec --force --steps 1200 --batch 128 --set model.layers=2 --set model.width=64 \
+	bin/gritvq recommend train demo-rec/ids $(SHOP) -o demo-rec/rec --model generative --force --steps 1200 --batch 128 --set model.layers=2 --set model.width=64 \
 	  --set model.feed_forward=256 --set model.heads=4 --set model.head_dim=16 --set model.history=8 --set train.optimizer.rate=0.003 --set validation_users=500
 	bin/gritvq recommend eval demo-rec/rec $(SHOP) --beam 20
 	bin/gritvq recommend ask demo-rec/rec --history item17,item44,item5 -k 5

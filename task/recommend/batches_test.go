@@ -38,7 +38,7 @@ func TestBatchesHaveTheirRoom(t *testing.T) {
 			t.Errorf("example %d is in %d classes", i, seen[i])
 		}
 	}
-	m, err := tiny()["generative"].New(table.Vocab())
+	m, err := tiny()["generative"].New(sizeOf(table))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestUpdatedRanker(t *testing.T) {
 	log, table := carousel(t, 20, 12)
 	questions := questionsOf(fromLog(t, log, table).Cases(TestPart, 0))
 	for kind, c := range tiny() {
-		m, err := c.New(table.Vocab())
+		m, err := c.New(sizeOf(table))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -46,7 +46,7 @@ func (c *BM25) Validate() error {
 func (c *BM25) Fix() { c.Choose = false }
 
 // New returns the model, which does not depend on IDs.
-func (c *BM25) New([]int) (Model, error) { return bm25{c}, nil }
+func (c *BM25) New(Size) (Model, error) { return bm25{c}, nil }
 
 type bm25 struct{ config *BM25 }
 
@@ -96,7 +96,8 @@ func (m bm25) Ranker(_ context.Context, _ compute.Backend, _ weights.Set, c *cat
 
 // textRanker ranks items by the words of a search.
 func textRanker(index *lexical.Index, items int) *dense {
-	return &dense{items: items, counts: make([]float32, items), score: func(q Question, scores []float32) { index.Score(q.Text, scores) }}
+	score := func(q Question, scores []float32) { index.Score(q.Text, scores) }
+	return &dense{items: items, counts: make([]float32, items), each: eachQuestion(items, score)}
 }
 
 // textsOf returns the texts of the rows of a catalogue. It fails if no item has one.

@@ -53,7 +53,7 @@ func (c *Counted[M]) Validate() error { return config.Check(c, "") }
 func (c *Counted[M]) Fix() { c.Choose = false }
 
 // New returns the model, which does not depend on IDs.
-func (c *Counted[M]) New([]int) (Model, error) { return &counted[M]{c}, nil }
+func (c *Counted[M]) New(Size) (Model, error) { return &counted[M]{c}, nil }
 
 // counted makes a [Fitter] of a classical method.
 type counted[M classical.Method] struct{ config *Counted[M] }
@@ -123,21 +123,24 @@ func (d *Dataset) popularity() []float32 {
 // chooseMethod chooses the settings of a method by NDCG@10 of validation questions,
 // at most so many.
 func chooseMethod(ctx context.Context, d *Dataset, m classical.Method, limit int) (classical.Method, classical.Fitted, error) {
+	return classical.Choose(ctx, d.counted(), m, func(s classical.Scorer) (float64, error) { return d.validate(ctx, s, limit) })
+}
+
+// validate is NDCG@10 of a scorer on validation questions, at most so many.
+func (d *Dataset) validate(ctx context.Context, s classical.Scorer, limit int) (float64, error) {
 	cases := d.Cases(ValidationPart, limit)
-	return classical.Choose(ctx, d.counted(), m, func(s classical.Scorer) (float64, error) {
-		ranks, err := historyRanker(s, make([]float32, d.Table.Len()), d.dropsSeen()).Ranks(ctx, cases)
-		sum := 0.0
-		for _, own := range ranks {
-			sum += eval.NDCG.Score(int32s(own), 10)
-		}
-		return sum / float64(max(1, len(cases))), err
-	})
+	ranks, err := historyRanker(s, make([]float32, d.Table.Len()), d.dropsSeen()).Ranks(ctx, cases)
+	sum := 0.0
+	for _, own := range ranks {
+		sum += eval.NDCG.Score(int32s(own), 10)
+	}
+	return sum / float64(max(1, len(cases))), err
 }
 
 // historyRanker ranks items by a history.
 func historyRanker(s classical.Scorer, counts []float32, excludeSeen bool) *dense {
 	score := func(q Question, scores []float32) { s.Score(q.History, scores) }
-	return &dense{items: len(counts), counts: counts, excludeSeen: excludeSeen, score: score}
+	return &dense{items: len(counts), counts: counts, excludeSeen: excludeSeen, each: eachQuestion(len(counts), score)}
 }
 
 func int32s(ranks []int) []int32 {

@@ -209,7 +209,7 @@ func (d *Dataset) Example(i int) Example {
 	if c.Relevant != nil {
 		return Example{Question: c.Question, Target: c.Relevant[place], Relevant: c.Relevant}
 	}
-	e := Example{Question: c.Question, Target: c.History[place+1]}
+	e := Example{Question: c.Question, Target: c.History[place+1], Own: c.History}
 	e.History = c.History[:place+1]
 	return e
 }

@@ -18,7 +18,9 @@ type dense struct {
 	items       int
 	counts      []float32 // [items] by which tied items are listed
 	excludeSeen bool
-	score       func(q Question, scores []float32) // safe for concurrent use
+	// each calls, from several goroutines, with the scores of all items for every
+	// question; they are overwritten afterwards.
+	each func(ctx context.Context, questions []Question, do func(i int, scores []float32)) error
 }
 
 // Update is not called: no classical model is trained in steps.
@@ -35,6 +37,9 @@ func (r *dense) Top(ctx context.Context, questions []Question, k int) ([][]Score
 		return nil, fmt.Errorf("%d items were asked for; ask for at least one", k)
 	}
 	lists := make([][]Scored, len(questions))
+	if err := r.check(questions); err != nil {
+		return nil, err
+	}
 	err := r.each(ctx, questions, func(i int, scores []float32) {
 		var skip []int32
 		if r.excludeSeen {
@@ -49,8 +54,11 @@ func (r *dense) Top(ctx context.Context, questions []Question, k int) ([][]Score
 
 // Ranks implements ExactRanker.
 func (r *dense) Ranks(ctx context.Context, cases []Case) ([][]int, error) {
-	ranks := make([][]int, len(cases))
-	err := r.each(ctx, questionsOf(cases), func(i int, scores []float32) {
+	ranks, questions := make([][]int, len(cases)), questionsOf(cases)
+	if err := r.check(questions); err != nil {
+		return nil, err
+	}
+	err := r.each(ctx, questions, func(i int, scores []float32) {
 		ranks[i] = ranksAmong(scores, cases[i], r.excludeSeen)
 	})
 	return ranks, err
@@ -98,22 +106,33 @@ func ranksAmong(scores []float32, c Case, excludeSeen bool) []int {
 // questionBlock is the number of questions that a goroutine answers at a time.
 const questionBlock = 16
 
-// each calls with the scores of every question, which are overwritten afterwards.
-func (r *dense) each(ctx context.Context, questions []Question, do func(i int, scores []float32)) error {
-	return parallel.Each((len(questions)+questionBlock-1)/questionBlock, 0, func(block int) error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		scores := make([]float32, r.items)
-		for i := block * questionBlock; i < min(len(questions), (block+1)*questionBlock); i++ {
-			for _, item := range questions[i].History {
-				if item < 0 || int(item) >= r.items {
-					return fmt.Errorf("item %d is not in the catalogue, which has %d items", item, r.items)
-				}
+// check refuses an item outside the catalogue.
+func (r *dense) check(questions []Question) error {
+	for _, q := range questions {
+		for _, item := range q.History {
+			if item < 0 || int(item) >= r.items {
+				return fmt.Errorf("item %d is not in the catalogue, which has %d items", item, r.items)
 			}
-			r.score(questions[i], scores)
-			do(i, scores)
 		}
-		return nil
-	})
+	}
+	return nil
+}
+
+// eachQuestion makes the function each of one that scores all items of a catalogue for
+// a question, which must be safe for concurrent use.
+func eachQuestion(items int, score func(q Question, scores []float32)) func(
+	ctx context.Context, questions []Question, do func(i int, scores []float32)) error {
+	return func(ctx context.Context, questions []Question, do func(i int, scores []float32)) error {
+		return parallel.Each((len(questions)+questionBlock-1)/questionBlock, 0, func(block int) error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			scores := make([]float32, items)
+			for i := block * questionBlock; i < min(len(questions), (block+1)*questionBlock); i++ {
+				score(questions[i], scores)
+				do(i, scores)
+			}
+			return nil
+		})
+	}
 }

@@ -17,15 +17,15 @@ func ExampleDefault() {
 		if t := c.Training(); t != nil {
 			t.Steps = 100
 		}
-		m, err := c.New([]int{256, 256, 256, 256})
+		m, err := c.New(recommend.Size{Vocab: []int{256, 256, 256, 256}, Items: 1000})
 		if err != nil {
 			log.Fatal(err)
 		}
 		fmt.Println(m)
 	}
 	// Output:
-	// generative, 4 + 4 layers of width 128
 	// dual, towers of 2 and 2 layers of width 128
+	// generative, 4 + 4 layers of width 128
 	// popularity
 	// item-kNN (last 5, decay 0, shrink 10)
 	// transitions (window 5, norm 0, last 5, decay 1)

@@ -57,8 +57,8 @@ func (c *Generative) Validation() Validation { return Validation{c.Beam, c.Valid
 func (c *Generative) Validate() error { return cmp.Or(config.Check(c, ""), c.Train.Validate()) }
 
 // New composes the model.
-func (c *Generative) New(vocab []int) (Model, error) {
-	m, err := seqrec.New(c.Model, vocab)
+func (c *Generative) New(size Size) (Model, error) {
+	m, err := seqrec.New(c.Model, size.Vocab)
 	if err != nil {
 		return nil, err
 	}

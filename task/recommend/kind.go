@@ -1,6 +1,7 @@
 package recommend
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -62,8 +63,25 @@ type Config interface {
 	Training() *train.Config
 	// Validation says how a model is scored during and after training.
 	Validation() Validation
-	// New composes the model for IDs with vocab[t] codes at position t.
-	New(vocab []int) (Model, error)
+	// New composes the model for a catalogue.
+	New(size Size) (Model, error)
+}
+
+// Size is what a model needs to know of the catalogue that it is trained on.
+type Size struct {
+	Vocab []int // codes at each position of an ID
+	Items int
+}
+
+// sizeOf is the size of a catalogue.
+func sizeOf(t *catalogue.Table) Size { return Size{t.Vocab(), t.Len()} }
+
+// starting is a [Config] of models that start from a classical answer.
+type starting interface {
+	// Start fits the answer, or returns nil without one, and writes to the settings which it is.
+	Start(ctx context.Context, d *Dataset) (*Prior, error)
+	// Stored sets what files of earlier versions do not name.
+	Stored()
 }
 
 // Validation says how a model is scored during and after training.
@@ -76,7 +94,7 @@ type Validation struct {
 var kinds []*Kind
 
 func init() {
-	for _, k := range []*Kind{generativeKind, dualKind, popularityKind, itemKNNKind, transitionsKind, easeKind, searchKind, bm25Kind} {
+	for _, k := range []*Kind{dualKind, generativeKind, popularityKind, itemKNNKind, transitionsKind, easeKind, searchKind, bm25Kind} {
 		Register(k)
 	}
 }

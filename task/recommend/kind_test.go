@@ -24,12 +24,12 @@ type popular struct {
 	Floor int `yaml:"floor" doc:"Least number of examples of an item."`
 }
 
-func (c *popular) Kind() *Kind                    { return popularKind }
-func (c *popular) Validate() error                { return nil }
-func (c *popular) Training() *train.Config        { return nil }
-func (c *popular) Validation() Validation         { return Validation{Final: 5} }
-func (c *popular) New(vocab []int) (Model, error) { return c, nil }
-func (c *popular) String() string                 { return "popular" }
+func (c *popular) Kind() *Kind             { return popularKind }
+func (c *popular) Validate() error         { return nil }
+func (c *popular) Training() *train.Config { return nil }
+func (c *popular) Validation() Validation  { return Validation{Final: 5} }
+func (c *popular) New(Size) (Model, error) { return c, nil }
+func (c *popular) String() string          { return "popular" }
 
 func (c *popular) Fit(_ context.Context, d *Dataset) (weights.Set, error) {
 	shares := weights.New(d.Table.Len())

@@ -44,6 +44,13 @@ type Learner interface {
 	Loss(v weights.Vars, inputs []*graph.Node, random *nn.Random) *graph.Node
 }
 
+// starter is a [Learner] that starts from a classical answer.
+type starter interface {
+	Learner
+	// start gives the answer, before Batches.
+	start(p *Prior)
+}
+
 // Fitter is a model whose variables are computed from the data at once.
 type Fitter interface {
 	Model

@@ -59,7 +59,7 @@ func tiny() map[string]Config {
 	g.History, g.UserBuckets, g.Dropout, generative.Beam = 4, 1, 0, 10
 	generative.Train.Steps, generative.Train.Evaluate = 800, 200
 	d.Layers, d.ItemLayers, d.Width, d.FeedForward, d.Heads, d.HeadDim = 1, 1, 16, 32, 2, 8
-	d.Length, d.Dropout = 4, 0
+	d.Length, d.Dropout, d.Own, d.Whole, dual.Prior = 4, 0, false, 0, noPrior
 	dual.Train.Steps, dual.Train.Evaluate = 300, 100
 	all := map[string]Config{"generative": generative, "dual": dual}
 	for _, c := range all {
@@ -95,9 +95,10 @@ func TestExamplesAreAllPrefixes(t *testing.T) {
 		s := log.Train(u)
 		for at := 1; at < len(s); at++ {
 			e := Example{Question: Question{Name: log.User(u)}, Target: rows[s[at]]}
-			for _, item := range s[:at] {
-				e.History = append(e.History, rows[item])
+			for _, item := range s {
+				e.Own = append(e.Own, rows[item])
 			}
+			e.History = e.Own[:at]
 			want = append(want, e)
 			counts[e.Target]++
 		}

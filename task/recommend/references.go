@@ -102,7 +102,7 @@ func (d *Dataset) referenceKey(depth int) string {
 
 func rankReference(ctx context.Context, d *Dataset, kind *Kind, depth int) (Reference, error) {
 	c := kind.Default()
-	m, err := c.New(d.Table.Vocab())
+	m, err := c.New(sizeOf(d.Table))
 	if err != nil {
 		return Reference{}, err
 	}

@@ -63,6 +63,7 @@ func tinySearch() *Search {
 	m := &c.Model
 	m.Layers, m.ItemLayers, m.Width, m.FeedForward, m.Heads, m.HeadDim = 1, 1, 16, 32, 2, 8
 	m.Length, m.WordBuckets, m.Dropout, m.Positions = 4, 1000, 0, "none" // words in any order
+	m.Own, m.Whole, c.Prior = false, 0, noPrior
 	c.Train.Steps, c.Train.Batch, c.Train.Evaluate, c.Train.Patience, c.Train.Checkpoint = 300, 24, 100, 0, 7
 	c.Train.Optimizer.Rate, c.Train.Schedule.Warmup = 0.01, 20
 	return c
@@ -104,7 +105,7 @@ func TestEveryAnswerIsATarget(t *testing.T) {
 // The loss knows how often each target is drawn.
 func TestSharesOfTargets(t *testing.T) {
 	d := fromColours(t)
-	m, err := tinySearch().New(d.Table.Vocab())
+	m, err := tinySearch().New(sizeOf(d.Table))
 	if err != nil {
 		t.Fatal(err)
 	}

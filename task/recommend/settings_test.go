@@ -35,7 +35,7 @@ func TestSettings(t *testing.T) {
 	if run := d.Train; run.Seed != 5 || run.ClipNorm != 3 || run.Batch != 200 || run.Evaluate != 100 || run.Schedule.Warmup != 40 {
 		t.Errorf("got the run %+v", run)
 	}
-	if c, err = recommender("", ""); err != nil || c.Training().Batch != 256 || c.Training().Schedule.Warmup != 1000 {
+	if c, err = recommender("", ""); err != nil || c.Kind() != dualKind || c.Training().Schedule.Warmup != 2000 {
 		t.Errorf("by default %+v, %v", c, err)
 	}
 	if c, err = recommender("dual", "", "train.steps=400", "train.schedule.warmup=3"); err != nil || c.Training().Schedule.Warmup != 3 {
@@ -88,7 +88,7 @@ func TestConfigurationDecidesTheModel(t *testing.T) {
 	if err := os.WriteFile(both, []byte("model: {width: 64}\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if c, err := recommender("", both); err != nil || c.Kind() != generativeKind {
+	if c, err := recommender("", both); err != nil || c.Kind() != dualKind {
 		t.Errorf("a file that fits both kinds: %v, %v", c, err)
 	}
 }

@@ -102,6 +102,9 @@ func Load(ctx context.Context, dir string, p *Purpose) (*Recommender, error) {
 	if r.Config, err = Default(p, r.Manifest.Kind); err != nil {
 		return nil, err
 	}
+	if old, ok := r.Config.(starting); ok {
+		old.Stored()
+	}
 	if err := r.readConfig(filepath.Join(dir, ConfigFile)); err != nil {
 		return nil, p.stored.Damaged(filepath.Join(dir, ConfigFile), err)
 	}
@@ -135,7 +138,7 @@ func (r *Recommender) readConfig(path string) error {
 	if err := r.Config.Validate(); err != nil {
 		return err
 	}
-	r.Model, err = r.Config.New(r.Manifest.Vocab)
+	r.Model, err = r.Config.New(Size{r.Manifest.Vocab, r.Manifest.Items})
 	return err
 }
 
@@ -153,7 +156,7 @@ func (r *Recommender) readWeights(path string) error {
 		r.Weights[t.Name] = &weights.Array{Shape: t.Shape, Data: values}
 	}
 	if learner, ok := r.Model.(Learner); ok {
-		return learner.Init(0).Check(r.Weights)
+		return learner.Init(0).Check(learned(r.Weights))
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ func stored(t *testing.T) string {
 		t.Fatal(err)
 	}
 	c := tiny()["generative"]
-	m, err := c.New(table.Vocab())
+	m, err := c.New(sizeOf(table))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,11 +24,21 @@ var dualKind = &Kind{Name: "dual", Purpose: Recommending, Score: "inner_product"
 // Dual configures a model that compares vectors of histories and items.
 type Dual struct {
 	Towers          `yaml:",inline"`
-	ValidationUsers int `yaml:"validation_users" min:"0" doc:"Users scored at an evaluation during training (0: all)."`
+	Prior           string `yaml:"prior" enum:"auto|none|transitions|itemknn|ease|popularity"`
+	ValidationUsers int    `yaml:"validation_users" min:"0" doc:"Users scored at an evaluation during training (0: all)."`
 }
 
-// DefaultDual is the paper's network and schedule, with fewer than its 100,000 steps.
-func DefaultDual() *Dual { return &Dual{Towers: defaultTowers()} }
+// priorDoc describes the setting prior of recommenders.
+const priorDoc = "Classical score that training starts from and adds to: the one that is best on validation users, none, or the one named."
+
+// Docs describes keys.
+func (Dual) Docs() map[string]string { return map[string]string{"prior": priorDoc} }
+
+// DefaultDual starts from the best classical score. Its network and schedule are the
+// paper's, with fewer than its 100,000 steps.
+func DefaultDual() *Dual {
+	return &Dual{Towers: defaultTowers(), Prior: autoPrior, ValidationUsers: 2000}
+}
 
 // Kind is the kind of model.
 func (c *Dual) Kind() *Kind { return dualKind }
@@ -40,21 +50,47 @@ func (c *Dual) Validation() Validation { return Validation{20, c.ValidationUsers
 func (c *Dual) Validate() error { return cmp.Or(config.Check(c, ""), c.Towers.validate()) }
 
 // New composes the model.
-func (c *Dual) New(vocab []int) (Model, error) {
-	return newTowers(dualKind, c.Model, twotower.Histories, vocab)
+func (c *Dual) New(size Size) (Model, error) {
+	return newTowers(dualKind, c.Model, twotower.Histories, size, c.Prior)
 }
+
+// Start fits the classical score.
+func (c *Dual) Start(ctx context.Context, d *Dataset) (*Prior, error) {
+	return startFrom(ctx, d, &c.Prior)
+}
+
+// Stored sets what files of earlier versions do not name.
+func (c *Dual) Stored() { c.Prior, c.Model.Own, c.Model.Whole = noPrior, false, 0 }
+
+// startFrom fits the classical score of a setting, and writes there which it is.
+func startFrom(ctx context.Context, d *Dataset, name *string) (*Prior, error) {
+	if *name == noPrior {
+		return nil, nil
+	}
+	p, err := fitPrior(ctx, d, *name, priorUsers)
+	if err == nil {
+		*name = p.name
+	}
+	return p, err
+}
+
+// priorUsers is the number of validation questions that classical scores are chosen and
+// calibrated on.
+const priorUsers = 1000
 
 var searchKind = &Kind{Name: "search", Purpose: Searching, Score: "inner_product", Depth: 100, Index: true,
 	Default: func() Config { return DefaultSearch() }}
 
-// Search configures a model that compares vectors of texts and items.
+// Search configures a model that compares vectors of texts and items, and their words.
 type Search struct {
 	Towers `yaml:",inline"`
+	Prior  string `yaml:"prior" enum:"bm25|none" doc:"Score of words that training starts from and adds to."`
 }
 
-// DefaultSearch is the paper's network and schedule, with fewer than its 100,000 steps.
+// DefaultSearch starts from BM25. Its network and schedule are the paper's, with fewer
+// than its 100,000 steps.
 func DefaultSearch() *Search {
-	c := &Search{Towers: defaultTowers()}
+	c := &Search{Towers: defaultTowers(), Prior: bm25Kind.Name}
 	c.Model.Length = 16
 	return c
 }
@@ -69,9 +105,23 @@ func (c *Search) Validation() Validation { return Validation{Depth: 10, Final: 1
 func (c *Search) Validate() error { return cmp.Or(config.Check(c, ""), c.Towers.validate()) }
 
 // New composes the model.
-func (c *Search) New(vocab []int) (Model, error) {
-	return newTowers(searchKind, c.Model, twotower.Words, vocab)
+func (c *Search) New(size Size) (Model, error) {
+	return newTowers(searchKind, c.Model, twotower.Words, size, c.Prior)
 }
+
+// Start chooses BM25's settings. A catalogue without texts has no words to compare.
+func (c *Search) Start(ctx context.Context, d *Dataset) (*Prior, error) {
+	if _, err := textsOf(d.catalogue()); err != nil {
+		c.Prior = noPrior
+	}
+	if c.Prior == noPrior {
+		return nil, nil
+	}
+	return fitWords(ctx, d, priorUsers)
+}
+
+// Stored sets what files of earlier versions do not name.
+func (c *Search) Stored() { c.Prior, c.Model.Own, c.Model.Whole = noPrior, false, 0 }
 
 // Towers are the settings that both kinds share.
 type Towers struct {
@@ -80,7 +130,7 @@ type Towers struct {
 }
 
 func defaultTowers() Towers {
-	return Towers{Model: twotower.Default(), Train: train.Config{
+	t := Towers{Model: twotower.Default(), Train: train.Config{
 		Seed: 1,
 		Loop: train.Loop{
 			Steps: 20000, Batch: 512, ClipNorm: 1, Evaluate: 1000, Patience: 5, Log: 100, Checkpoint: 500,
@@ -88,6 +138,8 @@ func defaultTowers() Towers {
 		},
 		Optimizer: optim.Optimizer{Name: "adamw", Rate: 1e-3, WeightDecay: 1e-4, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8},
 	}}
+	t.Model.Own, t.Model.OwnDropout, t.Model.Whole = true, 0.1, 20000
+	return t
 }
 
 // Training returns the settings of the training run.
@@ -103,49 +155,98 @@ func (t *Towers) validate() error {
 // towers makes a [Learner] of twotower's model.
 type towers struct {
 	*twotower.Model
-	kind *Kind
+	kind  *Kind
+	name  string // of the prior
+	prior *Prior // in training, nil without one
 }
 
-func newTowers(kind *Kind, c twotower.Config, reads twotower.Reads, vocab []int) (Model, error) {
-	m, err := twotower.New(c, reads, vocab)
+func newTowers(kind *Kind, c twotower.Config, reads twotower.Reads, size Size, prior string) (Model, error) {
+	m, err := twotower.New(c, reads, size.Vocab, twotower.Start{Items: size.Items, Prior: prior != noPrior})
 	if err != nil {
 		return nil, err
 	}
-	return towers{m, kind}, nil
+	return &towers{Model: m, kind: kind, name: prior}, nil
 }
 
-func (t towers) String() string {
+func (t *towers) start(p *Prior) { t.prior = p }
+
+func (t *towers) String() string {
 	return fmt.Sprintf("%s, towers of %d and %d layers of width %d", t.kind.Name, t.Config.Layers, t.Config.ItemLayers, t.Config.Width)
 }
 
 // Rooms has one size: an item is told from the others of its batch, which must
 // not depend on how long their histories are.
-func (t towers) Rooms() []int {
+func (t *towers) Rooms() []int {
 	if t.kind == searchKind {
 		return nil
 	}
 	return []int{t.Config.Length}
 }
 
-func (t towers) Batches(d *Dataset) (func(examples []Example, room int) ([]*tensors.Tensor, error), error) {
+func (t *towers) Batches(d *Dataset) (func(examples []Example, room int) ([]*tensors.Tensor, error), error) {
 	items, err := network.NewItems(d.Table.IDs(), d.Table.Vocab())
 	if err != nil {
 		return nil, err
+	}
+	var prior network.Prior
+	if t.prior != nil {
+		prior = t.prior.Prior
 	}
 	return func(examples []Example, _ int) ([]*tensors.Tensor, error) {
 		logShares := make([]float32, len(examples))
 		for i, e := range examples {
 			logShares[i] = float32(math.Log(float64(d.targets[e.Target]) / float64(d.Examples())))
 		}
-		return t.Batch(items, examples, logShares)
+		return t.Batch(items, examples, logShares, prior)
 	}, nil
 }
 
-func (t towers) Ranker(ctx context.Context, backend compute.Backend, set weights.Set, c *catalogue.Catalogue, o network.Options) (
+func (t *towers) Ranker(ctx context.Context, backend compute.Backend, set weights.Set, c *catalogue.Catalogue, o network.Options) (
 	Ranker, error) {
 	items, err := network.NewItems(c.IDs(), c.Vocab())
 	if err != nil {
 		return nil, err
 	}
-	return twotower.NewRetriever(ctx, backend, t.Model, set, items, o)
+	if o.Prior, err = loadStart(set, t.name, c); err != nil {
+		return nil, err
+	}
+	r, err := twotower.NewRetriever(ctx, backend, t.Model, learned(set), items, o)
+	if err != nil || !r.ScoresAll() {
+		return r, err
+	}
+	counts := make([]float32, c.Len())
+	if t.kind.Purpose == Recommending {
+		copy(counts, set[priorPath+"/"+countsPath].Data)
+	}
+	return &scoring{dense{items: c.Len(), counts: counts, excludeSeen: o.ExcludeSeen, each: r.Scores}, r}, nil
+}
+
+// scoring is the [Ranker] of towers that score every item.
+type scoring struct {
+	dense
+	*twotower.Retriever
+}
+
+// Top implements Ranker.
+func (s *scoring) Top(ctx context.Context, questions []Question, k int) ([][]Scored, error) {
+	return s.dense.Top(ctx, questions, k)
+}
+
+// Update implements Ranker.
+func (s *scoring) Update(ctx context.Context, set weights.Set) error {
+	return s.Retriever.Update(ctx, set)
+}
+
+// Close implements Ranker.
+func (s *scoring) Close() { s.Retriever.Close() }
+
+// loadStart makes the prior of stored variables, nil without one.
+func loadStart(set weights.Set, name string, c *catalogue.Catalogue) (network.Prior, error) {
+	switch name {
+	case noPrior:
+		return nil, nil
+	case bm25Kind.Name:
+		return loadWords(set, c)
+	}
+	return loadPrior(set, name, c.Len())
 }

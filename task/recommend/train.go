@@ -27,21 +27,53 @@ type Trained struct {
 // Train trains a model on a dataset. Early stopping uses NDCG@10 of the questions
 // for validation.
 func Train(ctx context.Context, backend compute.Backend, d *Dataset, c Config, o train.Options) (*Trained, error) {
+	p, err := prepare(ctx, d, c)
+	if err != nil {
+		return nil, err
+	}
+	return p.train(ctx, backend, o)
+}
+
+// prepared is a model that is about to be trained.
+type prepared struct {
+	data   *Dataset
+	config Config
+	model  Model
+	prior  *Prior // that it starts from, or nil
+}
+
+// prepare composes a model for a dataset and fits what it starts from.
+func prepare(ctx context.Context, d *Dataset, c Config) (*prepared, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
 	if err := d.Trainable(); err != nil {
 		return nil, err
 	}
-	m, err := c.New(d.Table.Vocab())
-	if err != nil {
+	p := &prepared{data: d, config: c}
+	var err error
+	if s, ok := c.(starting); ok {
+		if p.prior, err = s.Start(ctx, d); err != nil {
+			return nil, err
+		}
+	}
+	if p.model, err = c.New(sizeOf(d.Table)); err != nil {
 		return nil, err
 	}
-	v := c.Validation()
-	open := func(ctx context.Context, set weights.Set) (Ranker, error) {
-		return m.Ranker(ctx, backend, set, d.catalogue(), network.Options{Depth: max(v.Depth, v.Final), ExcludeSeen: d.dropsSeen()})
+	if s, ok := p.model.(starter); ok {
+		s.start(p.prior)
 	}
-	switch m := m.(type) {
+	return p, nil
+}
+
+// train trains or fits the model.
+func (p *prepared) train(ctx context.Context, backend compute.Backend, o train.Options) (*Trained, error) {
+	d, v := p.data, p.config.Validation()
+	open := func(ctx context.Context, set weights.Set) (Ranker, error) {
+		o := network.Options{Depth: max(v.Depth, v.Final), ExcludeSeen: d.dropsSeen()}
+		return p.model.Ranker(ctx, backend, p.prior.joined(set), d.catalogue(), o)
+	}
+	switch m := p.model.(type) {
 	case Fitter:
 		begun := time.Now()
 		set, err := m.Fit(ctx, d)
@@ -51,10 +83,11 @@ func Train(ctx context.Context, backend compute.Backend, d *Dataset, c Config, o
 		ranker, err := open(ctx, set)
 		return &Trained{m, set, time.Since(begun).Seconds(), ranker}, err
 	case Learner:
-		problem, err := problemOf(m, d, c)
+		problem, err := problemOf(m, d, p.config)
 		if err != nil {
 			return nil, err
 		}
+		problem.FromStart = p.prior != nil
 		score := func(ctx context.Context, ranker Ranker) (float64, map[string]float64, error) {
 			r, err := Rank(ctx, ranker, d, ValidationPart, v.Depth, v.Limit, task.Silent{})
 			if err != nil {
@@ -63,13 +96,13 @@ func Train(ctx context.Context, backend compute.Backend, d *Dataset, c Config, o
 			scores := r.Mean(10)
 			return scores.NDCG, map[string]float64{"recall@10": scores.Recall, "ndcg@10": scores.NDCG}, nil
 		}
-		result, ranker, err := train.RunServing(ctx, backend, problem, *c.Training(), o, open, score)
+		result, ranker, err := train.RunServing(ctx, backend, problem, *p.config.Training(), o, open, score)
 		if err != nil {
 			return nil, err
 		}
-		return &Trained{m, result.Weights, result.Seconds, ranker}, nil
+		return &Trained{m, p.prior.joined(result.Weights), result.Seconds, ranker}, nil
 	}
-	return nil, fmt.Errorf("a %s model can neither be trained nor fitted", c.Kind().Name)
+	return nil, fmt.Errorf("a %s model can neither be trained nor fitted", p.config.Kind().Name)
 }
 
 // problemOf puts a model and its data into the form of the training loop.

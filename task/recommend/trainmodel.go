@@ -73,11 +73,15 @@ func TrainModel(ctx context.Context, o TrainOptions, w task.Watcher) (*Recommend
 	if err := o.beginDir(); err != nil {
 		return nil, err
 	}
-	m, err := o.Config.New(items.Vocab())
+	w.Remark("scored by: %s", d.protocol())
+	made, err := prepare(ctx, d, o.Config)
 	if err != nil {
 		return nil, err
 	}
-	w.Remark("scored by: %s", d.protocol())
+	m := made.model
+	if made.prior != nil {
+		w.Remark("starting from: %s", made.prior.text)
+	}
 	if o.Config.Training() != nil {
 		w.Remark("training on %s examples: IDs of %d codes, %s", report.Count(d.Examples()), items.Width(), m)
 	}
@@ -90,7 +94,7 @@ func TrainModel(ctx context.Context, o TrainOptions, w task.Watcher) (*Recommend
 		steps = t.Steps
 	}
 	run := task.WatchTraining(w, steps)
-	trained, err := Train(ctx, backend, d, o.Config, train.Options{
+	trained, err := made.train(ctx, backend, train.Options{
 		Dir: o.Dir, Resume: o.Resume && !o.Force, Watch: observe(run), Data: d.identity()})
 	run.Done()
 	if errors.Is(err, train.ErrInterrupted) {

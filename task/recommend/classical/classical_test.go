@@ -126,7 +126,7 @@ func TestWithoutTheUser(t *testing.T) {
 			}
 			for at := range own {
 				got, want, with := make([]float32, log.Items), make([]float32, log.Items), make([]float32, log.Items)
-				fitted.ScoreWithout(own, at, got)
+				fitted.ScoreWithout(own, own[:at], got)
 				again.Score(own[:at], want)
 				fitted.Score(own[:at], with)
 				differs = differs || !slices.Equal(want, with)

@@ -147,12 +147,12 @@ func (f *ease) placesOf(items []int32) []int32 {
 // Sherman and Morrison: with p = P x for the user's items x,
 //
 //	P' = P + p p' / (1 - x'p).
-func (f *ease) ScoreWithout(own []int32, at int, scores []float32) {
+func (f *ease) ScoreWithout(own, history []int32, scores []float32) {
 	n := len(f.chosen)
 	left := f.leftOut(own)
 	rows := borrow(n) // Σ weight P'_i over the history
 	diagonal := 0.0
-	f.Neighbours.visit(own[:at], func(item int32, weight float64) {
+	f.Neighbours.visit(history, func(item int32, weight float64) {
 		place := int(f.places[item])
 		if place < 0 {
 			return
@@ -167,7 +167,7 @@ func (f *ease) ScoreWithout(own []int32, at int, scores []float32) {
 		own := float64(f.inverse[j*n+j]) + left.scale*left.p[j]*left.p[j]
 		scores[item] = float32(-(rows[j] + left.scale*diagonal*left.p[j]) / own)
 	}
-	f.Neighbours.visit(own[:at], func(item int32, weight float64) { // b_ii is 0
+	f.Neighbours.visit(history, func(item int32, weight float64) { // b_ii is 0
 		if f.places[item] >= 0 {
 			scores[item] += float32(weight)
 		}

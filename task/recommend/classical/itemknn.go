@@ -117,12 +117,12 @@ func (f *itemKNN) Pack() weights.Set { return f.Neighbours.Pack() }
 
 // ScoreWithout takes the user out of all counts that it is in: those of its own
 // items, and of every two of them.
-func (f *itemKNN) ScoreWithout(own []int32, at int, scores []float32) {
+func (f *itemKNN) ScoreWithout(own, history []int32, scores []float32) {
 	mine := slices.Clone(own)
 	slices.Sort(mine)
 	mine = slices.Compact(mine)
 	sums := borrow(len(scores))
-	f.Neighbours.visit(own[:at], func(item int32, weight float64) {
+	f.Neighbours.visit(history, func(item int32, weight float64) {
 		items, together := f.together.row(item)
 		next := 0 // of mine, which is ascending as items are
 		for i, other := range items {

@@ -65,9 +65,9 @@ type Scorer interface {
 // Fitted is a method that was fitted on a log.
 type Fitted interface {
 	Scorer
-	// ScoreWithout writes the scores after own[:at] as Score would if the user who
-	// took own, one of the log's, were not in the log.
-	ScoreWithout(own []int32, at int, scores []float32)
+	// ScoreWithout writes the scores after a history, a part of own, as Score would if
+	// the user who took own, one of the log's, were not in the log.
+	ScoreWithout(own, history []int32, scores []float32)
 	// With is the same with another weighting; it shares memory.
 	With(w Weighting) Fitted
 	// Pack returns the arrays that Load needs.

@@ -48,7 +48,7 @@ func countsOf(log Log) []float32 {
 // Score does not depend on the history.
 func (p popular) Score(_ []int32, scores []float32) { copy(scores, p) }
 
-func (p popular) ScoreWithout(own []int32, _ int, scores []float32) {
+func (p popular) ScoreWithout(own, _ []int32, scores []float32) {
 	copy(scores, p)
 	for _, item := range own {
 		scores[item]--

@@ -120,14 +120,14 @@ func (f *transitions) With(w Weighting) Fitted {
 func (f *transitions) Pack() weights.Set { return f.Neighbours.Pack() }
 
 // ScoreWithout subtracts the transitions of the user's own sequence.
-func (f *transitions) ScoreWithout(own []int32, at int, scores []float32) {
+func (f *transitions) ScoreWithout(own, history []int32, scores []float32) {
 	where := map[int32][]int{} // places of the user's items
 	for place, item := range own {
 		where[item] = append(where[item], place)
 	}
 	sums := borrow(len(scores))
 	mine := map[int32]float64{}
-	f.Neighbours.visit(own[:at], func(item int32, weight float64) {
+	f.Neighbours.visit(history, func(item int32, weight float64) {
 		clear(mine)
 		total := f.totals[item]
 		for _, place := range where[item] {

@@ -17,6 +17,7 @@ type Example struct {
 	Question
 	Target   int32
 	Relevant []int32 // all of them in ascending order, if there are more than one
+	Own      []int32 // all that the user took in training, of which the history is a part
 }
 
 // Scored is an item that was found; a larger score is better.
@@ -39,6 +40,8 @@ type Options struct {
 	// Effort how hard it looks, see index.SearchOptions.
 	Index  string
 	Effort int
+	// Prior is what a model starts from that has one.
+	Prior Prior
 }
 
 // Rooms are the numbers of items, ascending, that batches of questions may have

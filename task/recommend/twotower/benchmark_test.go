@@ -24,7 +24,7 @@ func paperScale(tb testing.TB, n, history int) (*Model, *network.Items, []networ
 	for i := range codes {
 		codes[i] = uint32(rng.IntN(256))
 	}
-	m, err := New(Default(), Histories, vocab)
+	m, err := New(Default(), Histories, vocab, Start{})
 	if err != nil {
 		tb.Fatal(err)
 	}

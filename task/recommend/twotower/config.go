@@ -19,6 +19,9 @@ type Config struct {
 	Temperature        float64 `yaml:"temperature" min:"0" below:"Inf"`
 	LearnedTemperature bool    `yaml:"learned_temperature" doc:"The temperature is where training starts, and learned with the rest."`
 	Popularity         bool    `yaml:"popularity"`
+	Own                bool    `yaml:"own" doc:"An item has a vector of its own beside those of its codes."`
+	OwnDropout         float64 `yaml:"own_dropout" min:"0" below:"1"`
+	Whole              int     `yaml:"whole" min:"0"`
 }
 
 // Docs describes keys.
@@ -31,6 +34,8 @@ func (c Config) Docs() map[string]string {
 	docs["length"] = "Items of a history, the last ones, or words of a search, the first ones, that are read."
 	docs["temperature"] = "Divisor of the scores in the loss (0: the root of the width for dot, 0.1 for cosine)."
 	docs["popularity"] = "Popular items come up in more batches and are corrected for that, so that scores include how popular an item is."
+	docs["own_dropout"] = "Share of the items whose own vectors are left out at a step, so that codes alone place items that are new."
+	docs["whole"] = "A target competes with the whole catalogue if it has at most so many items, otherwise with the other targets of its batch."
 	return docs
 }
 

@@ -17,7 +17,7 @@ func ExampleRetriever() {
 	vocab := []int{8, 8}
 	c := twotower.Default()
 	c.Layers, c.ItemLayers, c.Width, c.Heads, c.HeadDim, c.FeedForward = 1, 0, 16, 2, 8, 32
-	m, err := twotower.New(c, twotower.Histories, vocab)
+	m, err := twotower.New(c, twotower.Histories, vocab, twotower.Start{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func ExampleRetriever() {
 
 // A search is read as its words, hashed.
 func ExampleModel_Words() {
-	m, err := twotower.New(twotower.Default(), twotower.Words, []int{256, 256})
+	m, err := twotower.New(twotower.Default(), twotower.Words, []int{256, 256}, twotower.Start{})
 	if err != nil {
 		log.Fatal(err)
 	}

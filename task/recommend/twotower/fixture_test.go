@@ -41,7 +41,7 @@ var tinyVocab = []int{4, 3, 5}
 
 func newModel(tb testing.TB, c Config, reads Reads) *Model {
 	tb.Helper()
-	m, err := New(c, reads, tinyVocab)
+	m, err := New(c, reads, tinyVocab, Start{})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func newBatch(tb testing.TB, m *Model, items *network.Items, examples []network.
 	if logShares == nil {
 		logShares = make([]float32, len(examples))
 	}
-	inputs, err := m.Batch(items, examples, logShares)
+	inputs, err := m.Batch(items, examples, logShares, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -65,9 +65,9 @@ func TestInBatchLoss(t *testing.T) {
 		build := func(nodes map[string]*graph.Node) *graph.Node {
 			mask := graph.Reshape(graph.Const(nodes["items"].Graph(), rivals), batch, batch)
 			if corrected {
-				return inBatchLoss(nodes["queries"], nodes["items"], nodes["shares"], mask)
+				return inBatchLoss(nodes["queries"], nodes["items"], nodes["shares"], mask, nil)
 			}
-			return inBatchLoss(nodes["queries"], nodes["items"], nil, mask)
+			return inBatchLoss(nodes["queries"], nodes["items"], nil, mask, nil)
 		}
 		plain := func(in gradtest.Inputs) float64 {
 			return plainLoss(in["queries"].Data, in["items"].Data, shares(in["shares"].Data), rivals, batch, width)
@@ -87,7 +87,7 @@ func TestInBatchLossOfHugeScores(t *testing.T) {
 	in := gradtest.Inputs{"queries": {Shape: []int{2, 1}, Data: []float64{1e4, -1e4}}, "items": {Shape: []int{2, 1}, Data: []float64{3, 1}}}
 	build := func(nodes map[string]*graph.Node) *graph.Node {
 		scores := graph.Dot(nodes["queries"], nodes["items"]).General([]int{1}, nil, []int{1}, nil)
-		return inBatchLoss(nodes["queries"], nodes["items"], nil, graph.OnesLike(scores))
+		return inBatchLoss(nodes["queries"], nodes["items"], nil, graph.OnesLike(scores), nil)
 	}
 	got := gradtest.Eval[float32](t, in, func(nodes map[string]*graph.Node) []*graph.Node { return []*graph.Node{build(nodes)} })[0][0]
 	if got != 0 { // each query's own item is ahead by 20,000
@@ -110,7 +110,7 @@ func TestLossJoinsTheTowers(t *testing.T) {
 		examples := []network.Example{example(4, 1, 2, 3), example(9), example(4, 19, 0)}
 		set := m.Init(1)
 		got := evaluate(t, set, newBatch(t, m, items, examples, -3, -1, -3), func(v weights.Vars, in []*graph.Node) []*graph.Node {
-			return []*graph.Node{m.Loss(v, in, nil), m.queryVectors(v, in[0], in[1], nil), m.itemVectors(v, in[2], nil)}
+			return []*graph.Node{m.Loss(v, in, nil), m.queryVectors(v, query{tokens: in[0], lengths: in[1]}, nil), m.itemVectors(v, in[2], nil, nil)}
 		})
 		wide := func(x []float32, by float64) []float64 {
 			out := make([]float64, len(x))

@@ -1,6 +1,7 @@
 package twotower
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/gritvq/gritvq/nn"
@@ -25,7 +26,12 @@ const (
 //	query/start             [1, Width]                begins every sequence
 //	query/tower/…, item/tower/…                       transformers
 //	query/projection, item/projection [Width, Width]
+//	own/table               [items, Width]            of the items, of both towers, where they have their own
 //	temperature             [1]                       its logarithm, where it is learned
+//	prior_weight            [1]                       factor of the prior's scores, where there is one
+//
+// With a prior the query's projection is zero at first, so that answers are the
+// prior's.
 //
 // Tokens are the codes of one position after the other.
 type Model struct {
@@ -33,12 +39,19 @@ type Model struct {
 
 	reads Reads
 	vocab network.Vocabulary
+	start Start
 	query nn.Encoder
 	item  nn.Encoder
 }
 
+// Start is what a model begins with.
+type Start struct {
+	Items int  // of the catalogue; those that are added later have codes alone
+	Prior bool // scores are added to those of a prior
+}
+
 // New composes towers for items whose IDs have vocab[t] codes at position t.
-func New(c Config, reads Reads, vocab []int) (*Model, error) {
+func New(c Config, reads Reads, vocab []int, start Start) (*Model, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
@@ -46,8 +59,11 @@ func New(c Config, reads Reads, vocab []int) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.Own && start.Items < 1 {
+		return nil, fmt.Errorf("vectors of a catalogue's own items need the number of items")
+	}
 	query := nn.Encoder{Transformer: c.Transformer(1 + c.Length)}
-	return &Model{Config: c, reads: reads, vocab: numbered, query: query, item: c.itemTower(len(vocab))}, nil
+	return &Model{Config: c, reads: reads, vocab: numbered, start: start, query: query, item: c.itemTower(len(vocab))}, nil
 }
 
 // Init draws the initial variables, a function of the seed.
@@ -71,6 +87,13 @@ func (m *Model) Init(seed uint64) weights.Set {
 	if m.Config.ItemLayers > 0 {
 		set.Merge("item/tower", m.item.Init(weights.Rand(seed, "item")))
 	}
+	if m.Config.Own {
+		set["own/table"] = weights.New(m.start.Items, width) // what codes do not say is learned
+	}
+	if m.start.Prior {
+		set["query/projection"] = weights.New(width, width)
+		set["prior_weight"] = weights.Full(1, 1)
+	}
 	if m.Config.LearnedTemperature {
 		set["temperature"] = weights.Full(float32(math.Log(m.Config.startTemperature())), 1)
 	}
@@ -79,6 +102,10 @@ func (m *Model) Init(seed uint64) weights.Set {
 
 func (m *Model) codeTable() nn.Embedding {
 	return nn.Embedding{Rows: m.vocab.Tokens, Width: m.Config.Width}
+}
+
+func (m *Model) ownTable() nn.Embedding {
+	return nn.Embedding{Rows: m.start.Items, Width: m.Config.Width}
 }
 
 func (m *Model) wordTable() nn.Embedding {

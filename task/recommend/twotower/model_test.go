@@ -46,7 +46,7 @@ func TestValidate(t *testing.T) {
 		}
 	}
 	for _, vocab := range [][]int{nil, {3, 0}, {1 << 30, 1 << 30, 1 << 30}} {
-		if _, err := New(Default(), Histories, vocab); err == nil {
+		if _, err := New(Default(), Histories, vocab, Start{}); err == nil {
 			t.Errorf("a vocabulary of %v was accepted", vocab)
 		}
 	}
@@ -54,7 +54,7 @@ func TestValidate(t *testing.T) {
 
 // The paper's towers over four levels of 256 codes.
 func TestPaperSize(t *testing.T) {
-	m, err := New(Default(), Histories, []int{256, 256, 256, 256})
+	m, err := New(Default(), Histories, []int{256, 256, 256, 256}, Start{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestBatchErrors(t *testing.T) {
 	m := newModel(t, tiny(), Histories)
 	items := catalogue(t, 20)
 	batch := func(items *network.Items, examples ...network.Example) error {
-		_, err := m.Batch(items, examples, make([]float32, len(examples)))
+		_, err := m.Batch(items, examples, make([]float32, len(examples)), nil)
 		return err
 	}
 	short, err := network.NewItems([]uint32{0, 0}, []int{4, 3})
@@ -180,7 +180,7 @@ func FuzzWords(f *testing.F) {
 	for _, text := range []string{"coconut oil", "", "\xff\xfe", "日本 語", "a\x00b"} {
 		f.Add(text)
 	}
-	m, err := New(tiny(), Words, tinyVocab)
+	m, err := New(tiny(), Words, tinyVocab, Start{})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -30,10 +29,14 @@ type Retriever struct {
 	items   *network.Items
 	options network.Options
 	store   *model.Store
-	encode  *model.Exec // queries
-	embed   *model.Exec // items
-	index   index.RowIndex
-	lookups atomic.Int64 // nanoseconds, see LookupTime
+	encode  *model.Exec     // queries
+	embed   *model.Exec     // items
+	rows    []float32       // vectors [n, Width] of the items, with a prior
+	matrix  *tensors.Tensor // the same for the engine
+	weight  float64         // of the prior
+	index   index.RowIndex  // nil where all items are scored
+	product *model.Exec     // queries with the matrix
+	lookups atomic.Int64    // nanoseconds, see LookupTime
 }
 
 // NewRetriever makes the vectors of all items and their index. Questions is 64
@@ -42,6 +45,9 @@ func NewRetriever(ctx context.Context, backend compute.Backend, m *Model, set we
 	*Retriever, error) {
 	if err := m.vocab.Check(items); err != nil {
 		return nil, err
+	}
+	if m.start.Prior != (o.Prior != nil) {
+		return nil, fmt.Errorf("a model that starts from a prior needs one, and no other does")
 	}
 	if o.Effort < 0 || o.Questions < 0 {
 		return nil, fmt.Errorf("an effort of %d for %d questions at a time: neither can be negative", o.Effort, o.Questions)
@@ -64,13 +70,28 @@ func NewRetriever(ctx context.Context, backend compute.Backend, m *Model, set we
 
 func (s *Retriever) compile(backend compute.Backend) (err error) {
 	s.encode, err = model.NewExec(backend, s.store, func(_ *model.Scope, in []*graph.Node) *graph.Node {
-		return s.model.queryVectors(weights.FromStore(s.store, in[0].Graph()), in[0], in[1], nil)
+		v := weights.FromStore(s.store, in[0].Graph())
+		vectors := s.model.queryVectors(v, s.model.takeQuery(taker(in)), nil)
+		if s.model.start.Prior { // its scores have the size of those in the loss
+			vectors = graph.Div(vectors, s.model.temperature(v, vectors))
+		}
+		return vectors
+	})
+	if err != nil {
+		return err
+	}
+	s.product, err = model.NewExec(backend, s.store, func(_ *model.Scope, in []*graph.Node) *graph.Node {
+		return graph.Dot(in[0], in[1]).General([]int{1}, nil, []int{1}, nil)
 	})
 	if err != nil {
 		return err
 	}
 	s.embed, err = model.NewExec(backend, s.store, func(_ *model.Scope, in []*graph.Node) *graph.Node {
-		return s.model.itemVectors(weights.FromStore(s.store, in[0].Graph()), in[0], nil)
+		var numbers *graph.Node
+		if s.model.Config.Own {
+			numbers = in[1]
+		}
+		return s.model.itemVectors(weights.FromStore(s.store, in[0].Graph()), in[0], numbers, nil)
 	})
 	return err
 }
@@ -89,6 +110,13 @@ func (s *Retriever) Update(ctx context.Context, set weights.Set) error {
 	if err != nil {
 		return err
 	}
+	if s.model.start.Prior {
+		s.keep(rows)
+		s.weight = float64(set["prior_weight"].Data[0])
+	}
+	if s.ScoresAll() {
+		return nil
+	}
 	s.index, err = index.New(ctx, s.options.Index, index.InnerProduct, rows, s.items.Len(), s.model.Config.Width)
 	return err
 }
@@ -106,7 +134,15 @@ func (s *Retriever) itemVectors(ctx context.Context) ([]float32, error) {
 		for i := range count * length {
 			tokens[i] = s.model.vocab.Token(i%length, s.items.ID(int32(start + i/length))[i%length])
 		}
-		values, err := call(s.embed, tensors.FromFlatDataAndDimensions(tokens, block, length))
+		inputs := []*tensors.Tensor{tensors.FromFlatDataAndDimensions(tokens, block, length)}
+		if s.model.Config.Own {
+			numbers := make([]int32, block)
+			for i := range count {
+				numbers[i] = s.model.numberOf(int32(start + i))
+			}
+			inputs = append(inputs, tensors.FromFlatDataAndDimensions(numbers, block))
+		}
+		values, err := call(s.embed, inputs...)
 		if err != nil {
 			return nil, fmt.Errorf("encoding items: %w", err)
 		}
@@ -122,10 +158,13 @@ func (s *Retriever) itemVectors(ctx context.Context) ([]float32, error) {
 
 // Close releases the engine's copy of the variables and the compiled programs.
 func (s *Retriever) Close() {
-	for _, exec := range []*model.Exec{s.encode, s.embed} {
+	for _, exec := range []*model.Exec{s.encode, s.embed, s.product} {
 		if exec != nil {
 			exec.Finalize()
 		}
+	}
+	if s.matrix != nil {
+		s.matrix.FinalizeAll()
 	}
 	s.store.Finalize()
 }
@@ -163,38 +202,6 @@ func (s *Retriever) vectors(ctx context.Context, questions []network.Question) (
 		}
 	}
 	return vectors, nil
-}
-
-// Top returns for each question the k items of the largest inner product that the
-// index finds, best first; fewer if the catalogue has no more.
-func (s *Retriever) Top(ctx context.Context, questions []network.Question, k int) ([][]network.Scored, error) {
-	if k < 1 {
-		return nil, fmt.Errorf("%d items were asked for; ask for at least one", k)
-	}
-	vectors, err := s.vectors(ctx, questions)
-	if err != nil {
-		return nil, err
-	}
-	wanted := k
-	for _, q := range questions {
-		if s.options.ExcludeSeen {
-			wanted = max(wanted, k+len(q.History))
-		}
-	}
-	wanted = min(wanted, s.items.Len())
-	found, scores := make([]uint32, len(questions)*wanted), make([]float32, len(questions)*wanted)
-	begun := time.Now()
-	s.index.Search(vectors, len(questions), wanted, found, scores, index.SearchOptions{Effort: s.options.Effort})
-	s.lookups.Add(int64(time.Since(begun)))
-	lists := make([][]network.Scored, len(questions))
-	for i, q := range questions {
-		for j := i * wanted; j < (i+1)*wanted && found[j] != index.Missing && len(lists[i]) < k; j++ {
-			if item := int32(found[j]); !s.options.ExcludeSeen || !slices.Contains(q.History, item) {
-				lists[i] = append(lists[i], network.Scored{Item: item, Score: float64(scores[j])})
-			}
-		}
-	}
-	return lists, nil
 }
 
 // LookupTime is the part of the time of all answers so far that was spent in the

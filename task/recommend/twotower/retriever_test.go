@@ -26,7 +26,7 @@ func TestSearchEqualsBruteForce(t *testing.T) {
 			examples = append(examples, network.Example{Question: q, Target: int32(i)})
 		}
 		direct := evaluate(t, set, newBatch(t, m, items, examples), func(v weights.Vars, in []*graph.Node) []*graph.Node {
-			return []*graph.Node{m.queryVectors(v, in[0], in[1], nil), m.itemVectors(v, in[2], nil)}
+			return []*graph.Node{m.queryVectors(v, query{tokens: in[0], lengths: in[1]}, nil), m.itemVectors(v, in[2], nil, nil)}
 		})
 		s := newRetriever(t, m, set, items, network.Options{Questions: 4})
 		vectors, err := s.vectors(t.Context(), questions)

@@ -35,6 +35,11 @@ func (o *TrainFlags) Add(cmd *cobra.Command, p *recommend.Purpose, example, batc
 	f.Int("steps", 20000, "training steps at most")
 	f.Int("batch", 0, "examples a step (default "+batch+")")
 	f.Uint64("seed", 1, "decides initial weights, the order of the data and dropout")
+	starts := "bm25 or none"
+	if p == recommend.Recommending {
+		starts = "auto, the best on validation; none; transitions, itemknn, ease or popularity"
+	}
+	f.String("prior", "", "classical score that a network starts from: "+starts)
 	f.StringVar(&o.File, "config", "", "YAML file of settings, as the config.yaml that training writes")
 	f.StringArrayVar(&o.Set, "set", nil, "one setting, such as model.dropout=0.2 (repeatable)")
 	if p == recommend.Recommending {
@@ -62,6 +67,9 @@ func (o *TrainFlags) Run(ctx context.Context, s *cli.Streams, label string) erro
 		if o.flags.Changed(name) {
 			settings.Set = append(settings.Set, "train."+name+"="+o.flags.Lookup(name).Value.String())
 		}
+	}
+	if o.flags.Changed("prior") {
+		settings.Set = append(settings.Set, "prior="+o.flags.Lookup("prior").Value.String())
 	}
 	settings.Set = append(settings.Set, o.Set...)
 	var err error

@@ -1,0 +1,259 @@
+package recommend
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gritvq/gritvq/dataset/interactions"
+	"github.com/gritvq/gritvq/eval"
+	"github.com/gritvq/gritvq/internal/gradtest"
+	"github.com/gritvq/gritvq/task"
+	"github.com/gritvq/gritvq/task/catalogue"
+	"github.com/gritvq/gritvq/task/recommend/classical"
+	"github.com/gritvq/gritvq/task/recommend/network"
+	"github.com/gritvq/gritvq/weights"
+)
+
+// shopData is a small shop with its IDs.
+func shopData(t *testing.T, users int) (*Dataset, *catalogue.Catalogue) {
+	t.Helper()
+	name := fmt.Sprintf("synthetic:shop?users=%d&items=60", users)
+	c, err := catalogue.Open(t.Context(), shopIDs(t, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := Log(name, interactions.Options{}).Open(t.Context(), c, task.Silent{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d, c
+}
+
+// scoresOf are the scores of all items.
+func scoresOf(p network.Prior, l network.Likely) []float32 {
+	scores := make([]float32, len(p.Base()))
+	l.Fill(p.Base(), scores)
+	return scores
+}
+
+// A mixture is what its definition says, and loads as it was stored.
+func TestMixture(t *testing.T) {
+	d, c := shopData(t, 120)
+	for _, name := range []string{"transitions", "itemknn", "ease", "popularity", autoPrior} {
+		p, err := fitPrior(t.Context(), d, name, 50)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := p.Prior.(*mixture)
+		if (p.name == autoPrior) || name != autoPrior && p.name != name || m.rest <= 0 || m.rest > 1 || m.power <= 0 {
+			t.Errorf("%s became %+v", name, p)
+		}
+		loaded, err := loadPrior(p.joined(weights.Set{}), p.name, c.Len())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, one := range d.Cases(TestPart, 10) {
+			got := scoresOf(p, p.Answer(one.Question))
+			if again := scoresOf(loaded, loaded.Answer(one.Question)); !reflect.DeepEqual(got, again) {
+				t.Fatalf("%s: a loaded prior answers otherwise", name)
+			}
+			score := make([]float32, c.Len())
+			if m.scorer != nil {
+				m.scorer.Score(one.History, score)
+			}
+			sum := 0.0
+			for _, x := range score {
+				sum += math.Max(0, float64(x))
+			}
+			for i, x := range score {
+				share := math.Max(0, float64(x)) / max(sum, 1e-30)
+				want := math.Pow((1-m.rest)*share+m.rest*(float64(d.seen[i])+1)/m.total, m.power)
+				if math.Abs(math.Exp(float64(got[i]))-want) > 1e-5*want {
+					t.Fatalf("%s: item %d has %g, want %g", name, i, math.Exp(float64(got[i])), want)
+				}
+			}
+		}
+	}
+}
+
+// In training the prior is that of a log without the user, so it has not seen the
+// target: an item that the user alone took is as good as one that nobody took.
+func TestPriorHasNotSeenItsTarget(t *testing.T) {
+	d, _ := shopData(t, 40)
+	for _, start := range startMethods[:3] {
+		without := func(skip int) (*mixture, []float32) {
+			log, counts := d.counted(), make([]float32, d.Table.Len())
+			if skip >= 0 {
+				log.Users = slices.Delete(slices.Clone(log.Users), skip, skip+1)
+			}
+			for i, n := range log.Counts() {
+				counts[i] = float32(n)
+			}
+			fitted, err := start.method.Fit(t.Context(), log)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return newMixture(fitted, counts, 0.25, 1), counts
+		}
+		whole, _ := without(-1)
+		differs := false
+		for i := range d.Examples() {
+			e := d.Example(i)
+			user := slices.IndexFunc(d.cases[TrainPart], func(c Case) bool { return &c.History[0] == &e.Own[0] })
+			if user > 10 {
+				break
+			}
+			rest, _ := without(user)
+			got, want := scoresOf(whole, whole.AnswerWithout(e)), scoresOf(rest, rest.Answer(e.Question))
+			seen := scoresOf(whole, whole.Answer(e.Question))
+			for item := range got {
+				// Frequencies are shares of all interactions, with the user's.
+				share := math.Exp(float64(want[item])) - rest.rest*rest.frequency(rest.counts[item])
+				exact := math.Log(share + whole.rest*whole.frequency(rest.counts[item]))
+				if math.Abs(float64(got[item])-exact) > 1e-4 {
+					t.Fatalf("%s: item %d of example %d has %g, want %g", start.name, item, i, got[item], exact)
+				}
+			}
+			differs = differs || seen[e.Target] > got[e.Target]+0.01
+		}
+		if !differs {
+			t.Errorf("%s: no target was seen", start.name)
+		}
+	}
+}
+
+// The power and the rest that made a sample are found again.
+func TestCalibration(t *testing.T) {
+	d, _ := shopData(t, 400)
+	fitted, err := classical.DefaultTransitions().Fit(t.Context(), d.counted())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newMixture(fitted, d.popularity(), 0.5, 1).calibrated(d.Cases(ValidationPart, 0))
+	likelihood := func(p network.Prior) float64 {
+		sum := 0.0
+		for _, c := range d.Cases(ValidationPart, 0) {
+			scores, total := scoresOf(p, p.Answer(c.Question)), 0.0
+			for _, x := range scores {
+				total += math.Exp(float64(x))
+			}
+			sum += float64(scores[c.Relevant[0]]) - math.Log(total)
+		}
+		return sum
+	}
+	best := likelihood(p)
+	for _, other := range []*mixture{
+		newMixture(fitted, p.counts, p.rest, p.power*1.3), newMixture(fitted, p.counts, p.rest, p.power/1.3),
+		newMixture(fitted, p.counts, 0.5, 1),
+	} {
+		if x := likelihood(other); x > best {
+			t.Errorf("rest %g and power %g have a likelihood of %g, more than %g of rest %g and power %g",
+				other.rest, other.power, x, best, p.rest, p.power)
+		}
+	}
+}
+
+// Before its first step a model's ranks are its prior's; once trained, stored and loaded
+// it gives the same answers, and it is not worse on validation than it began.
+func TestModelsStartFromTheirPrior(t *testing.T) {
+	const shop = "synthetic:shop?users=150&items=60"
+	dual, search := tiny()["dual"].(*Dual), tinySearch()
+	dual.Prior, search.Prior, dual.Model.Own, search.Model.Own = autoPrior, bm25Kind.Name, true, true
+	whole := tiny()["dual"].(*Dual)
+	whole.Prior, whole.Model.Own, whole.Model.Whole, whole.Model.OwnDropout = "itemknn", true, 60, 0.5
+	ids := shopIDs(t, shop)
+	for name, c := range map[string]struct {
+		config Config
+		source Source
+		ask    AskOptions
+	}{
+		"batch":  {dual, Log(shop, interactions.Options{}), AskOptions{History: []string{"item1", "item2"}}},
+		"whole":  {whole, Log(shop, interactions.Options{}), AskOptions{History: []string{"item1", "item2"}}},
+		"search": {search, Searches([]string{"derived"}, interactions.ESCIOptions{}), AskOptions{Text: "folding tents"}},
+	} {
+		items, err := catalogue.Open(t.Context(), ids)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := c.source.Open(t.Context(), items, task.Silent{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		made, err := prepare(t.Context(), d, c.config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		depth := c.config.Kind().Depth
+		o := network.Options{Depth: depth, ExcludeSeen: d.dropsSeen()}
+		first, err := made.model.Ranker(t.Context(), gradtest.Engine(t), made.prior.joined(made.model.(Learner).Init(1)), items, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(first.Close)
+		alone := &dense{items: items.Len(), counts: make([]float32, items.Len()), excludeSeen: d.dropsSeen(),
+			each: eachQuestion(items.Len(), func(q Question, scores []float32) { made.prior.Answer(q).Fill(made.prior.Base(), scores) })}
+		start, err := Rank(t.Context(), first, d, ValidationPart, depth, 0, task.Silent{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := Rank(t.Context(), alone, d, ValidationPart, depth, 0, task.Silent{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(allRanks(start), allRanks(want)) {
+			t.Errorf("%s: the first ranks are not the prior's", name)
+		}
+		c.config.Training().Steps, c.config.Training().Evaluate = 60, 20
+		dir, w := filepath.Join(t.TempDir(), "model"), &remarks{}
+		r, err := TrainModel(t.Context(), TrainOptions{Config: c.config, IDs: ids, Source: c.source, Dir: dir, Backend: "go"}, w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(w.text.String(), "starting from: ") {
+			t.Errorf("%s: remarks %q", name, w.text.String())
+		}
+		if got, least := ndcg10(r.Manifest.Validation), want.Mean(10).NDCG; got < least-1e-9 {
+			t.Errorf("%s: NDCG@10 of %g on validation is less than the prior's %g", name, got, least)
+		}
+		for _, search := range []string{"", "hnsw"} {
+			c.ask.Dir, c.ask.Purpose, c.ask.Count, c.ask.Backend, c.ask.Search = dir, c.source.Purpose, 5, "go", search
+			if a, err := Ask(t.Context(), c.ask, task.Silent{}); err != nil || len(a.Items) != 5 {
+				t.Errorf("%s: %+v, %v", name, a, err)
+			}
+		}
+		e, err := Evaluate(t.Context(), EvalOptions{Dir: dir, Source: c.source, Alone: true, Backend: "go"}, task.Silent{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		near, err := Evaluate(t.Context(), EvalOptions{Dir: dir, Source: c.source, Alone: true, Backend: "go",
+			SearchOptions: SearchOptions{Search: "hnsw", Effort: 60}}, task.Silent{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a, b := ndcg10(e.Scores), ndcg10(near.Scores); math.Abs(a-b) > 1e-3 {
+			t.Errorf("%s: NDCG@10 of %g with an exact search, %g with an index that looks at everything", name, a, b)
+		}
+	}
+}
+
+func ndcg10(scores []eval.RankingScores) float64 {
+	for _, s := range scores {
+		if s.K == 10 {
+			return s.NDCG
+		}
+	}
+	return math.NaN()
+}
+
+func allRanks(r *eval.Ranking) [][]int32 {
+	var all [][]int32
+	for i := range r.Len() {
+		all = append(all, r.Ranks(i))
+	}
+	return all
+}

@@ -65,7 +65,7 @@ func validRecommender(c recommend.Config) func([]byte) error {
 		if err := config.Decode(document, c); err != nil {
 			return err
 		}
-		_, err := c.New([]int{256, 256, 256, 256})
+		_, err := c.New(recommend.Size{Vocab: []int{256, 256, 256, 256}, Items: 1000})
 		return errors.Join(c.Validate(), err)
 	}
 }

@@ -174,7 +174,7 @@ func TestModelsStartFromTheirPrior(t *testing.T) {
 	}{
 		"batch":  {dual, Log(shop, interactions.Options{}), AskOptions{History: []string{"item1", "item2"}}},
 		"whole":  {whole, Log(shop, interactions.Options{}), AskOptions{History: []string{"item1", "item2"}}},
-		"search": {search, Searches([]string{"derived"}, interactions.ESCIOptions{}), AskOptions{Text: "folding tents"}},
+		"search": {search, Searches([]string{"derived"}, interactions.QueryOptions{}), AskOptions{Text: "folding tents"}},
 	} {
 		items, err := catalogue.Open(t.Context(), ids)
 		if err != nil {

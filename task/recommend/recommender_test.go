@@ -82,7 +82,7 @@ func fromLog(t *testing.T, log *interactions.Log, table *catalogue.Table) *Datas
 func TestExamplesAreAllPrefixes(t *testing.T) {
 	log, table := carousel(t, 12, 12)
 	d := fromLog(t, log, table)
-	rows, err := rowsOf(log, table)
+	rows, err := rowsOf(log.Items(), log.Item, table, log.Path())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,15 +21,15 @@ func New(s *cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "recommend",
 		Short: "Train, score and ask a recommender over semantic IDs",
-		Long: `A generative recommender reads a user's last items as semantic IDs and generates the
-ID of the next item, code by code; a beam search along existing IDs returns items of
-the catalogue only. A dual encoder computes a vector of the history and one of every
-item and returns the items with the largest inner products: faster to train, and a
-thousand answers a second. popularity, itemknn, transitions and ease are classical: they count
+		Long: `A dual encoder computes a vector of the history and one of every item, and adds their
+inner products to a classical score, such as how often items follow each other: it
+starts from that score and learns what it lacks. A generative recommender reads a
+user's last items as semantic IDs and generates the ID of the next item, code by code;
+a beam search along existing IDs returns items of the catalogue only. popularity, itemknn, transitions and ease are classical: they count
 and are ready in seconds.`,
 		Example: `  gritvq ids item_emb.npy --items items.jsonl -o ids
   gritvq recommend train ids sequences.txt -o rec
-  gritvq recommend train ids sequences.txt -o dual --model dual
+  gritvq recommend train ids sequences.txt -o tiger --model generative
   gritvq recommend eval rec sequences.txt --per-user users.parquet
   gritvq recommend ask rec --history 12,845,77 -k 10
   gritvq recommend significance a.parquet b.parquet`,
@@ -55,12 +55,12 @@ with at least five interactions; give eval the same.
 The default network and budget are made for a GPU: on a few cores they take hours.
 There, start with a smaller network and fewer steps, as in the last example.`,
 		Example: `  gritvq recommend train ids sequences.txt -o rec
-  gritvq recommend train ids sequences.txt -o dual --model dual --steps 5000
+  gritvq recommend train ids sequences.txt -o dual --prior none --steps 5000
   gritvq recommend train ids sequences.txt -o knn --model itemknn
   gritvq recommend train ids sequences.txt -o next --model transitions --set model.window=3
   gritvq recommend train ids log.csv -o rec --core 5 --steps 5000 --set model.layers=2
   gritvq recommend train ids events.csv -o rec --columns visitorid,itemid,timestamp
-  gritvq recommend train ids log.csv -o rec --steps 1200 --batch 128 --set model.layers=2 --set model.width=64 \
+  gritvq recommend train ids log.csv -o rec --model generative --steps 1200 --batch 128 --set model.layers=2 --set model.width=64 \
     --set model.feed_forward=256 --set model.heads=4 --set model.head_dim=16 --set model.history=8 --set train.optimizer.rate=0.003`,
 		Args: cli.Arguments("IDS", "LOG"),
 	}

@@ -35,7 +35,7 @@ func (c Config) Docs() map[string]string {
 	docs["temperature"] = "Divisor of the scores in the loss (0: the root of the width for dot, 0.1 for cosine)."
 	docs["popularity"] = "Popular items come up in more batches and are corrected for that, so that scores include how popular an item is."
 	docs["own_dropout"] = "Share of the items whose own vectors are left out at a step, so that codes alone place items that are new."
-	docs["whole"] = "A target competes with the whole catalogue if it has at most so many items, otherwise with the other targets of its batch."
+	docs["whole"] = "Catalogues of up to so many items compete whole with a target; in larger ones the other targets of its batch do."
 	return docs
 }
 

@@ -185,7 +185,7 @@ func TestTrainEvaluateStore(t *testing.T) {
 	if cold := d.Cold(TestPart, 0); len(cold) != 60 || slices.Contains(cold, true) {
 		t.Errorf("every item is trained on: %v", cold)
 	}
-	if _, err := Default(Recommending, "oracle"); err == nil || !strings.Contains(err.Error(), "generative or dual") {
+	if _, err := Default(Recommending, "oracle"); err == nil || !strings.Contains(err.Error(), "dual or generative") {
 		t.Errorf("an unknown kind: %v", err)
 	}
 }

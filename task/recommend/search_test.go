@@ -248,7 +248,7 @@ func TestFromSearchesRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := FromSearches(q, other); err == nil || !strings.Contains(err.Error(), "has no ID") {
+	if _, err := FromSearches(q, other); err == nil || !strings.Contains(err.Error(), "have no ID, such as") {
 		t.Errorf("answers without IDs: %v", err)
 	}
 	q, table := colours(t)

@@ -14,20 +14,17 @@ import (
 // maxVocab bounds a position, so that a damaged file cannot ask for absurd tables.
 const maxVocab = 1 << 24
 
-// Ranked returns the codes of the last level that an item with the given prefix may have, nearest first.
-type Ranked func(item int, prefix []uint32) []uint32
-
 // BuildOptions refine Build.
 type BuildOptions struct {
 	Resolve    Resolution // Token if empty
-	Ranked     Ranked     // needed by Reassign
+	Distances  Distances  // needed by Reassign and Sinkhorn
 	TokenVocab int        // smallest vocabulary of the token; room lets a trained model name items added later
 	Tokenizer  string     // where the codes come from: the fingerprint of a bundle, or a Numbering
 }
 
 func (o BuildOptions) check() error {
-	if o.Resolve != Token && o.Resolve != Reassign {
-		return usage.Errorf("--resolve %s: use token or reassign", o.Resolve)
+	if !slices.Contains(Resolutions, o.Resolve) {
+		return usage.Errorf("--resolve %s: use token or reassign or sinkhorn", o.Resolve)
 	}
 	if o.TokenVocab < 0 || o.TokenVocab > maxVocab || o.TokenVocab > 0 && o.Resolve != Token {
 		return usage.Errorf("--spare %d: use 0 or more, and only with --resolve token", o.TokenVocab)
@@ -36,7 +33,8 @@ func (o BuildOptions) check() error {
 }
 
 // Build gives an ID to every item: keys [n] are their names, codes [n, L] row-major come from the tokenizer, vocab [L]
-// is the number of codes of each level. Of items with equal codes the first has the token 0, or keeps its codes.
+// is the number of codes of each level. Of items with equal codes
+// the first has the token 0, or keeps its codes under Reassign.
 func Build(codes []uint32, vocab []int, keys []string, opt BuildOptions) (*Table, error) {
 	opt.Resolve = cmp.Or(opt.Resolve, Token)
 	if err := opt.check(); err != nil {
@@ -54,13 +52,13 @@ func Build(codes []uint32, vocab []int, keys []string, opt BuildOptions) (*Table
 	if opt.Resolve == Token {
 		t.vocab = append(t.vocab, max(1, opt.TokenVocab))
 	}
-	return t, t.Add(codes, keys, opt.Ranked)
+	return t, t.Add(codes, keys, opt.Distances)
 }
 
 // Add gives IDs to new items, keys [n] with codes [n, Levels], as a new version. IDs in use stay as they are.
-// Reassign needs ranked. After an error the table is unchanged.
-func (t *Table) Add(codes []uint32, keys []string, ranked Ranked) error {
-	if err := t.check(codes, keys, ranked); err != nil {
+// All but Token need distances. After an error the table is unchanged.
+func (t *Table) Add(codes []uint32, keys []string, distances Distances) error {
+	if err := t.check(codes, keys, distances); err != nil {
 		return err
 	}
 	added := *t
@@ -74,10 +72,13 @@ func (t *Table) Add(codes []uint32, keys []string, ranked Ranked) error {
 		return t.Count(own) + used[string(packed)] - 1
 	}
 	moved, err := 0, error(nil)
-	if t.resolution == Token {
+	switch t.resolution {
+	case Token:
 		err = added.appendNumbered(codes, claim)
-	} else {
-		moved, err = added.appendMoved(codes, claim, ranked)
+	case Reassign:
+		moved, err = added.appendMoved(codes, claim, distances)
+	case Sinkhorn:
+		moved, err = added.appendSpread(codes, claim, distances)
 	}
 	if err == nil {
 		err = added.index()
@@ -92,14 +93,14 @@ func (t *Table) Add(codes []uint32, keys []string, ranked Ranked) error {
 	return nil
 }
 
-func (t *Table) check(codes []uint32, keys []string, ranked Ranked) error {
+func (t *Table) check(codes []uint32, keys []string, distances Distances) error {
 	switch {
 	case len(codes)/t.levels != len(keys) || len(codes)%t.levels != 0:
 		return fmt.Errorf("%d items of %d levels cannot have %d codes", len(keys), t.levels, len(codes))
 	case len(keys) > math.MaxInt32-t.Len():
 		return fmt.Errorf("a table holds at most %d items", math.MaxInt32)
-	case t.resolution == Reassign && ranked == nil:
-		return fmt.Errorf("moving codes needs to know which are near: give the ranked codes of an item, or use the method %q", Token)
+	case t.resolution != Token && distances == nil:
+		return fmt.Errorf("moving codes needs to know which are near: give the distances of an item, or use the method %q", Token)
 	}
 	for i, code := range codes {
 		if level := i % t.levels; uint64(code) >= uint64(t.vocab[level]) {
@@ -124,35 +125,6 @@ func (t *Table) appendNumbered(codes []uint32, claim func([]uint32) int) error {
 		t.vocab[t.levels] = max(t.vocab[t.levels], token+1)
 	}
 	return nil
-}
-
-// appendMoved moves the last code of items whose codes are taken, after all items with free codes have theirs.
-func (t *Table) appendMoved(codes []uint32, claim func([]uint32) int, ranked Ranked) (moved int, err error) {
-	first, last := len(t.ids)/t.levels, t.levels-1
-	t.ids = append(t.ids, codes...)
-	var surplus []int
-	for item := range len(codes) / t.levels {
-		own := t.ID(first + item)
-		t.original = append(t.original, own[last])
-		if claim(own) > 0 {
-			surplus = append(surplus, item)
-		}
-	}
-	for _, item := range surplus {
-		own := t.ID(first + item)
-		trial := slices.Clone(own)
-		for _, code := range ranked(item, own[:last:last]) {
-			if uint64(code) >= uint64(t.vocab[last]) {
-				return 0, fmt.Errorf("the ranked codes of item %q hold %d, beyond the vocabulary of %d", t.keys[first+item], code, t.vocab[last])
-			}
-			if trial[last] = code; claim(trial) == 0 {
-				own[last] = code
-				moved++
-				break
-			}
-		}
-	}
-	return moved, nil
 }
 
 // pack appends codes as bytes, as the key of a map.

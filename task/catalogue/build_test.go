@@ -117,15 +117,13 @@ func TestReservedTokens(t *testing.T) {
 	}
 }
 
-// nearby ranks codes by their distance from an item's own.
-func nearby(vocab int, own func(item int) uint32) Ranked {
-	return func(item int, prefix []uint32) []uint32 {
-		list := make([]uint32, vocab)
-		for i := range list {
-			list[i] = uint32(i)
+// nearby measures codes by their distance from an item's own.
+func nearby(vocab int, own func(item int) uint32) Distances {
+	return func(item int, prefix []uint32) []float64 {
+		list := make([]float64, vocab)
+		for code := range list {
+			list[code] = math.Abs(float64(code) - float64(own(item)))
 		}
-		distance := func(code uint32) int { return max(int(code)-int(own(item)), int(own(item))-int(code)) }
-		slices.SortStableFunc(list, func(a, b uint32) int { return distance(a) - distance(b) })
 		return list
 	}
 }
@@ -133,7 +131,7 @@ func nearby(vocab int, own func(item int) uint32) Ranked {
 func TestReassignMovesToTheNearestFreeCode(t *testing.T) {
 	codes := []uint32{0, 2, 0, 2, 0, 1, 0, 2, 1, 2, 0, 2}
 	table, err := Build(codes, []int{2, 4}, strings.Fields("a b c d e f"), BuildOptions{
-		Resolve: Reassign, Ranked: nearby(4, func(item int) uint32 { return codes[2*item+1] }),
+		Resolve: Reassign, Distances: nearby(4, func(item int) uint32 { return codes[2*item+1] }),
 	})
 	must(t, table, err)
 	// c keeps 1 although b, before it, wants it: own codes come first. Nothing
@@ -178,8 +176,8 @@ func TestBuildRefusesNonsense(t *testing.T) {
 	fails(t, build([]uint32{1}, []int{2}, "a", BuildOptions{Resolve: Reassign}), "which are near")
 	fails(t, build([]uint32{1}, []int{2}, "a", BuildOptions{Resolve: Reassign, TokenVocab: 3}), "--spare 3")
 	fails(t, build([]uint32{1}, []int{2}, "a", BuildOptions{TokenVocab: -1}), "--spare -1")
-	wrong := func(int, []uint32) []uint32 { return []uint32{7} }
-	fails(t, build([]uint32{1, 1}, []int{2}, "a b", BuildOptions{Resolve: Reassign, Ranked: wrong}), "hold 7")
+	wrong := func(int, []uint32) []float64 { return []float64{7} }
+	fails(t, build([]uint32{1, 1}, []int{2}, "a b", BuildOptions{Resolve: Reassign, Distances: wrong}), "1 distances to 2 last codes")
 	_, err := Build([]uint32{1}, []int{2}, []string{""}, BuildOptions{})
 	fails(t, err, "item 0 has the name")
 	_, err = Build([]uint32{1}, []int{2}, []string{"\xff"}, BuildOptions{})
@@ -206,8 +204,8 @@ func TestLookupsAgainstScans(t *testing.T) {
 		for i := range keys {
 			keys[i] = fmt.Sprint("item", i)
 		}
-		opt := BuildOptions{Resolve: []Resolution{Token, Reassign}[round%2]}
-		opt.Ranked = nearby(vocab[2], func(item int) uint32 { return codes[3*item+2] })
+		opt := BuildOptions{Resolve: Resolutions[round%3]}
+		opt.Distances = nearby(vocab[2], func(item int) uint32 { return codes[3*item+2] })
 		table, err := Build(codes, vocab, keys, opt)
 		must(t, table, err)
 		for length := range table.Width() + 1 {
@@ -254,8 +252,8 @@ func TestHundredThousandIDs(t *testing.T) {
 		keys[i] = fmt.Sprintf("B%09d", i)
 	}
 	vocab := []int{256, 256, 256, 256}
-	opt := BuildOptions{Ranked: nearby(256, func(item int) uint32 { return codes[4*item+3] })}
-	for _, opt.Resolve = range []Resolution{Token, Reassign} {
+	opt := BuildOptions{Distances: nearby(256, func(item int) uint32 { return codes[4*item+3] })}
+	for _, opt.Resolve = range Resolutions {
 		half, err := Build(codes[:2*n], vocab, keys[:n/2], opt)
 		must(t, half, err)
 		old := slices.Clone(half.IDs())

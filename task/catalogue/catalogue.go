@@ -133,12 +133,12 @@ func Add(ctx context.Context, o AddOptions, watch task.Watcher) (*Summary, error
 			return nil, err
 		}
 	}
-	codes, ranked, err := encoder.encode(ctx, added, table.Len(), table.resolution == Reassign)
+	codes, distances, err := encoder.encode(ctx, added, table.Len(), table.resolution != Token)
 	if err != nil {
 		return nil, err
 	}
 	before := table.LastVocab()
-	if err := table.Add(codes, added.keys(), ranked); err != nil {
+	if err := table.Add(codes, added.keys(), distances); err != nil {
 		return nil, err
 	}
 	if now := table.LastVocab(); now > before {

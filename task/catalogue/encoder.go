@@ -26,8 +26,8 @@ import (
 type itemEncoder interface {
 	origin() origin
 	// encode returns codes [items, len(vocab)] for items that follow before
-	// earlier ones and, with rank, the last codes in the order of their distance.
-	encode(ctx context.Context, s *source, before int, rank bool) ([]uint32, Ranked, error)
+	// earlier ones and, if codes may move, distances to the last codes.
+	encode(ctx context.Context, s *source, before int, move bool) ([]uint32, Distances, error)
 	// store writes the encoder into a table's directory, for items added later.
 	store(dir string) error
 }
@@ -78,42 +78,40 @@ func meaning(q vq.Config) string {
 
 func (t *tokenizerEncoder) origin() origin { return t.from }
 
-func (t *tokenizerEncoder) encode(ctx context.Context, s *source, _ int, rank bool) ([]uint32, Ranked, error) {
+func (t *tokenizerEncoder) encode(ctx context.Context, s *source, _ int, move bool) ([]uint32, Distances, error) {
 	if want := t.Bundle.Manifest.Input; s.dim != want {
 		return nil, nil, fmt.Errorf("%s has %d dimensions, the tokenizer was trained on %d; give vectors of the same kind",
 			cmp.Or(s.Input, s.vectors), s.dim-s.factors, want-s.factors)
 	}
 	batch := dataset.VectorBatch(s.values, len(s.items))
 	codes, err := t.Runtime.Encode(ctx, batch, tokenizer.Options{})
-	if err != nil || !rank {
+	if err != nil || !move {
 		return codes, nil, err
 	}
 	latents, err := t.Runtime.Latents(ctx, batch)
-	return codes, t.ranked(ctx, latents), err
+	return codes, t.distances(ctx, latents), err
 }
 
-// ranked compares the latents [n, dim] with the vectors of an item's codes, for every code of the last position.
-func (t *tokenizerEncoder) ranked(ctx context.Context, latents []float32) Ranked {
+// distances compares the latents [n, dim] with the vectors of an item's codes, for every code of the last position.
+func (t *tokenizerEncoder) distances(ctx context.Context, latents []float32) Distances {
 	model := t.Runtime.Tokenizer()
 	layout := model.Quantizer.Layout()
 	from, to := layout.Bounds(layout.Parts - 1) // other parts do not depend on the last code
 	last, d := layout.Vocab[layout.Positions()-1], layout.Dim
-	return func(item int, prefix []uint32) []uint32 {
-		order, distance := make([]uint32, last), make([]float64, last)
+	return func(item int, prefix []uint32) []float64 {
+		distance := make([]float64, last)
 		codes := make([]uint32, 0, last*layout.Positions())
-		for i := range order {
-			order[i] = uint32(i)
-			codes = append(append(codes, prefix...), order[i])
+		for i := range distance {
+			codes = append(append(codes, prefix...), uint32(i))
 		}
 		vectors, err := t.Runtime.LookUp(ctx, codes, model.Cells(last), layout.Positions())
 		if err != nil {
 			return nil // the codes are not the tokenizer's
 		}
-		for i := range order {
+		for i := range distance {
 			distance[i] = index.SquaredDistance(latents[item*d+from:item*d+to], vectors[i*d+from:i*d+to])
 		}
-		slices.SortStableFunc(order, func(a, b uint32) int { return cmp.Compare(distance[a], distance[b]) })
-		return order
+		return distance
 	}
 }
 
@@ -153,9 +151,10 @@ func (d denseEncoder) origin() origin {
 	}
 }
 
-func (d denseEncoder) encode(_ context.Context, s *source, before int, _ bool) ([]uint32, Ranked, error) {
+func (d denseEncoder) encode(_ context.Context, s *source, before int, _ bool) ([]uint32, Distances, error) {
 	codes, err := d.numbering.Codes(d.vocab, before, len(s.items))
-	return codes, func(int, []uint32) []uint32 { return nil }, err
+	none := make([]float64, d.vocab[len(d.vocab)-1]) // codes without meaning are all alike
+	return codes, func(int, []uint32) []float64 { return none }, err
 }
 
 // store removes the tokenizer of a table that is replaced.

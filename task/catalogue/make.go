@@ -186,12 +186,12 @@ func (m *maker) dense(i int) itemEncoder {
 }
 
 func (m *maker) tabulate(ctx context.Context, s *source, encoder itemEncoder) (*Summary, error) {
-	codes, ranked, err := encoder.encode(ctx, s, 0, m.Resolve == Reassign)
+	codes, distances, err := encoder.encode(ctx, s, 0, m.Resolve != Token)
 	if err != nil {
 		return nil, err
 	}
 	from := encoder.origin()
-	table, err := Build(codes, from.vocab, s.keys(), BuildOptions{m.Resolve, ranked, m.Spare, from.identity})
+	table, err := Build(codes, from.vocab, s.keys(), BuildOptions{m.Resolve, distances, m.Spare, from.identity})
 	if err != nil {
 		return nil, err
 	}

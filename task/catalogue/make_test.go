@@ -231,7 +231,7 @@ func TestRankedCodesBeginWithTheItemsOwn(t *testing.T) {
 			}
 			for row := range table.Len() {
 				own := table.Codes(row)
-				order := ranked(row, own[:2])
+				order := nearest(ranked(row, own[:2]))
 				if order[0] != own[2] {
 					t.Errorf("item %d has codes %v, the nearest last ones are %v", row, own, order)
 				}

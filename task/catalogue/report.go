@@ -77,8 +77,11 @@ func (c *Catalogue) addCollisions(page *report.Page, stats Stats) {
 		return
 	}
 	note := "The token at the end of their IDs tells them apart."
-	if c.resolution == Reassign {
+	switch c.resolution {
+	case Reassign:
 		note = "The first keeps them, the others have the nearest last code that was free."
+	case Sinkhorn:
+		note = "They are spread over the last codes that were free, at the least total distance."
 	}
 	sizes := report.Table{Title: "Items with the same codes",
 		Columns: report.Columns(report.Right, "items a group", "groups", "share of the items")}

@@ -8,9 +8,9 @@ import (
 
 func TestGroupsOfEqualCodes(t *testing.T) {
 	codes := []uint32{1, 2, 0, 0, 1, 2, 1, 1, 1, 2, 0, 1, 1, 1}
-	for _, method := range []Resolution{Token, Reassign} {
+	for _, method := range Resolutions {
 		table, err := Build(codes, []int{2, 8}, strings.Fields("a b c d e f g"), BuildOptions{
-			Resolve: method, Ranked: nearby(8, func(item int) uint32 { return codes[2*item+1] }),
+			Resolve: method, Distances: nearby(8, func(item int) uint32 { return codes[2*item+1] }),
 		})
 		must(t, table, err)
 		if got := table.groups(table.Codes); !slices.EqualFunc(got, [][]int{{0, 2, 4}, {3, 6}, {1}, {5}}, slices.Equal) {

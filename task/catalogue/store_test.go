@@ -27,8 +27,8 @@ func sample(t testing.TB, method Resolution) *Table {
 	for i := range keys {
 		keys[i] = fmt.Sprintf("item \"%d\" <ü>\t", i)
 	}
-	ranked := func(first int) Ranked { return nearby(12, func(item int) uint32 { return codes[3*(first+item)+2] }) }
-	options := BuildOptions{Resolve: method, Ranked: ranked(0), Tokenizer: "sha256:abc"}
+	ranked := func(first int) Distances { return nearby(12, func(item int) uint32 { return codes[3*(first+item)+2] }) }
+	options := BuildOptions{Resolve: method, Distances: ranked(0), Tokenizer: "sha256:abc"}
 	table, err := Build(codes[:6000], []int{12, 12, 12}, keys[:2000], options)
 	must(t, table, err)
 	if err := table.Add(codes[6000:], keys[2000:], ranked(2000)); err != nil {
@@ -40,7 +40,7 @@ func sample(t testing.TB, method Resolution) *Table {
 var unexported = cmp.AllowUnexported(Table{})
 
 func TestSavedTablesRoundTrip(t *testing.T) {
-	for _, method := range []Resolution{Token, Reassign} {
+	for _, method := range Resolutions {
 		want, dir := sample(t, method), filepath.Join(t.TempDir(), "deep", "ids")
 		want.SetProvenance(artifact.Provenance("gritvq test", "gritvq ids x.npy"))
 		if err := want.Save(dir); err != nil {

@@ -5,8 +5,8 @@
 // touching those in use, Open reads a directory, and Show lists the items below a prefix.
 //
 // A tokenizer may give two items the same codes. Build makes a Table from codes and names and resolves such
-// collisions in one of two ways: a token at the end numbers the items with equal codes, as TIGER does; or the last
-// code of all but one of them moves to the nearest free one. A Table is stored as a directory, and incomplete
+// collisions in one of three ways: a token at the end numbers the items with equal codes, as TIGER does; the last
+// code of all but one of them moves to the nearest free one; or all of them are spread over the free last codes. A Table is stored as a directory, and incomplete
 // directories are refused. A Union is a directory of several.
 //
 // TextEncoder embeds titles without a network. Numbering makes IDs without
@@ -35,7 +35,12 @@ const (
 	// Reassign moves the last code of all but the first of them to the nearest free one. IDs have the
 	// length of the codes; if a prefix has more items than codes, some IDs stay shared.
 	Reassign Resolution = "reassign"
+	// Sinkhorn spreads all of them over the free last codes at the least total distance, by optimal transport.
+	Sinkhorn Resolution = "sinkhorn"
 )
+
+// Resolutions lists all of them.
+var Resolutions = []Resolution{Token, Reassign, Sinkhorn}
 
 // Table holds the IDs of a catalogue. Rows are items in order of arrival. Any
 // number of goroutines may read it while none adds to it.
@@ -47,7 +52,7 @@ type Table struct {
 	vocab      []int    // of every position of an ID
 	keys       []string // of rows
 	ids        []uint32 // [rows, width]
-	original   []uint32 // [rows] last codes before they moved; Reassign only
+	original   []uint32 // [rows] last codes before they moved; none with Token
 	versions   []Version
 	taken      *Cooccurrence // nil if the vectors are the content alone
 

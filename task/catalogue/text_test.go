@@ -201,3 +201,71 @@ func TestDamagedEncoders(t *testing.T) {
 		fails(t, err, want)
 	}
 }
+
+// Films are near others of their topic, which share stems but hardly words, and not near those of their year.
+func TestYearsAndEndings(t *testing.T) {
+	topics := [][]string{
+		{"train", "trains", "training", "trainers"}, {"road", "roads", "roadside", "roadies"},
+		{"garden", "gardens", "gardening", "gardeners"}, {"storm", "storms", "stormy", "storming"},
+	}
+	rest := []string{"night", "white", "long", "last", "sweet", "blue"}
+	var films []string
+	var topicOf, yearOf []int
+	for i := range 48 {
+		topic, year := i%4, i/4%3
+		films = append(films, fmt.Sprintf("The %s %s (%d)", rest[i*7%6], topics[topic][i/4%4], 1995+2*year))
+		topicOf, yearOf = append(topicOf, topic), append(yearOf, year)
+	}
+	const dim = 12
+	vectors, err := encode(films, dim)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sums [2][2]float64 // by same topic, same year
+	var pairs [2][2]float64
+	same := func(of []int, i, j int) int {
+		if of[i] == of[j] {
+			return 1
+		}
+		return 0
+	}
+	for i := range films {
+		for j := range i {
+			a, b := same(topicOf, i, j), same(yearOf, i, j)
+			sums[a][b] += cosine(vectors, dim, i, j)
+			pairs[a][b]++
+		}
+	}
+	topic, year, neither := sums[1][0]/pairs[1][0], sums[0][1]/pairs[0][1], sums[0][0]/pairs[0][0]
+	if topic < neither+0.1 || year > neither+0.05 {
+		t.Errorf("a topic in common makes %.3f, a year %.3f, nothing %.3f", topic, year, neither)
+	}
+}
+
+// An encoder of earlier versions knows words alone, in fewer buckets.
+func TestOlderEncoder(t *testing.T) {
+	const bucketOfOil, bucketOf100 = 0x4ec2, 0x2464 // 64-bit FNV-1a of oil and 100, both halves folded, modulo 1 << 16
+	path := filepath.Join(t.TempDir(), "old.safetensors")
+	err := safetensors.Write(path, []safetensors.Tensor{
+		safetensors.FromFloat32("axes", []int{2, 2}, []float32{1, 0, 0, 1}),
+		safetensors.FromInt64("buckets", []int{2}, []int64{bucketOfOil, bucketOf100}),
+		safetensors.FromFloat32("rarity", []int{2}, []float32{3, 4}),
+	}, map[string]string{"format": "text encoder"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := LoadText(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := e.Encode([]string{"Oil 100", "oils", "oil"}); !slices.Equal(got, []float32{0.6, 0.8, 0, 0, 1, 0}) {
+		t.Errorf("got %v", got)
+	}
+	again := filepath.Join(t.TempDir(), "again.safetensors")
+	if err := e.Save(again); err != nil {
+		t.Fatal(err)
+	}
+	if e, err = LoadText(again); err != nil || !slices.Equal(e.Encode([]string{"Oil 100"}), []float32{0.6, 0.8}) {
+		t.Errorf("stored again it differs (%v)", err)
+	}
+}

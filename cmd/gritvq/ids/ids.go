@@ -40,11 +40,11 @@ func New(s *cli.Streams) *cobra.Command {
 		Short: "Give the items of a catalogue semantic IDs",
 		Long: `Trains a tokenizer on the embeddings of a catalogue, one row an item, and writes the
 table of IDs: the codes of every item. Items with equal codes are distinguished by a
-number at the end (--resolve token) or by moving the last code to the nearest free
-one (--resolve reassign). --items gives the names and titles of the items, in the
+number at the end (--resolve token) or by other last codes: the nearest free one for
+all but the first (--resolve reassign), or the least moves for all (--resolve sinkhorn). --items gives the names and titles of the items, in the
 order of the rows: .jsonl, .csv, .tsv, .psv or MovieLens .dat. Without embeddings, give the
-items file alone: titles are then embedded by the words they share, which is worse
-than a sentence encoder. DIR/report.html shows utilization and the meaning of codes;
+items file alone: titles are then embedded by the words and runs of letters they share,
+numbers and years counting little, which is worse than a sentence encoder. DIR/report.html shows utilization and the meaning of codes;
 gritvq ids show explains single codes, gritvq ids add adds items.
 
 --log adds who took what: items that users take together get similar vectors, and IDs
@@ -97,7 +97,8 @@ or, if two files have the same name, of its directory, unless --name gives one.
 	f.Lookup("each").Hidden = true // of earlier versions
 	f.StringVar(&o.Tokenizer, "tokenizer", "", "use this trained tokenizer instead of training one")
 	f.StringVar((*string)(&o.Resolve), "resolve", string(catalogue.Token),
-		"items with equal codes: token (a number at the end) or reassign (the nearest free last code)")
+		"items with equal codes: token (a number at the end), reassign (the nearest free last code)\n"+
+			"or sinkhorn (all of them spread over the free last codes at the least distance)")
 	f.IntVar(&o.Spare, "spare", 0, "minimum vocabulary of the token, reserved for items added after a recommender is trained")
 	cli.WorkersFlag(cmd, new(int))
 	f.BoolVar(&o.Resume, "resume", false, "continue an interrupted training")

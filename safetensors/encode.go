@@ -36,21 +36,34 @@ func Write(path string, tensors []Tensor, metadata map[string]string) error {
 // repeated or reserved name, on text that is not UTF-8, and on data that does not
 // fit its shape.
 func Encode(w io.Writer, tensors []Tensor, metadata map[string]string) error {
+	parts, err := layout(tensors, metadata)
+	if err != nil {
+		return err
+	}
+	return write(w, parts)
+}
+
+// layout returns the parts of a file: the length of the header, the header, and the data of the tensors.
+func layout(tensors []Tensor, metadata map[string]string) (parts [][]byte, err error) {
 	ordered := slices.Clone(tensors)
 	slices.SortFunc(ordered, func(a, b Tensor) int {
 		return cmp.Or(cmp.Compare(b.DType.Size(), a.DType.Size()), cmp.Compare(a.Name, b.Name))
 	})
 	if err := checkNames(ordered, metadata); err != nil {
-		return err
+		return nil, err
 	}
 	header, err := encodeHeader(ordered, metadata)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	parts := [][]byte{binary.LittleEndian.AppendUint64(nil, uint64(len(header))), []byte(header)}
+	parts = [][]byte{binary.LittleEndian.AppendUint64(nil, uint64(len(header))), []byte(header)}
 	for _, t := range ordered {
 		parts = append(parts, t.Data)
 	}
+	return parts, nil
+}
+
+func write(w io.Writer, parts [][]byte) error {
 	for _, part := range parts {
 		if _, err := w.Write(part); err != nil {
 			return err

@@ -3,6 +3,7 @@ package safetensors
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -310,4 +311,52 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestSealedFiles(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.safetensors")
+	list := []Tensor{FromFloat32("a", []int{2}, []float32{1, 2}), FromInt64("b", nil, []int64{3})}
+	told := false
+	if err := WriteSealed(path, list, map[string]string{"k": "v"}, func() error { told = true; return nil }); err != nil || !told {
+		t.Fatal(err, told)
+	}
+	file, err := ReadSealed(path)
+	if err != nil || len(file.Tensors) != 2 || file.Metadata["k"] != "v" {
+		t.Fatalf("%+v, %v", file, err)
+	}
+	if _, err := file.Get(sealName); err == nil {
+		t.Error("the checksum is a tensor")
+	}
+	if _, err := Read(path); err != nil {
+		t.Errorf("other readers: %v", err)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range content {
+		for bit := range 8 {
+			content[i] ^= 1 << bit
+			if _, err := decodeSealed(content); err == nil {
+				t.Errorf("bit %d of byte %d was flipped unnoticed", bit, i)
+			}
+			content[i] ^= 1 << bit
+		}
+	}
+	if err := Write(path, list, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadSealed(path); err == nil || !strings.Contains(err.Error(), "has no checksum") {
+		t.Errorf("a file without a checksum: %v", err)
+	}
+	if err := WriteSealed(path, []Tensor{{Name: "z", DType: U8, Shape: []int{0}}}, nil, nil); err == nil {
+		t.Error("a tensor after the checksum was written")
+	}
+	stop := errors.New("stop")
+	if err := WriteSealed(path, nil, nil, func() error { return stop }); !errors.Is(err, stop) {
+		t.Errorf("got %v", err)
+	}
+	if file, err := Read(path); err != nil || len(file.Tensors) != 2 {
+		t.Error("a write that was stopped replaced the file")
+	}
 }

@@ -13,6 +13,9 @@ import (
 // CheckpointFile is the newest checkpoint of a run inside its directory.
 const CheckpointFile = checkpoint.Newest
 
+// HasCheckpoint says whether a run left a checkpoint in dir.
+func HasCheckpoint(dir string) bool { return checkpoint.Exists(dir) }
+
 // RemoveCheckpoints deletes the checkpoints of a run in dir.
 func RemoveCheckpoints(dir string) error { return checkpoint.Remove(dir) }
 
@@ -76,6 +79,7 @@ func (t *Trainer) restore() (bool, error) {
 	}
 	switch {
 	case err != nil:
+		err = fmt.Errorf("%w; --force starts over", err)
 	case s.Identity != t.state.Identity:
 		err = fmt.Errorf("the checkpoint %s was made with other settings; "+
 			"repeat the command as it was, or start afresh in another directory", path)

@@ -26,6 +26,7 @@ type File struct {
 	path    string
 	file    *os.File
 	buffer  *bufio.Writer
+	flushed bool
 	settled bool
 }
 
@@ -81,6 +82,7 @@ func Sweep(dir string) {
 
 // Write implements io.Writer.
 func (f *File) Write(p []byte) (int, error) {
+	f.flushed = false
 	n, err := f.buffer.Write(p)
 	if err != nil {
 		return n, fmt.Errorf("writing %s: %w", f.path, err)
@@ -88,11 +90,10 @@ func (f *File) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// Commit flushes, syncs and renames. After an error the target is untouched
-// and the temporary file is gone.
-func (f *File) Commit() (err error) {
-	if f.settled {
-		return fmt.Errorf("writing %s: committed twice", f.path)
+// Flush puts the whole content on the disk; only the name is missing then. After an error the file is gone.
+func (f *File) Flush() (err error) {
+	if f.flushed {
+		return nil
 	}
 	defer func() {
 		if err != nil {
@@ -100,12 +101,30 @@ func (f *File) Commit() (err error) {
 			err = fmt.Errorf("writing %s: %w", f.path, err)
 		}
 	}()
-	rename := func() error { return os.Rename(f.file.Name(), f.path) }
 	chmod := func() error { return f.file.Chmod(0o644) }
-	for _, step := range []func() error{f.buffer.Flush, chmod, f.file.Sync, f.file.Close, rename} {
+	for _, step := range []func() error{f.buffer.Flush, chmod, f.file.Sync} {
 		if err = step(); err != nil {
 			return err
 		}
+	}
+	f.flushed = true
+	return nil
+}
+
+// Commit flushes and renames. After an error the target is untouched and the temporary file is gone.
+func (f *File) Commit() (err error) {
+	if f.settled {
+		return fmt.Errorf("writing %s: committed twice", f.path)
+	}
+	if err := f.Flush(); err != nil {
+		return err
+	}
+	if err = f.file.Close(); err == nil {
+		err = os.Rename(f.file.Name(), f.path)
+	}
+	if err != nil {
+		f.Abort()
+		return fmt.Errorf("writing %s: %w", f.path, err)
 	}
 	f.settled = true
 	return SyncDir(filepath.Dir(f.path))

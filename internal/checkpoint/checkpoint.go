@@ -1,5 +1,6 @@
 // Package checkpoint keeps the state of a training run on disk: the newest in one
-// file, older ones beside it in case it is damaged. Each is written atomically.
+// file, older ones beside it in case it is damaged. Each is written atomically and
+// has a checksum.
 package checkpoint
 
 import (
@@ -48,20 +49,22 @@ func Save(dir string, keep int, c Content) error {
 		}
 	}
 	slices.SortFunc(list, func(a, b safetensors.Tensor) int { return strings.Compare(a.Name, b.Name) })
-	if err := rotate(dir, keep); err != nil {
-		return err
-	}
-	return safetensors.Write(filepath.Join(dir, Newest), list, map[string]string{"state": string(state)})
+	return safetensors.WriteSealed(filepath.Join(dir, Newest), list, map[string]string{"state": string(state)},
+		func() error { return rotate(dir, keep) })
 }
 
-// rotate makes room for a new checkpoint. The newest stays in its place as well
-// until it is replaced, so that there is one at any time.
+// link is replaced by tests.
+var link = os.Link
+
+// rotate makes room for a new checkpoint, which is on the disk already. The newest
+// stays in its place as well until it is replaced, so that there is one at any time.
+// Systems without hard links lose its name for a moment; the one before is there then.
 func rotate(dir string, keep int) error {
 	move := os.Rename
 	for age := keep - 1; age > 0; age-- {
 		from, to := filepath.Join(dir, name(age-1)), filepath.Join(dir, name(age))
 		if age == 1 {
-			move = os.Link
+			move = linkOrRename
 			if err := os.Remove(to); err != nil && !errors.Is(err, os.ErrNotExist) {
 				return fmt.Errorf("keeping the checkpoint before: %w", err)
 			}
@@ -73,25 +76,41 @@ func rotate(dir string, keep int) error {
 	return nil
 }
 
-// Load reads the newest checkpoint of dir that can be read, its state into into.
+func linkOrRename(from, to string) error {
+	err := link(from, to)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		err = os.Rename(from, to)
+	}
+	return err
+}
+
+// Exists says whether there is a checkpoint in dir.
+func Exists(dir string) bool {
+	for age := range 2 { // without hard links a kill may leave the one before alone
+		if _, err := os.Stat(filepath.Join(dir, name(age))); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// Load reads the newest checkpoint of dir that is whole, its state into into.
 // It returns nil if there is none. path names the file, and damaged explains why
 // newer ones were skipped.
 func Load(dir string, keep int, into any) (c *Content, path string, damaged, err error) {
 	for age := range max(1, keep) {
 		path = filepath.Join(dir, name(age))
-		file, err := safetensors.Read(path)
+		file, err := safetensors.ReadSealed(path)
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}
-		if err != nil {
-			damaged = cmp.Or(damaged, fmt.Errorf("the checkpoint cannot be resumed: %w", err))
-			continue
+		if err == nil {
+			if c, err = open(file, into); err == nil {
+				return c, path, damaged, nil
+			}
+			err = fmt.Errorf("%s is damaged: %w", path, err)
 		}
-		c, err := open(file, into)
-		if err != nil {
-			return nil, path, damaged, fmt.Errorf("the checkpoint %s cannot be resumed: %w", path, err)
-		}
-		return c, path, damaged, nil
+		damaged = cmp.Or(damaged, fmt.Errorf("the checkpoint cannot be resumed: %w", err))
 	}
 	return nil, "", nil, damaged
 }
@@ -99,7 +118,7 @@ func Load(dir string, keep int, into any) (c *Content, path string, damaged, err
 // open takes a file apart.
 func open(file *safetensors.File, into any) (*Content, error) {
 	if err := json.Unmarshal([]byte(file.Metadata["state"]), into); err != nil {
-		return nil, fmt.Errorf("its state is damaged: %w", err)
+		return nil, fmt.Errorf("its state makes no sense: %w", err)
 	}
 	sections := map[string]weights.Set{"variables": {}, "best": nil}
 	for _, tensor := range file.Tensors {

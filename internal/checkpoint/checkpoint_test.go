@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -96,5 +97,73 @@ func TestBytesAreStable(t *testing.T) {
 		if !reflect.DeepEqual(bytes, all[0]) {
 			t.Fatal("equal contents were written differently")
 		}
+	}
+}
+
+// Every flipped bit is noticed, and the one before is read then.
+func TestEveryFlippedBitIsNoticed(t *testing.T) {
+	dir := t.TempDir()
+	save(t, dir, 2, 1, 2)
+	path := filepath.Join(dir, Newest)
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(path); err != nil { // the file may be linked
+		t.Fatal(err)
+	}
+	for i := range content {
+		bit := byte(1) << (i % 8)
+		content[i] ^= bit
+		if err := os.WriteFile(path, content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		content[i] ^= bit
+		var p progress
+		c, read, damaged, err := Load(dir, 2, &p)
+		if err != nil || c == nil || damaged == nil || p.Step != 1 || read != filepath.Join(dir, name(1)) {
+			t.Fatalf("byte %d of %d: step %d from %s, damage %v, %v", i, len(content), p.Step, read, damaged, err)
+		}
+	}
+}
+
+// Without hard links, as on vfat, checkpoints rotate all the same.
+func TestRotationWithoutHardLinks(t *testing.T) {
+	defer func() { link = os.Link }()
+	link = func(string, string) error { return errors.New("operation not permitted") }
+	dir := t.TempDir()
+	save(t, dir, 3, 1, 2, 3, 4)
+	for age, want := range []int{4, 3, 2} {
+		var p progress
+		if c, _, _, err := Load(dir, 3, &p); err != nil || c == nil || p.Step != want {
+			t.Fatalf("age %d: step %d, %v", age, p.Step, err)
+		}
+		if err := os.Remove(filepath.Join(dir, name(age))); err != nil {
+			t.Fatal(err)
+		}
+		if age == 0 && !Exists(dir) {
+			t.Error("a run whose newest checkpoint lost its name has none")
+		}
+	}
+	if Exists(dir) {
+		t.Error("there are checkpoints where there are none")
+	}
+}
+
+// A checkpoint that cannot be written leaves those before as they are.
+func TestFailedSaveKeepsAll(t *testing.T) {
+	dir := t.TempDir()
+	save(t, dir, 2, 1, 2)
+	bad := content(3)
+	bad.Variables["a/b"].Data = bad.Variables["a/b"].Data[:5]
+	if err := Save(dir, 2, bad); err == nil {
+		t.Fatal("an array that does not fit its shape was saved")
+	}
+	for age, want := range []int{2, 1} {
+		var p progress
+		if c, _, _, err := Load(dir, 2, &p); err != nil || c == nil || p.Step != want {
+			t.Errorf("age %d: step %d, %v", age, p.Step, err)
+		}
+		os.Remove(filepath.Join(dir, name(age)))
 	}
 }

@@ -117,7 +117,7 @@ func (o TrainOptions) checkDir() (artifact.State, error) {
 // is a checkpoint to resume from.
 func (o TrainOptions) beginDir() (discard func(), err error) {
 	discard = func() { // errors here would add nothing to the one being reported
-		if output.Present(filepath.Join(o.Dir, train.CheckpointFile)) {
+		if train.HasCheckpoint(o.Dir) {
 			_ = Kind.Sweep(o.Dir)
 			return
 		}

@@ -135,7 +135,7 @@ func (o TrainOptions) checkDir() error {
 	}
 	holds, _, missing := artifact.Identify(o.Dir)
 	made := holds != nil && (holds == Recommending.stored || holds == Searching.stored)
-	checkpoint := output.Present(filepath.Join(o.Dir, train.CheckpointFile))
+	checkpoint := train.HasCheckpoint(o.Dir)
 	begun := checkpoint || train.IsLog(filepath.Join(o.Dir, train.LogFile)) // perhaps killed before its first checkpoint
 	switch {
 	case !made && !begun && output.Present(own):

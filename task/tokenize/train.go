@@ -144,7 +144,7 @@ func (o TrainOptions) checkOutput() (artifact.State, error) {
 // begin prepares the output directory. discard undoes it after a failure, unless there is a checkpoint to resume from.
 func begin(dir string, force bool) (discard func(), err error) {
 	discard = func() { // errors here would add nothing to the one being reported
-		if output.Present(filepath.Join(dir, train.CheckpointFile)) || output.Present(filepath.Join(dir, bundle.ChoiceFile)) {
+		if train.HasCheckpoint(dir) || output.Present(filepath.Join(dir, bundle.ChoiceFile)) {
 			_ = bundle.Kind.Sweep(dir)
 		} else {
 			_ = bundle.Clear(dir)

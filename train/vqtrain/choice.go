@@ -1,10 +1,9 @@
 package vqtrain
 
 import (
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"math"
@@ -15,7 +14,7 @@ import (
 	"strings"
 
 	"github.com/gritvq/gritvq/config"
-	"github.com/gritvq/gritvq/internal/atomicfile"
+	"github.com/gritvq/gritvq/internal/seal"
 	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/transform"
@@ -133,8 +132,12 @@ func (c Config) Unchosen(before Config) (Config, error) {
 	return c, nil
 }
 
-// ChoiceFile keeps the choices of an unfinished run inside its directory of trials.
-const ChoiceFile = "choice.json"
+// ChoiceFile keeps the choices of an unfinished run inside its directory of trials, and earlierChoices what it was before
+// the last change, in case it is damaged.
+const (
+	ChoiceFile     = "choice.json"
+	earlierChoices = "choice-1.json"
+)
 
 // choices is the state of a run between its parts.
 type choices struct {
@@ -146,43 +149,44 @@ type choices struct {
 	Done      bool                 `json:"done"` // all is chosen
 }
 
-// loadChoices reads the state of an unfinished run, or begins one.
-func loadChoices(dir string, resume bool, begin choices) (*choices, error) {
-	path := filepath.Join(dir, ChoiceFile)
+// loadChoices reads the state of an unfinished run, or begins one. damaged explains why an earlier state was read.
+func loadChoices(dir string, resume bool, begin choices) (c *choices, damaged, err error) {
 	if !resume {
 		if err := os.RemoveAll(dir); err != nil {
-			return nil, fmt.Errorf("removing old trials: %w", err)
+			return nil, nil, fmt.Errorf("removing old trials: %w", err)
 		}
 	}
-	content, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return nil, fmt.Errorf("making a directory for trials: %w", err)
+	for _, name := range []string{ChoiceFile, earlierChoices} {
+		path, read := filepath.Join(dir, name), choices{}
+		err := seal.ReadFile(path, &read)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			damaged = cmp.Or(damaged, fmt.Errorf("the choices cannot be resumed: %w", err))
+		case read.Identity != begin.Identity:
+			err := fmt.Errorf("%s was made with other settings; repeat the command as it was, or start afresh in another directory", path)
+			return nil, nil, &train.UnusableError{Err: err}
+		case read.Data != begin.Data:
+			err := fmt.Errorf("%s was made from other data; give the same data, or start afresh in another directory", path)
+			return nil, nil, &train.UnusableError{Err: err}
+		default:
+			return &read, damaged, nil
 		}
-		return &begin, nil
 	}
-	var c choices
-	if err == nil {
-		err = json.Unmarshal(content, &c)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, nil, fmt.Errorf("making a directory for trials: %w", err)
 	}
-	switch {
-	case err != nil:
-		err = fmt.Errorf("the choices %s cannot be read: %w; --force starts over", path, err)
-	case c.Identity != begin.Identity:
-		err = fmt.Errorf("%s was made with other settings; repeat the command as it was, or start afresh in another directory", path)
-	case c.Data != begin.Data:
-		err = fmt.Errorf("%s was made from other data; give the same data, or start afresh in another directory", path)
-	}
-	if err != nil {
-		return nil, &train.UnusableError{Err: err}
-	}
-	return &c, nil
+	return &begin, damaged, nil
 }
 
+// save keeps the state before as well.
 func (c *choices) save(dir string) error {
-	return atomicfile.Write(filepath.Join(dir, ChoiceFile), func(w io.Writer) error {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		return e.Encode(c)
-	})
+	path := filepath.Join(dir, ChoiceFile)
+	var before choices
+	if seal.ReadFile(path, &before) == nil {
+		if err := seal.WriteFile(filepath.Join(dir, earlierChoices), before); err != nil {
+			return err
+		}
+	}
+	return seal.WriteFile(path, c)
 }

@@ -65,11 +65,19 @@ func Fit(ctx context.Context, backend compute.Backend, c Config, source Source, 
 	classical, chooses := vq.Classical(c.Quantizer.Method), len(c.Train.Choose) > 0
 	if o.Trials != "" && !classical && (chooses || o.Reference) {
 		hash, err := config.Hash(c)
+		var damaged error
 		if err == nil {
-			f.state, err = loadChoices(o.Trials, o.Resume, choices{Identity: hash, Data: o.Data})
+			f.state, damaged, err = loadChoices(o.Trials, o.Resume, choices{Identity: hash, Data: o.Data})
 		}
 		if err != nil {
 			return nil, err
+		}
+		if damaged != nil {
+			next := "continuing from those before"
+			if !f.state.Started {
+				next = "choosing again"
+			}
+			f.status("%v; %s", damaged, next)
 		}
 		f.plan()
 		if err := f.reference(ctx); err != nil {

@@ -73,7 +73,7 @@ func Network(method string) (Config, error) {
 		Spec: spec,
 		Train: Train{
 			Loop: train.Loop{
-				Steps: steps, Batch: 1024, ClipNorm: 1, Evaluate: 500, Log: 50, Checkpoint: 250, Keep: 1,
+				Steps: steps, Batch: 1024, ClipNorm: 1, Evaluate: 500, Log: 50, Checkpoint: 250, Keep: 2,
 				Schedule: optim.Schedule{Kind: "cosine", Warmup: 100},
 			},
 			Accumulate: 1, Split: 0.9, Validation: 0.1, HeldRows: 10000, Rates: rates,

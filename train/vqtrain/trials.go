@@ -148,9 +148,7 @@ func (f *fit) try(ctx context.Context, number int, settings []string, source Sou
 	}
 	name := fmt.Sprintf("trial %d of %d", number+1, f.trials)
 	o.Data, o.Watch = f.Data+" without validation rows", f.watch(name)
-	if _, err := os.Stat(filepath.Join(o.Dir, train.CheckpointFile)); err != nil {
-		o.Resume = false // its beginning is not worth a remark
-	} else {
+	if o.Resume = train.HasCheckpoint(o.Dir); o.Resume { // its beginning is not worth a remark
 		f.status("continuing with %s", name)
 	}
 	t, err := f.run(c, source, o)

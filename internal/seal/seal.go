@@ -1,0 +1,91 @@
+// Package seal puts a checksum into JSON objects, as their last member, so that damage to any bit of a file is noticed.
+// Sealed objects are plain JSON for every other reader.
+package seal
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/gritvq/gritvq/internal/atomicfile"
+)
+
+// Key is the name of the member that holds the checksum: the SHA-256 of all bytes before its value.
+const Key = "sha256"
+
+const (
+	before = `"` + Key + `": "`
+	after  = "\"\n}\n"
+	digits = 2 * sha256.Size
+)
+
+// Causes of errors of Check.
+var (
+	ErrUnsealed = errors.New("it has no checksum")
+	ErrDamaged  = errors.New("its checksum is not that of its content")
+)
+
+// Add returns a JSON object with its checksum. The object must have members, and none of that name.
+func Add(object []byte) ([]byte, error) {
+	object = bytes.TrimSpace(object)
+	body, ok := bytes.CutSuffix(object, []byte("}"))
+	body = bytes.TrimRight(body, " \t\r\n")
+	if !ok || len(body) < 2 {
+		return nil, fmt.Errorf("%.20q cannot be sealed: it is no JSON object with members", object)
+	}
+	content := append(bytes.Clone(body), ",\n  "+before...)
+	sum := sha256.Sum256(content)
+	content = hex.AppendEncode(content, sum[:])
+	return append(content, after...), nil
+}
+
+// Check compares the content of a file with its checksum. It returns ErrUnsealed for content that does not end with one.
+func Check(content []byte) error {
+	rest, ok := bytes.CutSuffix(content, []byte(after))
+	if !ok || len(rest) < digits+len(before) {
+		return ErrUnsealed
+	}
+	body, want := rest[:len(rest)-digits], rest[len(rest)-digits:]
+	if !bytes.HasSuffix(body, []byte(before)) {
+		return ErrUnsealed
+	}
+	if sum := sha256.Sum256(body); hex.EncodeToString(sum[:]) != string(want) {
+		return ErrDamaged
+	}
+	return nil
+}
+
+// WriteFile stores v, a struct or map with members, as a sealed object.
+func WriteFile(path string, v any) error {
+	content, err := json.MarshalIndent(v, "", "  ")
+	if err == nil {
+		content, err = Add(content)
+	}
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return atomicfile.Write(path, func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	})
+}
+
+// ReadFile reads what WriteFile wrote. It fails on damage and on objects without a checksum.
+func ReadFile(path string, v any) error {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := Check(content); err != nil {
+		return fmt.Errorf("%s is damaged: %w", path, err)
+	}
+	if err := json.Unmarshal(content, v); err != nil {
+		return fmt.Errorf("%s is damaged: %w", path, err)
+	}
+	return nil
+}

@@ -1,18 +1,16 @@
 package prior
 
 import (
-	"bytes"
 	"context"
 	"encoding/hex"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 
 	"github.com/gomlx/compute"
 
 	"github.com/gritvq/gritvq/artifact/bundle"
+	"github.com/gritvq/gritvq/codes"
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/task"
@@ -201,9 +199,8 @@ func (o *opened) readCodes(d *Dataset) (views []Rows, err error) {
 
 // rowNames are the keys that gritvq encode writes beside codes, or the row numbers.
 func rowNames(path string, n int) []string {
-	keys, err := os.ReadFile(strings.TrimSuffix(path, filepath.Ext(path)) + ".keys")
-	if lines := strings.Split(strings.TrimSuffix(string(keys), "\n"), "\n"); err == nil && len(lines) == n && len(bytes.TrimSpace(keys)) > 0 {
-		return lines
+	if keys, err := codes.ReadKeys(path, n); err == nil && keys != nil {
+		return keys
 	}
 	names := make([]string, n)
 	for i := range names {

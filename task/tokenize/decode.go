@@ -7,7 +7,6 @@ import (
 	"os"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/gritvq/gritvq/codes"
 	"github.com/gritvq/gritvq/dataset"
@@ -206,6 +205,9 @@ func (o DecodeOptions) createPictures(t *Opened, rows int) (decodedItems, error)
 	if err != nil {
 		return nil, err
 	}
+	if err := picture.CheckNames(o.Output, names); err != nil {
+		return nil, fmt.Errorf("%w (the names are those of %s)", err, codes.KeysPath(o.Input))
+	}
 	out, err := picture.Create(o.Output, rows)
 	if err != nil {
 		return nil, err
@@ -229,18 +231,14 @@ func (p pictureOutput) written(rows int) Written {
 }
 
 // pictureNames are the keys beside a file of codes, or numbers.
-func pictureNames(codes string, n int) ([]string, error) {
+func pictureNames(file string, n int) ([]string, error) {
 	names := make([]string, n)
 	for i := range names {
 		names[i] = fmt.Sprintf("%06d", i)
 	}
-	content, err := os.ReadFile(keysPath(codes))
+	keys, err := codes.ReadKeys(file, n)
 	if err != nil {
-		return names, nil // codes may travel without their keys
-	}
-	keys := strings.Split(strings.TrimSuffix(string(content), "\n"), "\n")
-	if len(keys) != n {
-		return nil, fmt.Errorf("%s names %d pictures, %s holds %d; remove it to number them", keysPath(codes), len(keys), codes, n)
+		return nil, err
 	}
 	for i, key := range keys {
 		// A key is a path inside an archive: it must stay below the output.

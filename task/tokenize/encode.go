@@ -3,15 +3,12 @@ package tokenize
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/gritvq/gritvq/codes"
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/dataset/images"
-	"github.com/gritvq/gritvq/internal/atomicfile"
 	"github.com/gritvq/gritvq/internal/output"
 	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/task"
@@ -198,11 +195,7 @@ func (o EncodeOptions) writeGrids(t *Opened, set *images.Set, part *codes.Partia
 	if err != nil {
 		return err
 	}
-	err = atomicfile.Write(keysPath(o.Output), func(f io.Writer) error {
-		_, err := io.WriteString(f, strings.Join(keys, "\n")+"\n")
-		return err
-	})
-	if err != nil {
+	if err := codes.WriteKeys(o.Output, keys); err != nil {
 		return err
 	}
 	return w.Commit()
@@ -234,9 +227,4 @@ func (o EncodeOptions) encodePicture(ctx context.Context, t *Opened) (Result, er
 		return nil, err
 	}
 	return codedPicture(o, t, grid)
-}
-
-// keysPath is codes.keys beside codes.npy.
-func keysPath(output string) string {
-	return strings.TrimSuffix(output, filepath.Ext(output)) + ".keys"
 }

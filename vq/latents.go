@@ -139,10 +139,13 @@ func principal(s Latents) (components, error) {
 	return c, nil
 }
 
+// narrowest bounds deviations from below, so that a direction scaled to unit deviation is finite even if all latents are equal.
+const narrowest = 1e-30
+
 // unit returns a direction of unit deviation and the offset of its coordinate:
 // component i without one or, past the last, a random mixture with a random one.
 func (c components) unit(i int, rng *rand.Rand) (direction []float64, offset float64) {
-	least := max(1e-4*c.deviation[0], math.SmallestNonzeroFloat32)
+	least := max(1e-4*c.deviation[0], narrowest)
 	direction = make([]float64, len(c.mean))
 	if i < len(c.mean) {
 		for j, x := range c.directions[i] {

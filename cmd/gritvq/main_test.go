@@ -134,6 +134,16 @@ func vectorsFile(rows, dim int, kind string) ([]byte, error) {
 	case "plain", "truncated":
 	case "nan":
 		values[7*dim+1], values[9*dim] = float32(math.NaN()), float32(math.Inf(1))
+	case "constant":
+		for i := range values {
+			values[i] = float32(i%dim) + 0.5
+		}
+	case "huge":
+		for i := range values {
+			values[i] = float32(math.Copysign(3.4e38, float64(values[i])))
+		}
+	case "outlier":
+		values[9*dim] = -3.4e38
 	case "fortran":
 		fortran = "True"
 		transposed := make([]float32, len(values))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"time"
 
@@ -104,6 +105,9 @@ func (t *training) score(ctx context.Context, result *outcome) error {
 			return err
 		}
 	}
+	if err := checkFinite(train, held); err != nil {
+		return err
+	}
 	result.metrics, result.usage = bundle.NewMetrics(held, train), usage
 	result.metrics.Reference = result.Reference
 	if t.Reference && held != nil && m.Kind() == dataset.Pictures {
@@ -111,6 +115,20 @@ func (t *training) score(ctx context.Context, result *outcome) error {
 		result.metrics.Reference, err = t.referencePictures(ctx, result.Runtime.Tokenizer())
 	}
 	return err
+}
+
+// checkFinite refuses results, which may be nil, without a squared error.
+func checkFinite(results ...tokenizer.Result) error {
+	for _, r := range results {
+		if r == nil {
+			continue
+		}
+		if mse := r.Summary().MSE; math.IsNaN(mse) || math.IsInf(mse, 0) {
+			return errors.New("the trained tokenizer is of no use: its squared error is not a finite number; lower train.optimizer.rate, " +
+				"or look for values in the data that are far from all others")
+		}
+	}
+	return nil
 }
 
 // store writes the report and the bundle; then the checkpoint can go.

@@ -66,6 +66,9 @@ func New(backend compute.Backend, c Config, source Source, o Options) (*Trainer,
 	if err := c.CheckFrom(source.From); err != nil {
 		return nil, err
 	}
+	if err := checkRange(c, source); err != nil {
+		return nil, err
+	}
 	// Each phase starts codes of its own.
 	placed := c.Quantizer.Placed() && (source.From == nil || c.adds(source.From))
 	if tokens := source.Train.Len() * m.Tokens() / max(1, c.Quantizer.Transform.Context); placed && tokens < c.Quantizer.Codes {
@@ -90,6 +93,21 @@ func New(backend compute.Backend, c Config, source Source, o Options) (*Trainer,
 	}
 	t.bank = t.loop.Bank()
 	return t, t.listCached()
+}
+
+// checkRange refuses vectors whose values, or their squares where they are not scaled, leave the range of float32.
+func checkRange(c Config, source Source) error {
+	most := 1e30
+	if c.Model.Standardize == "none" {
+		most = 1e17
+	}
+	for i, variance := range source.Variance {
+		if size := math.Hypot(source.Mean[i], math.Sqrt(variance)); size > most {
+			return fmt.Errorf("dimension %d of the training vectors has values of the size %.2g, and beyond %.0e they overflow in single precision; "+
+				"divide the data by a constant, or leave out the rows with such values", i, size, most)
+		}
+	}
+	return nil
 }
 
 // tooFew refuses data with fewer items than a level has codes to start.

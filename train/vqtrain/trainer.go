@@ -103,8 +103,8 @@ func checkRange(c Config, source Source) error {
 	}
 	for i, variance := range source.Variance {
 		if size := math.Hypot(source.Mean[i], math.Sqrt(variance)); size > most {
-			return fmt.Errorf("dimension %d of the training vectors has values of the size %.2g, and beyond %.0e they overflow in single precision; "+
-				"divide the data by a constant, or leave out the rows with such values", i, size, most)
+			return fmt.Errorf("dimension %d of the training vectors has values of the size %.2g, and beyond %.0e they overflow in "+
+				"single precision; divide the data by a constant, or leave out the rows with such values", i, size, most)
 		}
 	}
 	return nil

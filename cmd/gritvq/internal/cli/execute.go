@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gritvq/gritvq/engine"
+	"github.com/gritvq/gritvq/internal/interrupt"
 	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/train"
 )
@@ -29,16 +29,15 @@ const (
 func Execute(args []string, s *Streams, newRoot func(*Streams) *cobra.Command) int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	signals := &interrupts{cancel: cancel, say: s.Remark, exit: os.Exit}
-	defer signals.listen()()
+	signals := interrupt.Listen(cancel, s.Remark)
+	defer signals.Stop()
 	if !engine.SIMD && runtime.GOARCH == "amd64" { // other CPUs have no vector kernels
 		s.Remark("gritvq: this build is about 20 times slower than it could be; build it with: GOEXPERIMENT=simd go build ./cmd/gritvq")
 	}
 	s.Command = commandLine(args)
 	out := &resultWriter{to: s.Out}
 	s.Out = out
-	debugging := false
-	root := newRoot(s)
+	debugging, root := false, newRoot(s)
 	root.PersistentFlags().BoolVar(&debugging, "debug", false, "print stack traces of failures")
 	root.SetArgs(args)
 	err := withoutPanic(func() error { return root.ExecuteContext(ctx) })
@@ -49,8 +48,8 @@ func Execute(args []string, s *Streams, newRoot func(*Streams) *cobra.Command) i
 		err = fmt.Errorf("cannot write the result to stdout: %w", out.failed)
 	}
 	code := explain(s, err, debugging)
-	if status := int(signals.status.Load()); code == ExitInterrupted && status != 0 {
-		code = status
+	if code == ExitInterrupted {
+		code = max(code, signals.ExitCode())
 	}
 	return code
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
-	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task/recommend"
 )
@@ -91,7 +90,7 @@ func (o *TrainFlags) Run(ctx context.Context, s *cli.Streams, label string) erro
 			SHA256 string `json:"model_sha256"`
 		}{r.Manifest, model.SHA256})
 	}
-	if err := rankingTable("validation", r.Manifest.Validation).Text(s.Out); err != nil {
+	if err := recommend.ScoreTable("validation", r.Manifest.Validation).Text(s.Out); err != nil {
 		return err
 	}
 	took := time.Duration(r.Manifest.Seconds * float64(time.Second))
@@ -153,15 +152,19 @@ func (o *EvalFlags) Evaluate(ctx context.Context, s *cli.Streams) (*recommend.Ev
 
 // ShowEvaluation prints scores and times.
 func ShowEvaluation(s *cli.Streams, e *recommend.Evaluation, coldTitle string) error {
-	if err := rankingTable("test", e.Scores).Text(s.Out); err != nil {
+	if err := recommend.ScoreTable("test", e.Scores).Text(s.Out); err != nil {
 		return err
 	}
-	if err := showReferences(s, e); err != nil {
-		return err
+	fmt.Fprintf(s.Out, "\n%s\n", e.Protocol)
+	if len(e.References) > 0 {
+		fmt.Fprintln(s.Out)
+		if err := e.ReferenceTable().Text(s.Out); err != nil {
+			return err
+		}
 	}
 	if e.Cold != nil {
 		fmt.Fprintf(s.Out, "\n%s\n", coldTitle)
-		if err := rankingTable("cold", e.Cold).Text(s.Out); err != nil {
+		if err := recommend.ScoreTable("cold", e.Cold).Text(s.Out); err != nil {
 			return err
 		}
 	}
@@ -172,34 +175,6 @@ func ShowEvaluation(s *cli.Streams, e *recommend.Evaluation, coldTitle string) e
 	_, err := fmt.Fprintf(s.Out, "\n%s answers a second together, %s ms for one alone%s\n",
 		report.Number(e.Together, 3), report.Number(e.Alone, 3), inIndex)
 	return err
-}
-
-// showReferences prints the model beside its references.
-func showReferences(s *cli.Streams, e *recommend.Evaluation) error {
-	fmt.Fprintf(s.Out, "\n%s\n", e.Protocol)
-	if len(e.References) == 0 {
-		return nil
-	}
-	at := len(e.Scores) - 1
-	for at > 0 && e.Scores[at].K > 10 {
-		at--
-	}
-	t := report.Table{Columns: []report.Column{{Name: "references"}}}
-	k := e.Scores[at].K
-	for _, name := range []string{fmt.Sprintf("recall@%d", k), fmt.Sprintf("NDCG@%d", k), "model's recall - this", "95 % interval"} {
-		t.Columns = append(t.Columns, report.Column{Name: name, Align: report.Right})
-	}
-	for _, r := range e.References {
-		difference, interval := "", ""
-		if len(r.Against) > 0 {
-			d := r.Against[0]
-			difference, interval = report.Number(d.Model-d.Reference, 3), fmt.Sprintf("%s to %s", report.Number(d.Low, 3), report.Number(d.High, 3))
-		}
-		t.Rows = append(t.Rows, report.Cells(r.Settings, report.Number(r.Scores[at].Recall, 4), report.Number(r.Scores[at].NDCG, 4),
-			difference, interval))
-	}
-	fmt.Fprintln(s.Out)
-	return t.Text(s.Out)
 }
 
 // AskFlags are the flags of a command that asks a model.
@@ -244,13 +219,4 @@ func (o *AskFlags) Run(ctx context.Context, s *cli.Streams) error {
 	}
 	s.Remark("%s ms for an answer, once loaded", report.Number(a.Time, 3))
 	return nil
-}
-
-func rankingTable(name string, scores []eval.RankingScores) report.Table {
-	t := report.Table{Columns: []report.Column{{Name: name}, {Name: "recall"}, {Name: "NDCG"}, {Name: "MRR"}}}
-	for _, r := range scores {
-		t.Rows = append(t.Rows, report.Cells(
-			fmt.Sprintf("@%d", r.K), report.Number(r.Recall, 4), report.Number(r.NDCG, 4), report.Number(r.MRR, 4)))
-	}
-	return t
 }

@@ -1,4 +1,4 @@
-package cli
+package interrupt
 
 import (
 	"fmt"
@@ -31,7 +31,7 @@ func TestSignals(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var said []string
 				cancelled, left := 0, 0
-				i := &interrupts{cancel: func() { cancelled++ }, exit: func(code int) { left = code },
+				i := &Signals{cancel: func() { cancelled++ }, exit: func(code int) { left = code },
 					say: func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }}
 				arrived := make(chan os.Signal, 8)
 				go i.watch(arrived)

@@ -1,4 +1,5 @@
-package cli
+// Package interrupt ends a program at SIGINT and SIGTERM: in order at the first one, at once at others and after a minute.
+package interrupt
 
 import (
 	"os"
@@ -16,28 +17,34 @@ const (
 	grace = time.Minute
 )
 
-// interrupts ends a command at SIGINT and SIGTERM: the first one ends the context, so that the step in progress is
-// finished and saved. A second one in quick succession is ignored, any further one and the end of the grace period
-// leave at once.
-type interrupts struct {
-	cancel func()
-	say    func(format string, args ...any)
-	exit   func(code int)
-	status atomic.Int32 // exit code of the first signal; 0 before
+// Signals ends a program: the first signal ends the context, so that the step in progress is finished and saved. A second
+// one in quick succession is ignored, any further one and the end of the grace period leave at once.
+type Signals struct {
+	cancel  func()
+	say     func(format string, args ...any)
+	exit    func(code int)
+	arrived chan os.Signal
+	status  atomic.Int32 // exit code of the first signal; 0 before
 }
 
-// listen starts to watch the signals of the process.
-func (i *interrupts) listen() (stop func()) {
-	arrived := make(chan os.Signal, 8)
-	signal.Notify(arrived, os.Interrupt, syscall.SIGTERM)
-	go i.watch(arrived)
-	return func() {
-		signal.Stop(arrived)
-		close(arrived)
-	}
+// Listen starts to watch the signals of the process.
+func Listen(cancel func(), say func(format string, args ...any)) *Signals {
+	i := &Signals{cancel: cancel, say: say, exit: os.Exit, arrived: make(chan os.Signal, 8)}
+	signal.Notify(i.arrived, os.Interrupt, syscall.SIGTERM)
+	go i.watch(i.arrived)
+	return i
 }
 
-func (i *interrupts) watch(arrived <-chan os.Signal) {
+// Stop ends the watching.
+func (i *Signals) Stop() {
+	signal.Stop(i.arrived)
+	close(i.arrived)
+}
+
+// ExitCode is that of a program which a signal ended: 130 or 143, and 0 before the first signal.
+func (i *Signals) ExitCode() int { return int(i.status.Load()) }
+
+func (i *Signals) watch(arrived <-chan os.Signal) {
 	var begun time.Time
 	var late <-chan time.Time
 	for {
@@ -61,16 +68,16 @@ func (i *interrupts) watch(arrived <-chan os.Signal) {
 		case <-late:
 			i.say("gritvq: the work in progress did not end in %d seconds and was ended without saving", int(grace.Seconds()))
 		}
-		i.exit(int(i.status.Load()))
+		i.exit(i.ExitCode())
 	}
 }
 
 // exitCode is what shells report of a process that a signal ended.
 func exitCode(s os.Signal) int {
 	if s == syscall.SIGTERM {
-		return ExitTerminated
+		return 143
 	}
-	return ExitInterrupted
+	return 130
 }
 
 func signalName(s os.Signal) string {

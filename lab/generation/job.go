@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/gritvq/gritvq/dataset"
+	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/vq"
 )
 
@@ -34,9 +35,7 @@ type Job struct {
 var identifier = regexp.MustCompile(`^[a-z]-[a-z0-9.+-]+$`)
 
 // variants are settings beside those of a method.
-var variants = map[string]struct{ title, setting string }{
-	"context": {"with context", "quantizer.transform.context=2"},
-}
+var variants = map[string]string{"context": "quantizer.transform.context=2"}
 
 // row is the name of the job's row in tables: its method, or method+variant.
 func (j Job) row() string {
@@ -47,13 +46,7 @@ func (j Job) row() string {
 }
 
 // title is a row's name for readers.
-func title(row string) string {
-	method, variant, _ := strings.Cut(row, "+")
-	if variant == "" {
-		return vq.Title(method)
-	}
-	return vq.Title(method) + " " + variants[variant].title
-}
+func title(row string) string { return table.RowTitle(row, vq.Title) }
 
 // Check reports a job that cannot work.
 func (j Job) Check() error {
@@ -62,7 +55,7 @@ func (j Job) Check() error {
 		return fmt.Errorf("id %q: write a letter for the table, a hyphen and a name of small letters, digits, dots and hyphens", j.ID)
 	case j.Data == "" || j.Train == "" || j.Val == "" || j.Method == "" || j.Codes < 2:
 		return fmt.Errorf("job %s needs data, train, val, method, and codes of at least 2", j.ID)
-	case j.Variant != "" && variants[j.Variant].setting == "":
+	case j.Variant != "" && variants[j.Variant] == "":
 		return fmt.Errorf("job %s: there is no variant %q", j.ID, j.Variant)
 	case j.Samples < 0 || j.Nearest < 0 || j.Samples == 0 && j.Nearest == 0:
 		return fmt.Errorf("job %s draws no samples; set samples, or nearest", j.ID)
@@ -121,7 +114,7 @@ func (s set) job(letter, row string, codes int, seed uint64) Job {
 		Train: "images/" + s.name + "-train.tar", Val: "images/" + s.name + "-val.tar", Codes: codes, Seed: seed,
 		Tokenizer: append(append([]string{}, s.tokenizer...), gridTokenizer...), Prior: gridPrior, Samples: s.samples}
 	if j.Method, j.Variant, _ = strings.Cut(row, "+"); j.Variant != "" {
-		j.Tokenizer = append(j.Tokenizer, variants[j.Variant].setting)
+		j.Tokenizer = append(j.Tokenizer, variants[j.Variant])
 	}
 	if s.tokenizer == nil {
 		j.Tokenizer = append(j.Tokenizer, "model.image.size="+strconv.Itoa(s.size))

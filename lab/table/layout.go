@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/gritvq/gritvq/report"
 )
@@ -31,6 +32,15 @@ func Plan(methods ...string) []Row {
 type Layout struct {
 	Rows []Row
 	Name func(method string) string // in tables and figures
+}
+
+// RowTitle names a row METHOD or METHOD+VARIANT for readers, such as "GRIT-VQ with context".
+func RowTitle(row string, method func(name string) string) string {
+	name, variant, _ := strings.Cut(row, "+")
+	if variant == "" {
+		return method(name)
+	}
+	return method(name) + " with " + variant
 }
 
 // With adds the methods of groups that are not planned.

@@ -2,7 +2,6 @@
 package pictures
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -10,8 +9,6 @@ import (
 
 	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/report"
-	"github.com/gritvq/gritvq/task/picture"
-	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/vq"
 )
 
@@ -19,14 +16,19 @@ import (
 const Name = "pictures"
 
 // Document writes the page.
-var Document = table.Document[Run]{Name: Name, Command: "bench pictures", Title: "Tokenizers of pictures", Letters: "abcd", Fill: fill}
+var Document = table.Document[Run]{Name: Name, Command: "bench pictures", Title: "Tokenizers of pictures", Letters: "pabcd", Fill: fill}
 
 var (
+	// Rows of today's networks, which start as a linear map of patches; the others are older.
+	linearRows = table.Plan("ema x 5", "fsq x 3", "simvq x 3", "diveq x 3", "ibq x 3", "grit x 5", "ema+context x 5", "grit+context x 5")
+	sizeRows   = table.Plan("ema", "grit")
+
 	faceRows     = table.Plan("ste", "ema x 3", "nsvq", "simvq x 3", "diveq", "fsq x 3", "lfq", "rotation", "grit x 3")
 	largeRows    = table.Plan("ema", "simvq", "diveq", "fsq", "grit")
 	scalingRows  = table.Plan("ema", "diveq", "simvq", "grit")
 	levelRows    = table.Plan("diveq", "grit")
 	scalingCodes = []int{1 << 10, 1 << 12, 1 << 14, 1 << 16}
+	linearCodes  = scalingCodes[:3]
 	levelCounts  = []int{1, 2, 3}
 	largeSets    = []struct{ data, title string }{{"celebahq-256", "CelebA-HQ"}, {"imagenet-256", "ImageNet"}}
 )
@@ -36,7 +38,10 @@ const (
 	levelCodes = 1024         // of a residual level
 )
 
-func layout(rows []table.Row) table.Layout { return table.Layout{Rows: rows, Name: vq.Title} }
+func layout(rows []table.Row) table.Layout { return table.Layout{Rows: rows, Name: title} }
+
+// title is a row's name for readers.
+func title(row string) string { return table.RowTitle(row, vq.Title) }
 
 // choice selects the runs of a table. Runs of other tables with the same network and data fill the sizes they
 // have.
@@ -47,6 +52,8 @@ type choice struct {
 }
 
 var (
+	linearRuns  = choice{"p", faces, []int{4096}, []int{1}}
+	sizeRuns    = choice{"p", faces, linearCodes, []int{1}}
 	faceRuns    = choice{"a", faces, []int{4096}, []int{1}}
 	scalingRuns = choice{"ac", faces, scalingCodes, []int{1}}
 	largestRuns = choice{"c", faces, []int{slices.Max(scalingCodes)}, nil}
@@ -65,8 +72,17 @@ func fill(page *table.Page, runs *table.Runs[Run]) error {
 		groups := table.Groups(chosen, nil)
 		page.Text("## %s\n", heading)
 		page.Table(layout(rows).With(groups).Scores(groups, measures))
-		table.Commands(page, chosen, vq.Title)
+		table.Commands(page, chosen, title)
 	}
+	scores("Faces at 128 px, 4,096 codes", linearRuns.from(runs), linearRows)
+	sizes := sizeRuns.from(runs)
+	for _, m := range []table.Measure{psnr, lpips, kid} {
+		groups := table.Groups(sizes, func(r Run) string { return strconv.Itoa(r.codes()) })
+		page.Text("### %s, and the number of codes, faces at 128 px\n", capital(m.Title))
+		page.Table(layout(sizeRows).Sweep(groups, m, linearCodes))
+	}
+	origins(page, append(slices.Clone(linearRuns.from(runs)), sizes...))
+	page.Text("%s", older)
 	scores("(a) Faces at 128 px, 4,096 codes", faceRuns.from(runs), faceRows)
 	for _, set := range largeSets {
 		scores(fmt.Sprintf("(b) %s at 256 px, 16,384 codes", set.title), choice{"b", set.data, []int{16384}, []int{1}}.from(runs), largeRows)
@@ -76,12 +92,12 @@ func fill(page *table.Page, runs *table.Runs[Run]) error {
 	for _, m := range []table.Measure{psnr, lpips, used} {
 		addScaling(page, scaling, m)
 	}
-	table.Commands(page, scaling, vq.Title)
+	table.Commands(page, scaling, title)
 	levels := levelRuns.from(runs)
 	page.Text("## (d) Residual levels of %s codes, faces at 128 px\n", report.Count(levelCodes))
 	groups := table.Groups(levels, func(r Run) string { return strconv.Itoa(r.levels()) })
 	page.Table(layout(levelRows).BySetting(groups, levelMeasures, "levels", levelCounts))
-	table.Commands(page, levels, vq.Title)
+	table.Commands(page, levels, title)
 	page.Text("## (e) Codes in use over training, faces at 128 px\n\nSeed 1; of recent batches, as training counts them.\n")
 	for _, f := range courses {
 		page.Figure(f.file, f.title, f.chart(runs))
@@ -90,15 +106,33 @@ func fill(page *table.Page, runs *table.Runs[Run]) error {
 	return nil
 }
 
+func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+
+// origins says where and from which commit the runs of today's networks are.
+func origins(page *table.Page, runs []Run) {
+	var lines []string
+	for _, r := range runs {
+		line := fmt.Sprintf("* commit %s, %s, %s, %d runs at a time", r.Commit, r.Hardware, r.Date, r.AtOnce)
+		if !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	for _, line := range lines {
+		page.Text("%s", line)
+	}
+	page.Text("")
+}
+
 func addScaling(page *table.Page, runs []Run, m table.Measure) {
 	groups := table.Groups(runs, func(r Run) string { return strconv.Itoa(r.codes()) })
-	l, capital := layout(scalingRows), strings.ToUpper(m.Title[:1])+m.Title[1:]
-	chart := report.LineChart{Title: capital + ", and the number of codes", XLabel: "codes", YLabel: m.Title, LogX: true, Percent: m.Percent,
+	l := layout(scalingRows)
+	chart := report.LineChart{Title: capital(m.Title) + ", and the number of codes",
+		XLabel: "codes", YLabel: m.Title, LogX: true, Percent: m.Percent,
 		Series: l.Lines(groups, m, scalingCodes)}
 	if m.Percent {
 		chart.YLabel += " (%)"
 	}
-	page.Text("### %s\n", capital)
+	page.Text("### %s\n", capital(m.Title))
 	page.Table(l.Sweep(groups, m, scalingCodes))
 	page.Figure("pictures-codes-"+m.Name+".svg", m.Title+" against the number of codes", chart)
 }
@@ -123,7 +157,7 @@ func (c course) chart(runs *table.Runs[Run]) report.LineChart {
 	chosen := c.runs.from(runs)
 	for _, row := range layout(faceRows).With(table.Groups(chosen, nil)).Rows {
 		for _, r := range chosen {
-			if r.Method == row.Method && r.Seed == 1 {
+			if r.row() == row.Method && r.Seed == 1 {
 				chart.AddSeries(table.CourseLine(vq.Title(r.Method), r.Course, c.column, c.scale))
 			}
 		}
@@ -137,72 +171,10 @@ and of held-out pictures, with the number of tokens for each code; *dead* is the
 empty cell was not measured yet.
 Raw figures: [` + Name + ".jsonl](" + Name + ".jsonl).\n"
 
-// Run is one line of a file of picture runs.
-type Run struct {
-	ID      string         `json:"id"` // its first letter names the table it was made for
-	Data    string         `json:"data,omitempty"`
-	Method  string         `json:"method,omitempty"`
-	Seed    uint64         `json:"seed,omitempty"`
-	Flags   string         `json:"flags,omitempty"` // of gritvq train, beside those above
-	Seconds float64        `json:"seconds"`
-	Train   Trained        `json:"train,omitzero"`  // output of train --json
-	Scores  picture.Scores `json:"scores,omitzero"` // output of eval --json
-	Course  [][]*float64   `json:"course,omitempty"`
-	Failed  string         `json:"failed,omitempty"`
-}
+const older = `## Before the linear path
 
-// The columns of a course; the fourth is perplexity.
-const (
-	courseStep    = 0
-	courseUse     = 1
-	courseDead    = 2
-	coursePSNR    = 4
-	courseColumns = 5
-)
-
-// Trained is the part of train --json that the tables need.
-type Trained struct {
-	Steps   int                     `json:"steps"`
-	Seconds float64                 `json:"seconds"`
-	Train   tokenizer.PictureScores `json:"train"` // on training pictures
-}
-
-// Check implements table.Run.
-func (r Run) Check() error {
-	if r.ID == "" || r.Failed == "" && (r.Method == "" || r.Data == "") {
-		return errors.New("a run needs an id, and data and method unless it failed")
-	}
-	for _, moment := range r.Course {
-		if len(moment) != courseColumns || moment[courseStep] == nil {
-			return errors.New("a moment of the course needs step, utilization, dead rate, perplexity and PSNR")
-		}
-	}
-	return nil
-}
-
-// About implements table.Run.
-func (r Run) About() table.About {
-	return table.About{ID: r.ID, Method: r.Method, Seconds: r.Seconds, Failed: r.Failed,
-		Cell:    fmt.Sprint(r.Data, " ", r.Method, " ", r.codes(), " ", r.levels(), " ", r.Seed),
-		Command: "gritvq train " + table.WithoutFlags(r.Flags, "--codes", "--levels")}
-}
-
-func (r Run) codes() int  { return table.Flag(r.Flags, "--codes", 16384) }
-func (r Run) levels() int { return table.Flag(r.Flags, "--levels", 1) }
-
-// Record implements table.Run.
-func (r Run) Record() table.Record {
-	scores := table.Scores{"seconds": r.Train.Seconds}
-	if t := r.Train.Train; t.Images > 0 {
-		scores["used"], scores["tokens"], scores["dead"] = t.Utilization.Mean, t.TokensPerCode, t.DeadRate
-	}
-	if s := r.Scores; s.Images > 0 {
-		scores["psnr"], scores["ssim"], scores["lpips"], scores["frechet"], scores["kid"] = s.PSNR, s.SSIM, s.LPIPS, s.Frechet, s.KID
-		scores["used_held"], scores["tokens_held"], scores["perplexity"] = s.Utilization.Mean, s.TokensPerCode, s.Perplexity.Mean
-		scores["bits"], scores["bits_coded"] = s.BitsPerPixel, s.CodedBitsPerPixel
-	}
-	return table.Record{Method: r.Method, Seed: r.Seed, Scores: scores}
-}
+Networks of these tables began at random. Today's networks start as a linear map of patches.
+`
 
 var (
 	psnr    = table.Measure{Name: "psnr", Title: "PSNR (dB)", Goal: table.Higher, Resolution: table.PSNRResolution, Text: table.Decimals(2)}

@@ -2,6 +2,7 @@ package pictures
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -205,4 +206,28 @@ func FuzzReadRuns(f *testing.F) {
 			t.Error(err)
 		}
 	})
+}
+
+// Runs of today's networks have tables of their own, and those with a context a row of their own.
+func TestRowsOfTodaysNetworks(t *testing.T) {
+	const line = `{"id":"p-%s","data":"celeba-128","method":"grit","seed":1,"flags":"--codes 4096%s","seconds":1,"commit":"abc",` +
+		`"hardware":"a machine","date":"2026-01-02","at_once":2,"scores":{"psnr":%s,"images":5}}` + "\n"
+	runs := fmt.Sprintf(line, "grit-1", "", "27.5") + fmt.Sprintf(line, "grit-context-1", " --set quantizer.transform.context=2", "27.9")
+	file, dir := filepath.Join(t.TempDir(), "lines.jsonl"), t.TempDir()
+	if err := os.WriteFile(file, []byte(runs), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	page := written(t, dir, fixture, file)
+	const today = "## Faces at 128 px, 4,096 codes"
+	for row, want := range map[string]string{"GRIT-VQ": "27.50", "GRIT-VQ with context": "**27.90**", "EMA-VQ": ""} {
+		if got := rowOf(t, page, today, row)["PSNR (dB)"]; got != want {
+			t.Errorf("%s has %q, want %q", row, got, want)
+		}
+	}
+	if got := rowOf(t, page, "## (a) Faces at 128 px, 4,096 codes", "GRIT-VQ")["PSNR (dB)"]; got != "**26.20 ± 0.20**" {
+		t.Errorf("the older table has %q", got)
+	}
+	if !strings.Contains(page, "* commit abc, a machine, 2026-01-02, 2 runs at a time") {
+		t.Error("the page does not say where its runs are from")
+	}
 }

@@ -1,6 +1,7 @@
 package recommend
 
 import (
+	"math/rand/v2"
 	"slices"
 
 	"github.com/gomlx/gomlx/core/tensors"
@@ -42,8 +43,21 @@ func (d *Dataset) batches(m Learner, batch int, seed uint64) (func(step int64) (
 		for i, row := range rows {
 			examples[i] = d.Example(c.examples[row])
 		}
+		if a, ok := m.(augmenter); ok {
+			cut(examples, a.subsequences(), seed, step)
+		}
 		return inputs(examples, c.room)
 	}, nil
+}
+
+// cut begins the histories of a share of the examples at a random place.
+func cut(examples []Example, share float64, seed uint64, step int64) {
+	rng := rand.New(rand.NewPCG(seed, uint64(step)))
+	for i := range examples {
+		if history := examples[i].History; rng.Float64() < share {
+			examples[i].History = history[rng.IntN(max(1, len(history))):]
+		}
+	}
 }
 
 // class is the training examples whose histories need the same room.

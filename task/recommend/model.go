@@ -51,6 +51,12 @@ type starter interface {
 	start(p *Prior)
 }
 
+// augmenter is a [Learner] that cuts a share of the histories to random lengths.
+type augmenter interface {
+	Learner
+	subsequences() float64
+}
+
 // Fitter is a model whose variables are computed from the data at once.
 type Fitter interface {
 	Model

@@ -166,15 +166,19 @@ func TestModelsStartFromTheirPrior(t *testing.T) {
 	dual.Prior, search.Prior, dual.Model.Own, search.Model.Own = autoPrior, bm25Kind.Name, true, true
 	whole := tiny()["dual"].(*Dual)
 	whole.Prior, whole.Model.Own, whole.Model.Whole, whole.Model.OwnDropout = "itemknn", true, 60, 0.5
+	generative := tiny()["generative"].(*Generative)
+	generative.Prior, generative.Model.Tied, generative.Subsequences, generative.Beam = "transitions", false, 0.5, 60
+	generative.Train.Batch = 16
 	ids := shopIDs(t, shop)
 	for name, c := range map[string]struct {
 		config Config
 		source Source
 		ask    AskOptions
 	}{
-		"batch":  {dual, Log(shop, interactions.Options{}), AskOptions{History: []string{"item1", "item2"}}},
-		"whole":  {whole, Log(shop, interactions.Options{}), AskOptions{History: []string{"item1", "item2"}}},
-		"search": {search, Searches([]string{"derived"}, interactions.QueryOptions{}), AskOptions{Text: "folding tents"}},
+		"generative": {generative, Log(shop, interactions.Options{}), AskOptions{History: []string{"item1", "item2"}, Beam: 60}},
+		"batch":      {dual, Log(shop, interactions.Options{}), AskOptions{History: []string{"item1", "item2"}}},
+		"whole":      {whole, Log(shop, interactions.Options{}), AskOptions{History: []string{"item1", "item2"}}},
+		"search":     {search, Searches([]string{"derived"}, interactions.QueryOptions{}), AskOptions{Text: "folding tents"}},
 	} {
 		items, err := catalogue.Open(t.Context(), ids)
 		if err != nil {
@@ -188,7 +192,7 @@ func TestModelsStartFromTheirPrior(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		depth := c.config.Kind().Depth
+		depth := 60
 		o := network.Options{Depth: depth, ExcludeSeen: d.dropsSeen()}
 		first, err := made.model.Ranker(t.Context(), gradtest.Engine(t), made.prior.joined(made.model.(Learner).Init(1)), items, o)
 		if err != nil {
@@ -205,7 +209,11 @@ func TestModelsStartFromTheirPrior(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !reflect.DeepEqual(allRanks(start), allRanks(want)) {
+		if !c.config.Kind().Index { // its sums of logarithms part ties; package seqrec tests the probabilities
+			if a, b := start.Mean(10).NDCG, want.Mean(10).NDCG; math.Abs(a-b) > 0.02 {
+				t.Errorf("%s: NDCG@10 of %g at first, of the prior %g", name, a, b)
+			}
+		} else if !reflect.DeepEqual(allRanks(start), allRanks(want)) {
 			t.Errorf("%s: the first ranks are not the prior's", name)
 		}
 		c.config.Training().Steps, c.config.Training().Evaluate = 60, 20
@@ -217,14 +225,21 @@ func TestModelsStartFromTheirPrior(t *testing.T) {
 		if !strings.Contains(w.text.String(), "starting from: ") {
 			t.Errorf("%s: remarks %q", name, w.text.String())
 		}
-		if got, least := ndcg10(r.Manifest.Validation), want.Mean(10).NDCG; got < least-1e-9 {
+		if got, least := ndcg10(r.Manifest.Validation), want.Mean(10).NDCG; got < least-1e-9 && c.config.Kind().Index {
 			t.Errorf("%s: NDCG@10 of %g on validation is less than the prior's %g", name, got, least)
 		}
-		for _, search := range []string{"", "hnsw"} {
+		searches := []string{"", "hnsw"}
+		if !c.config.Kind().Index {
+			searches = searches[:1]
+		}
+		for _, search := range searches {
 			c.ask.Dir, c.ask.Purpose, c.ask.Count, c.ask.Backend, c.ask.Search = dir, c.source.Purpose, 5, "go", search
 			if a, err := Ask(t.Context(), c.ask, task.Silent{}); err != nil || len(a.Items) != 5 {
 				t.Errorf("%s: %+v, %v", name, a, err)
 			}
+		}
+		if len(searches) == 1 {
+			continue
 		}
 		e, err := Evaluate(t.Context(), EvalOptions{Dir: dir, Source: c.source, Alone: true, Backend: "go"}, task.Silent{})
 		if err != nil {

@@ -57,6 +57,7 @@ func tiny() map[string]Config {
 	g, d := &generative.Model, &dual.Model
 	g.Layers, g.Width, g.FeedForward, g.Heads, g.HeadDim = 1, 16, 32, 2, 8
 	g.History, g.UserBuckets, g.Dropout, generative.Beam = 4, 1, 0, 10
+	g.Tied, generative.Prior, generative.Subsequences = true, noPrior, 0
 	generative.Train.Steps, generative.Train.Evaluate = 800, 200
 	d.Layers, d.ItemLayers, d.Width, d.FeedForward, d.Heads, d.HeadDim = 1, 1, 16, 32, 2, 8
 	d.Length, d.Dropout, d.Own, d.Whole, dual.Prior = 4, 0, false, 0, noPrior

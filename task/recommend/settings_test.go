@@ -46,7 +46,8 @@ func TestSettings(t *testing.T) {
 		t.Errorf("what was asked for, though it is the default, became %+v, %v", c.Training(), err)
 	}
 	for _, s := range []Settings{
-		{Set: []string{"model.history=1"}}, {Model: "generative", Set: []string{"model.item_layers=1"}}, {Model: "dual", Set: []string{"beam=3"}}, {Model: "dual", Set: []string{"train.batch=1"}},
+		{Set: []string{"model.history=1"}}, {Model: "generative", Set: []string{"model.item_layers=1"}},
+		{Model: "dual", Set: []string{"beam=3"}}, {Model: "dual", Set: []string{"train.batch=1"}},
 		{Model: "search"}, {File: "missing.yaml"},
 	} {
 		s.Purpose = Recommending

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gomlx/gomlx/core/tensors"
 
+	"github.com/gritvq/gritvq/internal/parallel"
 	"github.com/gritvq/gritvq/task/recommend/network"
 )
 
@@ -15,13 +16,22 @@ type Shape struct {
 }
 
 // BatchInputs is the number of tensors that Batch makes.
-const BatchInputs = 4
+func (m *Model) BatchInputs() int {
+	if m.prior {
+		return 4 + len(m.vocab.Codes)
+	}
+	return 4
+}
 
 // Batch turns examples into the inputs of Loss: tokens [Rows, places] and their
-// lengths [Rows], targets [Rows, Length] (all int32), and 1 for rows in use, 0
-// for rows that fill up the batch (float32). A history is cut to its last items if
-// the shape has no room for more.
-func (m *Model) Batch(items *network.Items, examples []network.Example, shape Shape) ([]*tensors.Tensor, error) {
+// lengths [Rows], targets [Rows, Length] (all int32), 1 for rows in use, 0 for rows
+// that fill up the batch (float32) and, with a prior, the logarithms [Rows, codes] of
+// its probabilities of each position's codes after the target's before it. A history is
+// cut to its last items if the shape has no room for more.
+func (m *Model) Batch(items *network.Items, examples []network.Example, shape Shape, prior *network.Masses) ([]*tensors.Tensor, error) {
+	if m.prior != (prior != nil) {
+		return nil, fmt.Errorf("a model that starts from a prior needs one, and no other does")
+	}
 	questions := make([]network.Question, len(examples))
 	for i, e := range examples {
 		questions[i] = e.Question
@@ -41,8 +51,34 @@ func (m *Model) Batch(items *network.Items, examples []network.Example, shape Sh
 		}
 		inUse[i] = 1
 	}
-	return append(inputs, tensors.FromFlatDataAndDimensions(targets, shape.Rows, length),
-		tensors.FromFlatDataAndDimensions(inUse, shape.Rows)), nil
+	inputs = append(inputs, tensors.FromFlatDataAndDimensions(targets, shape.Rows, length),
+		tensors.FromFlatDataAndDimensions(inUse, shape.Rows))
+	if prior != nil {
+		inputs = append(inputs, m.priorOf(items, examples, shape.Rows, prior)...)
+	}
+	return inputs, nil
+}
+
+// priorOf are the prior's tensors of a batch.
+func (m *Model) priorOf(items *network.Items, examples []network.Example, rows int, prior *network.Masses) []*tensors.Tensor {
+	values := make([][]float32, len(m.vocab.Codes))
+	for t, codes := range m.vocab.Codes {
+		values[t] = make([]float32, rows*codes)
+	}
+	_ = parallel.Each(len(examples), 0, func(i int) error {
+		answer, node := prior.AnswerWithout(examples[i]), items.Trie.Root()
+		for t, code := range items.ID(examples[i].Target) {
+			codes := m.vocab.Codes[t]
+			answer.Children(node, values[t][i*codes:(i+1)*codes])
+			node = items.Trie.Child(node, code)
+		}
+		return nil
+	})
+	all := make([]*tensors.Tensor, len(values))
+	for t, codes := range m.vocab.Codes {
+		all[t] = tensors.FromFlatDataAndDimensions(values[t], rows, codes)
+	}
+	return all
 }
 
 // Rooms are the numbers of items that a batch may have room for, ascending.

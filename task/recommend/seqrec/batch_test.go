@@ -26,7 +26,7 @@ func flat[T int32 | float32](t *testing.T, x *tensors.Tensor) []T {
 func TestBatch(t *testing.T) {
 	c := tiny()
 	c.UserBuckets = 3
-	m, err := New(c, []int{10, 20})
+	m, err := New(c, []int{10, 20}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,23 +78,23 @@ func TestBatchErrors(t *testing.T) {
 	wide := newItems(t, []uint32{0, 0, 0, 2}, []int{4, 3, 5, 3})
 	short := newItems(t, []uint32{0, 0, 0}, []int{4, 3, 5})
 	for what, run := range map[string]func() error{
-		"too many rows": func() error { _, err := m.Batch(items, []network.Example{fine, fine}, shape); return err },
-		"no history":    func() error { _, err := m.Batch(items, []network.Example{fine}, Shape{Rows: 1}); return err },
+		"too many rows": func() error { _, err := m.Batch(items, []network.Example{fine, fine}, shape, nil); return err },
+		"no history":    func() error { _, err := m.Batch(items, []network.Example{fine}, Shape{Rows: 1}, nil); return err },
 		"too much history": func() error {
-			_, err := m.Batch(items, []network.Example{fine}, Shape{Rows: 1, History: 7})
+			_, err := m.Batch(items, []network.Example{fine}, Shape{Rows: 1, History: 7}, nil)
 			return err
 		},
 		"an unknown target": func() error {
-			_, err := m.Batch(items, []network.Example{{Question: fine.Question, Target: 20}}, shape)
+			_, err := m.Batch(items, []network.Example{{Question: fine.Question, Target: 20}}, shape, nil)
 			return err
 		},
 		"a negative target": func() error {
-			_, err := m.Batch(items, []network.Example{{Question: fine.Question, Target: -1}}, shape)
+			_, err := m.Batch(items, []network.Example{{Question: fine.Question, Target: -1}}, shape, nil)
 			return err
 		},
-		"an unknown item":     func() error { _, err := m.Batch(items, []network.Example{example(1, "u", 20)}, shape); return err },
-		"a larger vocabulary": func() error { _, err := m.Batch(wide, []network.Example{example(0, "")}, shape); return err },
-		"shorter IDs":         func() error { _, err := m.Batch(short, []network.Example{example(0, "")}, shape); return err },
+		"an unknown item":     func() error { _, err := m.Batch(items, []network.Example{example(1, "u", 20)}, shape, nil); return err },
+		"a larger vocabulary": func() error { _, err := m.Batch(wide, []network.Example{example(0, "")}, shape, nil); return err },
+		"shorter IDs":         func() error { _, err := m.Batch(short, []network.Example{example(0, "")}, shape, nil); return err },
 	} {
 		if run() == nil {
 			t.Errorf("%s: no error", what)

@@ -23,7 +23,8 @@ type BeamSearch struct {
 	model    *Model
 	items    *network.Items
 	options  network.Options
-	embedded bool // the engine compiles nothing
+	masses   *network.Masses // of the prior, nil without one
+	embedded bool            // the engine compiles nothing
 	bank     *weights.Bank
 	encode   *model.Exec
 	steps    []*model.Exec // of the positions after the first
@@ -35,6 +36,9 @@ type BeamSearch struct {
 func NewBeamSearch(backend compute.Backend, m *Model, set weights.Set, items *network.Items, o network.Options) (*BeamSearch, error) {
 	if err := m.vocab.Check(items); err != nil {
 		return nil, err
+	}
+	if m.prior != (o.Prior != nil) {
+		return nil, fmt.Errorf("a model that starts from a prior needs one, and no other does")
 	}
 	if o.Depth < 0 || o.Questions < 0 {
 		return nil, fmt.Errorf("a beam of %d for %d users at a time: neither can be negative", o.Depth, o.Questions)
@@ -48,6 +52,9 @@ func NewBeamSearch(backend compute.Backend, m *Model, set weights.Set, items *ne
 		return nil, err
 	}
 	s := &BeamSearch{model: m, items: items, options: o, embedded: embedded, bank: weights.NewBank()}
+	if m.prior {
+		s.masses = network.NewMasses(items, o.Prior)
+	}
 	if !embedded {
 		s.bank.Pack("packed", m.Init(0))
 	}

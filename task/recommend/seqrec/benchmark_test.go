@@ -28,7 +28,7 @@ func paperScale(tb testing.TB, users, history int) (*Model, *network.Items, []ne
 	if err != nil {
 		tb.Fatal(err)
 	}
-	m, err := New(Default(), vocab)
+	m, err := New(Default(), vocab, false)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func BenchmarkTrainingStep(b *testing.B) {
 
 func benchmarkStep(b *testing.B, history int) {
 	m, items, examples := paperScale(b, 64, history)
-	inputs, err := m.Batch(items, examples, Shape{Rows: 64, History: history})
+	inputs, err := m.Batch(items, examples, Shape{Rows: 64, History: history}, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func benchmarkStep(b *testing.B, history int) {
 	}
 	step := model.MustNewExec(gradtest.Engine(b), store, func(_ *model.Scope, in []*graph.Node) []*graph.Node {
 		v := weights.FromStore(store, in[0].Graph())
-		loss := m.Loss(v, in[:BatchInputs], nn.NewRandom(in[BatchInputs]))
+		loss := m.Loss(v, in[:m.BatchInputs()], nn.NewRandom(in[m.BatchInputs()]))
 		var variables []*graph.Node
 		for _, p := range set.Paths() {
 			variables = append(variables, v.Get(p))

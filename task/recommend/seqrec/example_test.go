@@ -24,7 +24,7 @@ func ExampleBeamSearch() {
 	}
 	c := seqrec.Default()
 	c.Layers, c.Width, c.Heads, c.HeadDim, c.FeedForward = 1, 16, 2, 8, 32
-	m, err := seqrec.New(c, vocab)
+	m, err := seqrec.New(c, vocab, false)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -54,12 +54,12 @@ func ExampleModel_Batch() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	m, err := seqrec.New(seqrec.Default(), []int{8, 8})
+	m, err := seqrec.New(seqrec.Default(), []int{8, 8}, false)
 	if err != nil {
 		log.Fatal(err)
 	}
 	examples := []network.Example{{Question: network.Question{Name: "ada", History: []int32{0}}, Target: 1}}
-	inputs, err := m.Batch(items, examples, seqrec.Shape{Rows: 2, History: m.Rooms()[0]})
+	inputs, err := m.Batch(items, examples, seqrec.Shape{Rows: 2, History: m.Rooms()[0]}, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

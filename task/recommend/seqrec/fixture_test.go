@@ -35,7 +35,7 @@ func variants() map[string]Config {
 
 func newModel(tb testing.TB, c Config) *Model {
 	tb.Helper()
-	m, err := New(c, tinyVocab)
+	m, err := New(c, tinyVocab, false)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func evaluate(tb testing.TB, set weights.Set, inputs []*tensors.Tensor,
 
 func newBatch(tb testing.TB, m *Model, items *network.Items, examples []network.Example, shape Shape) []*tensors.Tensor {
 	tb.Helper()
-	inputs, err := m.Batch(items, examples, shape)
+	inputs, err := m.Batch(items, examples, shape, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func scoreAll(tb testing.TB, m *Model, set weights.Set, items *network.Items, q 
 func (m *Model) score(v weights.Vars, inputs []*graph.Node) *graph.Node {
 	targets := inputs[2]
 	var sum *graph.Node
-	for t, logp := range m.logProbabilities(v, inputs[0], inputs[1], targets, nil) {
+	for t, logp := range m.logProbabilities(v, inputs[0], inputs[1], targets, nil, nil) {
 		own := graph.ReduceSum(graph.Mul(graph.OneHot(column(targets, t), m.vocab.Codes[t], logp.DType()), logp), -1)
 		if sum == nil {
 			sum = own

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/gritvq/gritvq/nn"
+	"github.com/gritvq/gritvq/task/recommend/network"
 	"github.com/gritvq/gritvq/weights"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -12,18 +13,19 @@ import (
 // Loss is the mean cross-entropy -Σ q log p over the positions of the IDs of the
 // examples in use: p predicts the codes of a position from the target's codes
 // before it, and q is the target's code, with a share Smoothing spread over all
-// codes. Batch makes the inputs; random is nil except in training.
+// codes or, with a prior, over those that lead to items. Batch makes the inputs;
+// random is nil except in training.
 func (m *Model) Loss(v weights.Vars, inputs []*Node, random *nn.Random) *Node {
-	if len(inputs) != BatchInputs {
-		panic(fmt.Errorf("seqrec: the loss takes %d inputs, got %d", BatchInputs, len(inputs)))
+	if len(inputs) != m.BatchInputs() {
+		panic(fmt.Errorf("seqrec: the loss takes %d inputs, got %d", m.BatchInputs(), len(inputs)))
 	}
-	targets, inUse := inputs[2], inputs[3]
+	targets, inUse, prior := inputs[2], inputs[3], inputs[4:]
 	sum := ZerosLike(inUse) // [B]
-	for t, logp := range m.logProbabilities(v, inputs[0], inputs[1], targets, random) {
+	for t, logp := range m.logProbabilities(v, inputs[0], inputs[1], targets, prior, random) {
 		codes := m.vocab.Codes[t]
 		wanted := OneHot(column(targets, t), codes, logp.DType())
 		if s := m.Config.Smoothing; s > 0 {
-			wanted = AddScalar(MulScalar(wanted, 1-s), s/float64(codes))
+			wanted = Add(MulScalar(wanted, 1-s), MulScalar(spread(prior, t, wanted), s))
 		}
 		sum = Sub(sum, ConvertDType(ReduceSum(Mul(wanted, logp), -1), sum.DType()))
 	}
@@ -33,8 +35,9 @@ func (m *Model) Loss(v weights.Vars, inputs []*Node, random *nn.Random) *Node {
 
 // logProbabilities returns for each position the log-probabilities [B, codes] of
 // its codes, given tokens [B, places], their lengths [B] and the codes of
-// targets [B, Length] before the position.
-func (m *Model) logProbabilities(v weights.Vars, tokens, lengths, targets *Node, random *nn.Random) []*Node {
+// targets [B, Length] before the position and, with a prior, its logarithms [B, codes]
+// for each position.
+func (m *Model) logProbabilities(v weights.Vars, tokens, lengths, targets *Node, prior []*Node, random *nn.Random) []*Node {
 	batch := tokens.Shape().Dim(0)
 	memory := m.encoder.Build(v.In("encoder"), m.embed(v, tokens), lengths, random)
 	parts := []*Node{Reshape(m.start(tokens.Graph(), batch), batch, 1)}
@@ -45,7 +48,11 @@ func (m *Model) logProbabilities(v weights.Vars, tokens, lengths, targets *Node,
 	all := make([]*Node, len(m.vocab.Codes))
 	for t := range all {
 		here := Slice(hidden, AxisRange(), AxisRange(t, t+1))
-		all[t] = m.predict(v, Reshape(here, batch, m.Config.Width), t)
+		scores := m.scores(v, Reshape(here, batch, m.Config.Width), t)
+		if m.prior {
+			scores = Add(scores, ConvertDType(prior[t], scores.DType()))
+		}
+		all[t] = LogSoftmax(scores, -1)
 	}
 	return all
 }
@@ -60,15 +67,34 @@ func (m *Model) start(g *Graph, rows int) *Node {
 	return BroadcastToDims(Const(g, int32(startToken)), rows)
 }
 
+// spread is 1 over the number of codes that are possible, for these.
+func spread(prior []*Node, position int, like *Node) *Node {
+	if len(prior) == 0 {
+		return MulScalar(OnesLike(like), 1/float64(like.Shape().Dim(-1)))
+	}
+	logp := ConvertDType(prior[position], like.DType())
+	possible := ConvertDType(GreaterThan(logp, Scalar(like.Graph(), like.DType(), network.Impossible/2)), like.DType())
+	return Div(possible, ReduceAndKeep(possible, ReduceSum, -1))
+}
+
 // predict returns the log-probabilities [N, codes] of a position's codes for the
-// decoder's output at the token before it, h [N, Width].
+// decoder's output at the token before it, h [N, Width]; with a prior the scores that
+// are to be added to it.
 func (m *Model) predict(v weights.Vars, h *Node, position int) *Node {
+	if m.prior {
+		return m.scores(v, h, position)
+	}
+	return LogSoftmax(m.scores(v, h, position), -1)
+}
+
+// scores are the logarithms of a position's probabilities, up to a constant.
+func (m *Model) scores(v weights.Vars, h *Node, position int) *Node {
 	if !m.Config.Tied {
-		return LogSoftmax(nn.Product(h, v.Get(outputPath(position))), -1)
+		return nn.Product(h, v.Get(outputPath(position)))
 	}
 	first := m.vocab.First[position]
 	own := Slice(v.Get("tokens/table"), AxisRange(first, first+m.vocab.Codes[position])) // [codes, Width], as small as a matrix
-	return LogSoftmax(Dot(h, own).General([]int{1}, nil, []int{1}, nil), -1)
+	return Dot(h, own).General([]int{1}, nil, []int{1}, nil)
 }
 
 // column is column i of x [N, columns], as [N].

@@ -36,13 +36,13 @@ func newAdam(tb testing.TB, m *Model, set weights.Set, rate float64) *adam {
 	}
 	a.step = model.MustNewExec(gradtest.Engine(tb), a.store, func(_ *model.Scope, in []*graph.Node) *graph.Node {
 		v := weights.FromStore(a.store, in[0].Graph())
-		loss := m.Loss(v, in[:BatchInputs], nn.NewRandom(in[BatchInputs]))
+		loss := m.Loss(v, in[:m.BatchInputs()], nn.NewRandom(in[m.BatchInputs()]))
 		var variables []*graph.Node
 		for _, p := range set.Paths() {
 			variables = append(variables, v.Get(p))
 		}
 		next := map[string]*graph.Node{}
-		corrections := in[BatchInputs+1] // 1 - β1^t and 1 - β2^t
+		corrections := in[m.BatchInputs()+1] // 1 - β1^t and 1 - β2^t
 		for i, gradient := range graph.Gradient(loss, variables...) {
 			p := set.Paths()[i]
 			blend := func(path string, value *graph.Node, beta float64) *graph.Node {

@@ -12,12 +12,14 @@ import (
 
 // Model is a recommender over IDs of a fixed length. Variables: "tokens/table"
 // [tokens, Width], "encoder/…", "decoder/…" and, unless they are tied,
-// "output/position<t>" [Width, codes]. Tokens are numbered: 0 begins an ID, then
+// "output/position<t>" [Width, codes], which with a prior is zero at first, so that
+// items have the prior's probabilities. Tokens are numbered: 0 begins an ID, then
 // come the users' buckets and the codes of one position after the other.
 type Model struct {
 	Config Config
 
 	vocab   network.Vocabulary
+	prior   bool // codes have probabilities before anything is learned
 	encoder nn.Encoder
 	decoder nn.Decoder
 }
@@ -25,16 +27,20 @@ type Model struct {
 // startToken begins an ID; padding holds it too.
 const startToken = 0
 
-// New composes a model for IDs whose position t has vocab[t] codes.
-func New(c Config, vocab []int) (*Model, error) {
+// New composes a model for IDs whose position t has vocab[t] codes. With a prior it
+// learns what to add to its scores.
+func New(c Config, vocab []int, prior bool) (*Model, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
+	}
+	if c.Tied && prior {
+		return nil, fmt.Errorf("model.tied: tied vectors are not zero at first, as what is added to a prior must be; set it to false, or prior to none")
 	}
 	numbered, err := network.NewVocabulary(vocab, 1+c.UserBuckets)
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{Config: c, vocab: numbered}
+	m := &Model{Config: c, vocab: numbered, prior: prior}
 	m.encoder = nn.Encoder{Transformer: c.Transformer(m.places(c.History))}
 	m.decoder = nn.Decoder{Transformer: c.Transformer(len(vocab))}
 	return m, nil
@@ -56,6 +62,10 @@ func (m *Model) Init(seed uint64) weights.Set {
 	if !m.Config.Tied {
 		rng := weights.Rand(seed, "output")
 		for t, codes := range m.vocab.Codes {
+			if m.prior {
+				set[outputPath(t)] = weights.New(m.Config.Width, codes)
+				continue
+			}
 			set[outputPath(t)] = weights.Normal(rng, 1/math.Sqrt(float64(m.Config.Width)), m.Config.Width, codes)
 		}
 	}

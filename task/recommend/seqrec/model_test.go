@@ -52,7 +52,7 @@ func TestValidate(t *testing.T) {
 		}
 	}
 	for _, vocab := range [][]int{nil, {3, 0}, {1 << 30, 1 << 30, 1 << 30}} {
-		if _, err := New(Default(), vocab); err == nil {
+		if _, err := New(Default(), vocab, false); err == nil {
 			t.Errorf("a vocabulary of %v was accepted", vocab)
 		}
 	}
@@ -60,7 +60,7 @@ func TestValidate(t *testing.T) {
 
 // The paper's network over four levels of 256 codes.
 func TestPaperSize(t *testing.T) {
-	m, err := New(Default(), []int{256, 256, 256, 256})
+	m, err := New(Default(), []int{256, 256, 256, 256}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestLoss(t *testing.T) {
 		examples := []network.Example{example(4, "u", 1, 2, 3), example(9, "v"), example(19, "w", 19, 0)}
 		inputs := newBatch(t, m, items, examples, Shape{Rows: 5, History: 6})
 		got := evaluate(t, opinionated(m), inputs, func(v weights.Vars, in []*graph.Node) []*graph.Node {
-			return append([]*graph.Node{m.Loss(v, in, nil), m.score(v, in)}, m.logProbabilities(v, in[0], in[1], in[2], nil)...)
+			return append([]*graph.Node{m.Loss(v, in, nil), m.score(v, in)}, m.logProbabilities(v, in[0], in[1], in[2], nil, nil)...)
 		})
 		want, scores := 0.0, 0.0
 		for i, e := range examples {

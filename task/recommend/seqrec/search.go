@@ -26,6 +26,7 @@ func (s *BeamSearch) search(ctx context.Context, questions []network.Question, s
 			return nil, fmt.Errorf("the model predicts no numbers for user %q: its variables are not finite, train it again", q.Name)
 		}
 	}
+	answers := s.answers(questions)
 	beams, width := s.items.Trie.Start(shape.Rows), min(s.options.Depth, s.items.Len()) // more would stay empty
 	for t, codes := range s.model.vocab.Codes {
 		if t > 0 {
@@ -36,6 +37,7 @@ func (s *BeamSearch) search(ctx context.Context, questions []network.Question, s
 				return nil, fmt.Errorf("predicting position %d: %w", t, err)
 			}
 		}
+		s.addPrior(answers, beams, decoding.logp, codes)
 		seen.hide(beams, decoding.logp, codes)
 		beams = s.items.Trie.Walk(beams, decoding.logp, codes, width, 0)
 	}

@@ -34,7 +34,7 @@ func New(c Config, vocab []int, prior bool) (*Model, error) {
 		return nil, err
 	}
 	if c.Tied && prior {
-		return nil, fmt.Errorf("model.tied: tied vectors are not zero at first, as what is added to a prior must be; set it to false, or prior to none")
+		return nil, fmt.Errorf("model.tied: what is added to a prior is zero at first, and tied vectors are not; use tied: false or prior: none")
 	}
 	numbered, err := network.NewVocabulary(vocab, 1+c.UserBuckets)
 	if err != nil {

@@ -140,7 +140,8 @@ func TestLearnedPartIsAddedToThePrior(t *testing.T) {
 		t.Errorf("all items have the probability %g", total)
 	}
 	smooth := withPrior(t, 0.1)
-	inputs, err := smooth.Batch(items, []network.Example{{Question: q, Target: 4}}, Shape{Rows: 2, History: 6}, network.NewMasses(items, prior))
+	inputs, err := smooth.Batch(items, []network.Example{{Question: q, Target: 4}}, Shape{Rows: 2, History: 6},
+		network.NewMasses(items, prior))
 	if err != nil {
 		t.Fatal(err)
 	}

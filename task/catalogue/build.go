@@ -23,7 +23,7 @@ type BuildOptions struct {
 }
 
 func (o BuildOptions) check() error {
-	if !slices.Contains(Resolutions, o.Resolve) {
+	if !slices.Contains(Resolutions, o.Resolve) && o.Resolve != Unique {
 		return usage.Errorf("--resolve %s: use token or reassign or sinkhorn", o.Resolve)
 	}
 	if o.TokenVocab < 0 || o.TokenVocab > maxVocab || o.TokenVocab > 0 && o.Resolve != Token {
@@ -64,6 +64,9 @@ func (t *Table) Add(codes []uint32, keys []string, distances Distances) error {
 	added := *t
 	added.vocab, added.ids, added.original = slices.Clone(t.vocab), slices.Clone(t.ids), slices.Clone(t.original)
 	added.keys = slices.Concat(t.keys, keys)
+	if t.resolution == Unique {
+		added.vocab[0] = max(added.vocab[0], added.Len())
+	}
 	used := map[string]int{} // new items, by packed codes
 	var packed []byte
 	claim := func(own []uint32) (earlier int) { // items that have these codes already
@@ -73,6 +76,8 @@ func (t *Table) Add(codes []uint32, keys []string, distances Distances) error {
 	}
 	moved, err := 0, error(nil)
 	switch t.resolution {
+	case Unique:
+		added.ids = append(added.ids, codes...)
 	case Token:
 		err = added.appendNumbered(codes, claim)
 	case Reassign:
@@ -99,11 +104,13 @@ func (t *Table) check(codes []uint32, keys []string, distances Distances) error 
 		return fmt.Errorf("%d items of %d levels cannot have %d codes", len(keys), t.levels, len(codes))
 	case len(keys) > math.MaxInt32-t.Len():
 		return fmt.Errorf("a table holds at most %d items", math.MaxInt32)
-	case t.resolution != Token && distances == nil:
+	case t.moves() && distances == nil:
 		return fmt.Errorf("moving codes needs to know which are near: give the distances of an item, or use the method %q", Token)
 	}
 	for i, code := range codes {
-		if level := i % t.levels; uint64(code) >= uint64(t.vocab[level]) {
+		if level := i % t.levels; t.resolution == Unique && uint64(code) != uint64(t.Len()+i) {
+			return fmt.Errorf("item %q has code %d, and its own is %d", keys[i], code, t.Len()+i)
+		} else if t.resolution != Unique && uint64(code) >= uint64(t.vocab[level]) {
 			return fmt.Errorf("item %q has code %d at level %d, whose vocabulary is %d", keys[i/t.levels], code, level, t.vocab[level])
 		}
 	}

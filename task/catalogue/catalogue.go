@@ -125,7 +125,7 @@ func Add(ctx context.Context, o AddOptions, watch task.Watcher) (*Summary, error
 			return nil, err
 		}
 	}
-	if _, dense := encoder.(denseEncoder); !dense {
+	if _, plain := encoder.(withoutContent); !plain {
 		if err := added.embedAs(o.Dir); err != nil {
 			return nil, err
 		}
@@ -133,7 +133,7 @@ func Add(ctx context.Context, o AddOptions, watch task.Watcher) (*Summary, error
 			return nil, err
 		}
 	}
-	codes, distances, err := encoder.encode(ctx, added, table.Len(), table.resolution != Token)
+	codes, distances, err := encoder.encode(ctx, added, table.Len(), table.moves())
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +141,9 @@ func Add(ctx context.Context, o AddOptions, watch task.Watcher) (*Summary, error
 	if err := table.Add(codes, added.keys(), distances); err != nil {
 		return nil, err
 	}
-	if now := table.LastVocab(); now > before {
+	if now := table.LastVocab(); now > before && table.resolution == Unique {
+		watch.Remark("note: dense IDs say nothing about new items: models trained on earlier versions cannot find them")
+	} else if now > before {
 		watch.Remark("note: up to %d items now have the same codes: models trained on earlier versions leave out those beyond %d "+
 			"(gritvq ids --spare keeps numbers free)", now, before)
 	}

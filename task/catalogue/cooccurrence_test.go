@@ -159,7 +159,8 @@ func TestLogsThatDoNotFit(t *testing.T) {
 	for want, o := range map[string]Options{
 		"31 of the 36 items of " + log + " are not in the catalogue": {Sources: logged(emb, log)},
 		"no two items follow each other in its training part":        {Sources: logged(emb, short)},
-		"random codes ignore what items are like":                    {Sources: logged(emb, log), Dense: true},
+		"random codes ignore what items are like":                    {Sources: logged(emb, log), Random: true},
+		"dense IDs and random codes ignore what items are like":      {Sources: logged(emb, log), Dense: true},
 		"leave --log or --tokenizer out":                             {Sources: logged(emb, log), Tokenizer: "tok"},
 		"leave --log or --union out":                                 {Sources: append(logged(emb, log), logged(emb, log)...), Union: true},
 		"needs embeddings, titles or a log":                          {Sources: logged("", "")},

@@ -17,14 +17,15 @@ import (
 	"github.com/gritvq/gritvq/vq"
 )
 
-// Options of Make. The codes come from a numbering (Dense), from a given Tokenizer,
-// or from one that is trained with Config.
+// Options of Make. The codes are numbers of the items (Dense, Random), or come from a given Tokenizer or from one that is
+// trained with Config.
 type Options struct {
 	Sources   []Source
 	Output    string // directory; of several catalogues each has one below it
 	Resolve   Resolution
 	Spare     int            // smallest vocabulary of the token, so that a trained recommender can name items added later
-	Dense     bool           // number the items, see Numbering; Config has levels, codes and seed
+	Dense     bool           // give every item one code of its own
+	Random    bool           // number the items in random codes, see Numbering; Config has levels, codes and seed
 	Tokenizer string         // directory of a trained bundle
 	Config    vqtrain.Config // of a tokenizer that is trained
 	Union     bool           // train one tokenizer for all catalogues instead of one each
@@ -36,13 +37,14 @@ type Options struct {
 
 // Methods that package vq does not have: rows of the paper's recommendation table that are no quantizers of their own.
 const (
-	DenseMethod  = "dense" // see Numbering
-	SlicedMethod = "vqvae" // ste over slices of the latent
+	DenseMethod  = "dense"  // one code of its own for every item
+	RandomMethod = "random" // see Numbering; earlier versions called it dense
+	SlicedMethod = "vqvae"  // ste over slices of the latent
 )
 
 // Methods lists the names of all ways to make IDs.
 func Methods() []string {
-	names := append(vq.MethodNames(), DenseMethod, SlicedMethod)
+	names := append(vq.MethodNames(), DenseMethod, RandomMethod, SlicedMethod)
 	slices.Sort(names)
 	return names
 }
@@ -86,7 +88,7 @@ func Make(ctx context.Context, o Options, watch task.Watcher) (result *Result, e
 			return nil, err
 		}
 	}
-	if !m.Dense {
+	if !m.plain() {
 		if err := embedTitles(m.list, watch); err != nil {
 			return nil, err
 		}
@@ -115,7 +117,9 @@ func (m *maker) run(ctx context.Context) (*Result, error) {
 		encoder := shared
 		switch {
 		case m.Dense:
-			encoder = m.dense(i)
+			encoder = &denseEncoder{}
+		case m.Random:
+			encoder = m.random(i)
 		case shared == nil:
 			if several {
 				m.watch.Remark("%s:", s.Name)
@@ -140,7 +144,7 @@ func (m *maker) run(ctx context.Context) (*Result, error) {
 // sharedTokenizer is nil if each catalogue has its own.
 func (m *maker) sharedTokenizer(ctx context.Context) (itemEncoder, error) {
 	switch {
-	case m.Dense:
+	case m.plain():
 		return nil, nil
 	case m.Tokenizer != "":
 		return openTokenizer(m.Tokenizer, m.Backend)
@@ -180,13 +184,16 @@ func (m *maker) train(ctx context.Context, dir, vectors string) (itemEncoder, er
 	return openTokenizer(own, m.Backend)
 }
 
-func (m *maker) dense(i int) itemEncoder {
+// plain says that IDs do not depend on what items are like.
+func (m *maker) plain() bool { return m.Dense || m.Random }
+
+func (m *maker) random(i int) itemEncoder {
 	q := m.Config.Quantizer
-	return denseEncoder{Numbering{Seed: m.Config.Seed, Stream: i, Streams: len(m.list)}, slices.Repeat([]int{q.Codes}, q.Levels*q.Parts)}
+	return randomEncoder{Numbering{Seed: m.Config.Seed, Stream: i, Streams: len(m.list)}, slices.Repeat([]int{q.Codes}, q.Levels*q.Parts)}
 }
 
 func (m *maker) tabulate(ctx context.Context, s *source, encoder itemEncoder) (*Summary, error) {
-	codes, distances, err := encoder.encode(ctx, s, 0, m.Resolve != Token)
+	codes, distances, err := encoder.encode(ctx, s, 0, m.Resolve == Reassign || m.Resolve == Sinkhorn)
 	if err != nil {
 		return nil, err
 	}

@@ -93,12 +93,12 @@ func TestMakeRefusesNonsense(t *testing.T) {
 		"at least one catalogue":                {},
 		"--resolve luck: use token":             {Sources: one, Resolve: "luck"},
 		"--spare 3: use 0 or more":              {Sources: one, Resolve: Reassign, Spare: 3},
-		"--levels 0 --codes 0: use at least":    {Sources: one, Dense: true},
-		`two catalogues are called "x"; use`:    {Sources: named("x", "x"), Dense: true, Config: config},
-		`two catalogues are called "tokenizer"`: {Sources: named("tokenizer", "x"), Dense: true, Config: config},
-		"report.html exists and is not part":    {Sources: one, Dense: true, Config: config, Output: own},
-		"16 IDs, too few for 40 items":          {Sources: named("x", "y", "z", "w"), Dense: true, Config: config},
-		"cannot read":                           {Sources: []Source{{Input: filepath.Join(dir, "none.npy")}}, Dense: true, Config: config},
+		"--levels 0 --codes 0: use at least":    {Sources: one, Random: true},
+		`two catalogues are called "x"; use`:    {Sources: named("x", "x"), Random: true, Config: config},
+		`two catalogues are called "tokenizer"`: {Sources: named("tokenizer", "x"), Random: true, Config: config},
+		"report.html exists and is not part":    {Sources: one, Random: true, Config: config, Output: own},
+		"16 IDs, too few for 40 items":          {Sources: named("x", "y", "z", "w"), Random: true, Config: config},
+		"cannot read":                           {Sources: []Source{{Input: filepath.Join(dir, "none.npy")}}, Random: true, Config: config},
 	} {
 		if o.Output == "" {
 			o.Output = filepath.Join(dir, "ids")
@@ -111,15 +111,15 @@ func TestMakeRefusesNonsense(t *testing.T) {
 	}
 }
 
-// Dense IDs of two catalogues: every file of a union, and an addition to one.
-func TestDenseUnion(t *testing.T) {
+// Random codes of two catalogues: every file of a union, and an addition to one.
+func TestRandomUnion(t *testing.T) {
 	dir := t.TempDir()
 	in := func(parts ...string) string { return filepath.Join(append([]string{dir}, parts...)...) }
 	embeddings(t, in("a", "emb.npy"), 12, 4)
 	embeddings(t, in("b", "emb.npy"), 8, 4)
 	o := Options{
 		Sources: []Source{{Input: in("a", "emb.npy")}, {Input: in("b", "emb.npy")}}, Output: in("ids"),
-		Dense: true, Config: small(t, "ste", 3), Command: "gritvq ids",
+		Random: true, Config: small(t, "ste", 3), Command: "gritvq ids",
 	}
 	r, err := Make(t.Context(), o, task.Silent{})
 	if err != nil {
@@ -129,7 +129,7 @@ func TestDenseUnion(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	text, err := json.Marshal(r)
-	if err != nil || !bytes.Contains(text, []byte(`"union":{"items":20`)) || !bytes.Contains(text, []byte(`"tokenizer":"dense, `)) {
+	if err != nil || !bytes.Contains(text, []byte(`"union":{"items":20`)) || !bytes.Contains(text, []byte(`"tokenizer":"random codes, `)) {
 		t.Errorf("%s, %v", text, err)
 	}
 	var table strings.Builder
@@ -264,7 +264,7 @@ func keysOf[R any](t *testing.T, rows []R, items string) (said string, keys []st
 		t.Fatal(err)
 	}
 	var l listener
-	o := Options{Sources: []Source{{Input: file, Items: items}}, Output: filepath.Join(dir, "ids"), Dense: true, Config: small(t, "ste", 2)}
+	o := Options{Sources: []Source{{Input: file, Items: items}}, Output: filepath.Join(dir, "ids"), Random: true, Config: small(t, "ste", 2)}
 	r, err := Make(t.Context(), o, &l)
 	if err != nil {
 		return "", nil, err
@@ -297,4 +297,40 @@ func TestParquetEmbeddingsNameTheirItems(t *testing.T) {
 	rows[2].Asin = "B1"
 	_, _, err = keysOf(t, rows, "")
 	fails(t, err, `items 0 and 2 are both called "B1"; check what was saved, or name the items with --items`)
+}
+
+// Dense IDs have one position, with a code an item; new items get new codes, which older models cannot name.
+func TestDenseIDs(t *testing.T) {
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	embeddings(t, in("emb.npy"), 12, 4)
+	embeddings(t, in("new.npy"), 3, 4)
+	o := Options{Sources: []Source{{Input: in("emb.npy")}}, Output: in("ids"), Dense: true, Command: "gritvq ids"}
+	r, err := Make(t.Context(), o, task.Silent{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	older := r.Catalogues[0].Catalogue.Table
+	if !older.Dense() || older.Width() != 1 || !slices.Equal(older.Vocab(), []int{12}) || older.ID(7)[0] != 7 || r.Catalogues[0].Before != 0 {
+		t.Errorf("%+v", r.Catalogues[0])
+	}
+	if _, err := Add(t.Context(), AddOptions{Dir: in("ids"), Source: Source{Input: in("new.npy")}}, task.Silent{}); err != nil {
+		t.Fatal(err)
+	}
+	later, err := Load(in("ids"))
+	if err != nil || later.Len() != 15 || later.LastVocab() != 15 || later.ID(14)[0] != 14 {
+		t.Fatalf("%+v (%v)", later, err)
+	}
+	if fitting, err := later.Fitting(older); err != nil || fitting.Len() != 12 {
+		t.Errorf("an older model could name %d items (%v)", fitting.Len(), err)
+	}
+	_, err = Build([]uint32{0, 2}, []int{3}, []string{"a", "b"}, BuildOptions{Resolve: Unique})
+	fails(t, err, `item "b" has code 2, and its own is 1`)
+	for problem, o := range map[string]Options{
+		"dense IDs never collide": {Sources: o.Sources, Output: in("x"), Dense: true, Resolve: Reassign},
+		"is for dense IDs alone":  {Sources: o.Sources, Output: in("x"), Random: true, Resolve: Unique, Config: small(t, "ste", 2)},
+	} {
+		_, err := Make(t.Context(), o, task.Silent{})
+		fails(t, err, problem)
+	}
 }

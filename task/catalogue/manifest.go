@@ -75,7 +75,7 @@ func (m *manifest) check() error {
 	switch m.Method {
 	case Token:
 		width++
-	case Reassign, Sinkhorn:
+	case Reassign, Sinkhorn, Unique:
 	default:
 		return fmt.Errorf("its method %q is unknown", m.Method)
 	}

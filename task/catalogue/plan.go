@@ -21,6 +21,14 @@ var (
 )
 
 func (m *maker) plan() error {
+	if m.Dense {
+		if m.Resolve != "" && m.Resolve != Token || m.Spare != 0 || m.Union {
+			return usage.Errorf("dense IDs never collide and share nothing; leave --resolve, --spare and --union out")
+		}
+		m.Resolve = Unique
+	} else if m.Resolve == Unique {
+		return usage.Errorf("--resolve %s is for dense IDs alone", m.Resolve)
+	}
 	m.Resolve = cmp.Or(m.Resolve, Token)
 	if err := (BuildOptions{Resolve: m.Resolve, TokenVocab: m.Spare}).check(); err != nil {
 		return err
@@ -28,7 +36,7 @@ func (m *maker) plan() error {
 	if err := m.checkLogs(); err != nil {
 		return err
 	}
-	if q := m.Config.Quantizer; m.Dense && (q.Levels*q.Parts < 1 || q.Codes < 2) {
+	if q := m.Config.Quantizer; m.Random && (q.Levels*q.Parts < 1 || q.Codes < 2) {
 		return usage.Errorf("--levels %d --codes %d: use at least 1 and 2", q.Levels*q.Parts, q.Codes)
 	}
 	if err := m.nameSources(); err != nil {
@@ -43,8 +51,8 @@ func (m *maker) checkLogs() error {
 		case s.Input == "" && s.Log.Path == "":
 			return usage.Errorf("a catalogue needs embeddings, titles or a log")
 		case s.Log.Path == "":
-		case m.Dense:
-			return usage.Errorf("random codes ignore what items are like; leave --log out")
+		case m.plain():
+			return usage.Errorf("dense IDs and random codes ignore what items are like; leave --log out")
 		case m.Tokenizer != "":
 			return usage.Errorf("--tokenizer %s knows no items of a log; leave --log or --tokenizer out", m.Tokenizer)
 		case len(m.Sources) > 1 && m.Union:

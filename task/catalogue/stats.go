@@ -63,7 +63,7 @@ func (t *Table) Stats() Stats {
 // Codes returns the tokenizer's codes of a row, [Levels]. The caller must not modify them.
 func (t *Table) Codes(row int) []uint32 {
 	own := t.ID(row)[:t.levels:t.levels]
-	if t.resolution != Token {
+	if t.moves() {
 		own = slices.Clone(own)
 		own[t.levels-1] = t.original[row]
 	}

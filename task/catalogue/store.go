@@ -108,10 +108,18 @@ func (t *Table) verify(items int) error {
 	if err := t.index(); err != nil {
 		return err
 	}
-	if t.resolution != Token {
+	if t.moves() {
 		for row, code := range t.original {
 			if uint64(code) >= uint64(t.vocab[t.levels-1]) {
 				return fmt.Errorf("item %q had code %d, beyond the vocabulary of %d", t.keys[row], code, t.vocab[t.levels-1])
+			}
+		}
+		return nil
+	}
+	if t.resolution == Unique {
+		for row := range t.keys {
+			if code := t.ID(row)[0]; int(code) != row {
+				return fmt.Errorf("item %q has code %d, and its own is %d", t.keys[row], code, row)
 			}
 		}
 		return nil
@@ -141,7 +149,7 @@ func (t *Table) append(r idRecord) error {
 	if len(r.Codes) != t.Width() {
 		return fmt.Errorf("row %d has %d codes, the manifest %d", t.Len(), len(r.Codes), t.Width())
 	}
-	if (r.Original != nil) != (t.resolution != Token) {
+	if (r.Original != nil) != t.moves() {
 		return fmt.Errorf("row %d does not go with the method %q", t.Len(), t.resolution)
 	}
 	t.keys = append(t.keys, r.Item)
@@ -162,7 +170,7 @@ func encodeParquet(w io.Writer, t *Table) error {
 		for _, code := range t.ID(row) {
 			r.Codes = append(r.Codes, int32(code))
 		}
-		if t.resolution != Token {
+		if t.moves() {
 			r.Original = new(int32(t.original[row]))
 		}
 	}

@@ -37,9 +37,11 @@ const (
 	Reassign Resolution = "reassign"
 	// Sinkhorn spreads all of them over the free last codes at the least total distance, by optimal transport.
 	Sinkhorn Resolution = "sinkhorn"
+	// Unique is the resolution of dense IDs, which never collide. Their vocabulary grows with the items.
+	Unique Resolution = "unique"
 )
 
-// Resolutions lists all of them.
+// Resolutions lists those of codes that may collide.
 var Resolutions = []Resolution{Token, Reassign, Sinkhorn}
 
 // Table holds the IDs of a catalogue. Rows are items in order of arrival. Any
@@ -52,7 +54,7 @@ type Table struct {
 	vocab      []int    // of every position of an ID
 	keys       []string // of rows
 	ids        []uint32 // [rows, width]
-	original   []uint32 // [rows] last codes before they moved; none with Token
+	original   []uint32 // [rows] last codes before they moved; none with Token and Unique
 	versions   []Version
 	taken      *Cooccurrence // nil if the vectors are the content alone
 
@@ -123,6 +125,12 @@ func (t *Table) Fingerprint() string {
 	}
 	return h.String()
 }
+
+// Dense says that every item has one code of its own.
+func (t *Table) Dense() bool { return t.resolution == Unique }
+
+// moves says that items may have other last codes than the tokenizer gave them.
+func (t *Table) moves() bool { return t.resolution == Reassign || t.resolution == Sinkhorn }
 
 // Key returns the item of a row.
 func (t *Table) Key(row int) string { return t.keys[row] }

@@ -89,7 +89,7 @@ func (m *maker) finishUnion(r *Result, shared itemEncoder) error {
 	for _, s := range m.list {
 		u.Catalogues = append(u.Catalogues, s.Name)
 	}
-	if shared != nil || m.Dense { // codes of different tokenizers cannot be compared
+	if shared != nil || m.Random { // codes of different tokenizers cannot be compared
 		whole, err := r.join()
 		if err != nil {
 			return err

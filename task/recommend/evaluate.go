@@ -69,7 +69,9 @@ func (o SearchOptions) load(ctx context.Context, dir string, p *Purpose, w task.
 			"give the directory it was trained with, or train again",
 			o.IDs, dir, err)
 	}
-	if left := later.Len() - fitting.Len(); left > 0 {
+	if left := later.Len() - fitting.Len(); left > 0 && trained.Dense() {
+		w.Remark("note: %s of %s cannot be found: dense IDs say nothing about new items; train again", report.Counted(left, "item"), o.IDs)
+	} else if left > 0 {
 		w.Remark("note: %s of %s cannot be found: so many have the same codes, and %s has numbers for %d; "+
 			"train again, with IDs that gritvq ids --spare leaves room in",
 			report.Counted(left, "item"), o.IDs, dir, trained.LastVocab())

@@ -81,7 +81,7 @@ or, if two files have the same name, of its directory, unless --name gives one.
 	cli.OutputFlag(cmd, &o.Output, "directory of the IDs", "ids")
 	o.settings.AddFlags(cmd, false)
 	f := cmd.Flags()
-	f.Lookup("method").Usage = "quantizer: gritvq methods lists them; also dense and vqvae, see above"
+	f.Lookup("method").Usage = "quantizer: gritvq methods lists them; also dense, random and vqvae, see above"
 	f.Lookup("levels").Usage = "codes of an ID: residual levels, or slices if the method uses slices"
 	f.Lookup("steps").Usage = "training steps (default 2000)"
 	f.Lookup("split").Hidden = true
@@ -192,7 +192,9 @@ func (o *options) joinSources() error {
 
 const methodsHelp = `Rows of the paper's recommendation table. All give --levels codes of --codes values:
 
-  Dense ID       --method dense        item numbers in random order: no content, no training
+  Dense ID       --method dense        one code of its own for every item, so that a model's table has a
+                                       row an item (atomic IDs): no content, no training; no --levels
+  Random codes   --method random       item numbers in random order, spelled in codes: no content
   LSH            --method lsh          signs at log2 K random planes a code, through the mean of the
                                        embeddings themselves: no network, no training
   k-means + STE  --method kmeans-ste   a slice of the latent a code, running k-means in each
@@ -213,8 +215,13 @@ func (o *options) chooseMethod() (tokenize.Settings, error) {
 		}
 		return layers, usage.Errorf("--method %s: use one of %s", method, strings.Join(names, ", "))
 	}
-	if o.Dense = method == catalogue.DenseMethod; o.Dense {
-		if err := o.exclude("--method dense numbers the items and trains nothing", "tokenizer", "config", "set"); err != nil {
+	o.Dense, o.Random = method == catalogue.DenseMethod, method == catalogue.RandomMethod
+	if o.Dense || o.Random {
+		if err := o.exclude("--method "+method+" numbers the items and trains nothing", "tokenizer", "config", "set"); err != nil {
+			return layers, err
+		}
+		if err := o.exclude("--method dense gives every item one code of its own (earlier versions called --method random so)",
+			"codes", "levels", "parts"); o.Dense && err != nil {
 			return layers, err
 		}
 	} else if o.Tokenizer != "" {
@@ -225,7 +232,7 @@ func (o *options) chooseMethod() (tokenize.Settings, error) {
 	flags, sliced := layers.Flags, method == catalogue.SlicedMethod
 	layers.Flags = func(c *vqtrain.Config) error {
 		err := flags(c)
-		if o.Dense || sliced {
+		if o.Dense || o.Random || sliced {
 			c.Quantizer.Method = "ste"
 		}
 		return err

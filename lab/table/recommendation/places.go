@@ -10,17 +10,21 @@ import (
 )
 
 const (
-	denseMethod = "dense"
-	ourMethod   = "grit"
+	denseMethod  = "dense"  // a code of its own for every item
+	randomMethod = "random" // items' numbers in codes
+	ourMethod    = "grit"
 )
 
 // methods are the rows, in their order. RQ-VAE has a warm-up and resets dead codes as the others do.
-var methods = []string{denseMethod, "lsh", "kmeans-ste", "vqvae", "ste", "rqvae", "simvq", "nsvq", "diveq", "no-radius",
+var methods = []string{denseMethod, randomMethod, "lsh", "kmeans-ste", "vqvae", "ste", "rqvae", "simvq", "nsvq", "diveq", "no-radius",
 	"no-transform", ourMethod}
 
 // ownTitles are the titles of rows that differ from package vq's.
-var ownTitles = map[string]string{denseMethod: "Dense IDs", "vqvae": "VQ-VAE", "ste": "RQ-VAE", "no-radius": "without radius",
+var ownTitles = map[string]string{denseMethod: "Dense IDs", randomMethod: "Random codes", "vqvae": "VQ-VAE", "ste": "RQ-VAE", "no-radius": "without radius",
 	"no-transform": "without transform"}
+
+// coded says that IDs are codes that a method chose, not numbers.
+func coded(method string) bool { return method != denseMethod && method != randomMethod }
 
 func order(method string) int {
 	if i := slices.Index(methods, method); i >= 0 {
@@ -44,11 +48,30 @@ func layout(planned []table.Row, groups []table.Group, name func(string) string)
 	return l
 }
 
-type place struct{ data, kind string }
+type place struct {
+	data, kind string
+	// dropped says that seen items are left out of the answers. They stay in those of published tables, and of runs that
+	// do not state their protocol: until then there was no other.
+	dropped bool
+}
 
 var dataTitles = map[string]string{"beauty": "Beauty", "sports": "Sports and Outdoors", "toys": "Toys and Games", "ml-1m": "MovieLens-1M"}
 
-func (p place) title() string { return cmp.Or(dataTitles[p.data], p.data) }
+func (p place) title() string {
+	title := cmp.Or(dataTitles[p.data], p.data)
+	if p.dropped {
+		title += ", seen items dropped"
+	}
+	return title
+}
+
+// rule is the stored form of a rule for seen items, empty for the usual one.
+func (p place) rule() string {
+	if p.dropped {
+		return dropSeen
+	}
+	return ""
+}
 
 func (p place) file(what string) string {
 	plain := strings.Map(func(c rune) rune {
@@ -57,13 +80,16 @@ func (p place) file(what string) string {
 		}
 		return '-'
 	}, strings.ToLower(p.data))
+	if p.dropped {
+		plain += "-dropped"
+	}
 	return Name + "-" + what + "-" + plain + "-" + p.kind + ".svg"
 }
 
 var (
-	severalSeeds = place{"beauty", generativeKind} // where variants are planned
-	variants     = table.Plan(denseMethod, "lsh", "kmeans-ste", "vqvae", "ste x 3", "simvq x 3", "diveq x 3", ourMethod+" x 3")
-	allVariants  = table.Plan(denseMethod, "lsh", "kmeans-ste", "vqvae", "ste", "simvq", "diveq", ourMethod)
+	severalSeeds = place{data: "beauty", kind: generativeKind} // where variants are planned
+	variants     = table.Plan(denseMethod, randomMethod, "lsh", "kmeans-ste", "vqvae", "ste x 3", "simvq x 3", "diveq x 3", ourMethod+" x 3")
+	allVariants  = table.Plan(denseMethod, randomMethod, "lsh", "kmeans-ste", "vqvae", "ste", "simvq", "diveq", ourMethod)
 	sweepRows    = table.Plan("ste", "simvq", "diveq", ourMethod)
 	partRows     = table.Plan("ste", "no-radius", "no-transform", ourMethod)
 )
@@ -109,14 +135,14 @@ func contests(runs *table.Runs[Run]) []contest {
 			}
 		}
 		for _, data := range s.data {
-			p, rows := place{data, s.kind}, allVariants
+			p, rows := place{data: data, kind: s.kind}, allVariants
 			if p == severalSeeds {
 				rows = variants
 			}
 			add(p, rows)
 		}
 		for _, p := range places(runs, s.letter) {
-			if p.kind == s.kind && !slices.Contains(s.data, p.data) {
+			if p.kind == s.kind && (p.dropped || !slices.Contains(s.data, p.data)) {
 				add(p, nil)
 			}
 		}
@@ -127,7 +153,7 @@ func contests(runs *table.Runs[Run]) []contest {
 // partContests lists the tables of GRIT-VQ's parts; runs of other tables fill the cells they have.
 func partContests(runs *table.Runs[Run]) []contest {
 	var list []contest
-	for _, p := range places(runs, partLetter, place{"ml-1m", generativeKind}) {
+	for _, p := range places(runs, partLetter, place{data: "ml-1m", kind: generativeKind}) {
 		chosen := atPlace(runs, partLetter+"gd", p, func(r Run) bool { return (planned(partRows, r) || r.About().Made(partLetter)) && r.usual() })
 		list = append(list, contest{p, partLetter, "Parts of GRIT-VQ", partRows, chosen})
 	}
@@ -150,7 +176,7 @@ func places(runs *table.Runs[Run], letter string, planned ...place) []place {
 			list = append(list, r.place())
 		}
 	}
-	slices.SortFunc(list, func(a, b place) int { return cmp.Or(cmp.Compare(a.data, b.data), cmp.Compare(a.kind, b.kind)) })
+	slices.SortFunc(list, func(a, b place) int { return cmp.Or(cmp.Compare(a.title(), b.title()), cmp.Compare(a.kind, b.kind)) })
 	if len(list) == 0 {
 		return planned
 	}

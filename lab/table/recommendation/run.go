@@ -65,6 +65,7 @@ type RankScores struct {
 	Users     int                  `json:"users,omitempty"`
 	Queries   int                  `json:"queries,omitempty"`
 	Items     int                  `json:"items,omitempty"`
+	Protocol  Protocol             `json:"protocol,omitzero"`
 	Search    string               `json:"search,omitempty"` // empty: exact
 	Effort    int                  `json:"effort,omitempty"`
 	Scores    []eval.RankingScores `json:"scores,omitempty"`
@@ -75,9 +76,17 @@ type RankScores struct {
 	Lookup    float64              `json:"ms_per_lookup,omitempty"` // of it in the index
 }
 
+// Protocol is the part of a protocol in which runs of recommenders differ.
+type Protocol struct {
+	Seen string `json:"seen_items,omitempty"` // keep or drop
+}
+
 func (s RankScores) search() string { return cmp.Or(s.Search, exact) }
 
-const exact = "exact"
+const (
+	exact    = "exact"
+	dropSeen = "drop"
+)
 
 // at returns the scores at a cutoff, NaN where there are none.
 func at(list []eval.RankingScores, k int) eval.RankingScores {
@@ -92,7 +101,7 @@ func (r Run) method() string {
 	return name
 }
 
-func (r Run) place() place { return place{r.Data, r.Kind} }
+func (r Run) place() place { return place{r.Data, r.Kind, r.Scores.Protocol.Seen == dropSeen} }
 
 // codes is the number of codes of a level, 0 where it is not known.
 func (r Run) codes() int {
@@ -128,7 +137,7 @@ func (r Run) About() table.About {
 		flags = table.WithoutFlags(flags, "--codes")
 	}
 	return table.About{ID: r.ID, Method: r.method(), Seconds: r.Seconds, Failed: r.Failed,
-		Cell:    fmt.Sprint(r.Data, " ", r.Kind, " ", r.IDs, " ", r.codes(), " ", r.Seed),
+		Cell:    fmt.Sprint(r.Data, " ", r.Scores.Protocol.Seen, " ", r.Kind, " ", r.IDs, " ", r.codes(), " ", r.Seed),
 		Command: strings.TrimSpace(kinds[r.Kind].command + " " + flags)}
 }
 
@@ -149,7 +158,7 @@ func (r Run) Record() table.Record {
 	}
 	addRanking("", r.Scores.Scores)
 	addRanking(coldPrefix, r.Scores.Cold)
-	if s := r.IDsScores; s.Items > 0 && r.method() != denseMethod { // dense IDs are numbers without codes
+	if s := r.IDsScores; s.Items > 0 && coded(r.method()) {
 		scores["collisions"], scores["after"], scores["largest"] = s.Before.Rate, s.After.Rate, float64(s.Before.Largest)
 		if s.Utilization != nil {
 			scores["used"] = *s.Utilization

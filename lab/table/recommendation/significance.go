@@ -21,6 +21,7 @@ import (
 type Test struct {
 	Table  string          `json:"table"` // its letter
 	Data   string          `json:"data"`
+	Seen   string          `json:"seen_items,omitempty"`
 	Kind   string          `json:"kind"`
 	Other  string          `json:"other"`
 	Metric eval.RankMetric `json:"metric"`
@@ -77,7 +78,7 @@ func significance(store string, runs *table.Runs[Run], users string) ([]Test, er
 	return tests, nil
 }
 
-func (t Test) place() place { return place{t.Data, t.Kind} }
+func (t Test) place() place { return place{t.Data, t.Kind, t.Seen == dropSeen} }
 
 func (t Test) metric() string {
 	return fmt.Sprintf("%s@%d", map[eval.RankMetric]string{eval.Recall: "R", eval.NDCG: "N"}[t.Metric], t.K)
@@ -134,7 +135,7 @@ func testUsers(dir string, c contest, other string, pairs []seedPair) ([]Test, e
 		if err != nil {
 			return nil, fmt.Errorf("%s and GRIT-VQ on %s: %w", other, c.data, err)
 		}
-		tests = append(tests, Test{c.letter, c.data, c.kind, other, r.Metric, r.K, seeds, r.Paired.N, r.A, r.B, r.Paired.P, r.Wilcoxon.P,
+		tests = append(tests, Test{c.letter, c.data, c.rule(), c.kind, other, r.Metric, r.K, seeds, r.Paired.N, r.A, r.B, r.Paired.P, r.Wilcoxon.P,
 			r.Low, r.High})
 	}
 	return tests, nil

@@ -50,12 +50,12 @@ func fill(page *table.Page, runs *table.Runs[Run], tests []Test) {
 		addPartTests(page, tests, c.place)
 		table.Commands(page, c.runs, partTitle)
 	}
-	for _, p := range places(runs, sweepLetter, place{"beauty", dualKind}) {
+	for _, p := range places(runs, sweepLetter, place{data: "beauty", kind: dualKind}) {
 		addSweep(page, sweepRuns(runs, p), p)
 	}
 	addTimes(page, runs)
 	addIDs(page, runs)
-	for _, p := range places(runs, courseLetter, place{"beauty", idsKind}) {
+	for _, p := range places(runs, courseLetter, place{data: "beauty", kind: idsKind}) {
 		addCourses(page, atPlace(runs, courseLetter, p, Run.usual), p)
 	}
 	runs.Failures(page)
@@ -70,7 +70,11 @@ func sizes(runs []Run) string {
 	for _, r := range runs {
 		switch s := r.Scores; {
 		case s.Users > 0:
-			return fmt.Sprintf("%s users, %s items.\n", report.Count(s.Users), report.Count(s.Items))
+			rule := "stay in the lists (`--seen keep`)"
+			if r.place().dropped {
+				rule = "are left out of the lists (`--seen drop`)"
+			}
+			return fmt.Sprintf("%s users, %s items. Items of the user's history %s.\n", report.Count(s.Users), report.Count(s.Items), rule)
 		case s.Queries > 0:
 			return fmt.Sprintf("%s queries for testing, %s items.\n", report.Count(s.Queries), report.Count(s.Items))
 		}
@@ -111,7 +115,7 @@ func addIDs(page *table.Page, runs *table.Runs[Run]) {
 	taken := map[string]bool{}
 	for _, r := range runs.All {
 		key := r.Data + " " + r.IDs
-		if r.About().Made(letters) && r.IDsScores.Items > 0 && r.method() != denseMethod && r.usual() && !taken[key] {
+		if r.About().Made(letters) && r.IDsScores.Items > 0 && coded(r.method()) && r.usual() && !taken[key] {
 			byData[r.Data], taken[key] = append(byData[r.Data], r), true
 		}
 	}
@@ -123,7 +127,7 @@ func addIDs(page *table.Page, runs *table.Runs[Run]) {
 }
 
 func addCourses(page *table.Page, runs []Run, p place) {
-	page.Text("## Codes in use over training, %s\n\nOf recent batches, as training counts them; LSH and dense IDs have no training.\n",
+	page.Text("## Codes in use over training, %s\n\nOf recent batches, as training counts them; LSH and numbers have no training.\n",
 		p.title())
 	for _, f := range []struct {
 		file, title string
@@ -141,7 +145,8 @@ func addCourses(page *table.Page, runs []Run, p place) {
 const legend = table.Legend + `
 Where all methods have one seed, nothing is tied, and only the tests below tell a difference from chance. R is recall, N is NDCG, of every
 user's last item (or of held-out queries) over the whole catalogue; *collisions* is 1 - (different codes / items), before a token resolves
-them; *codes used* is the mean share over the levels (dense IDs are numbers and have neither); *steps* is where training stopped. RQ-VAE
+them; *codes used* is the mean share over the levels (dense IDs, a code of its own for every item, and random codes, the items'
+numbers spelled in codes, have neither); *steps* is where training stopped. RQ-VAE
 has a warm-up and resets dead codes, as all do here; *as published* it does not. An empty cell was not measured yet.
 Raw figures: [` + Name + ".jsonl](" + Name + ".jsonl).\n"
 
@@ -151,7 +156,7 @@ func addTimes(page *table.Page, runs *table.Runs[Run]) {
 	}
 	list := slices.DeleteFunc(append(places(runs, "d"), places(runs, "q")...), func(p place) bool { return len(timed(p)) == 0 })
 	if len(list) == 0 {
-		list = []place{{"beauty", dualKind}}
+		list = []place{{data: "beauty", kind: dualKind}}
 	}
 	for _, p := range list {
 		chosen := timed(p)

@@ -89,7 +89,7 @@ func TestRecommendationTablesHoldTheRuns(t *testing.T) {
 			t.Errorf("%s: %q, want %q", check.name, check.got, check.want)
 		}
 	}
-	for _, want := range []string{"200 users, 1,000 items.", "50 queries for testing, 1,000 items.", "* g-lsh-1 after 12s: out of memory",
+	for _, want := range []string{"200 users, 1,000 items. Items of the user's history stay in the lists (`--seen keep`)", "50 queries for testing, 1,000 items.", "* g-lsh-1 after 12s: out of memory",
 		"* `gritvq recommend train IDS LOG -o DIR --model dual --steps 20000` (all methods)",
 		"![Codes in use](recommendation-use-beauty-ids.svg)"} {
 		if !strings.Contains(page, want) {
@@ -274,8 +274,8 @@ func TestPartsAreTested(t *testing.T) {
 		t.Fatalf("tests %+v", tests)
 	}
 	page := &table.Page{}
-	addPartTests(page, tests, place{"beauty", generativeKind})
-	addPartTests(page, tests, place{"toys", generativeKind})
+	addPartTests(page, tests, place{data: "beauty", kind: generativeKind})
+	addPartTests(page, tests, place{data: "toys", kind: generativeKind})
 	if text := page.String(); strings.Count(text, "without radius") != 2 || strings.Contains(text, "LSH") {
 		t.Errorf("the table of parts:\n%s", text)
 	}
@@ -292,11 +292,11 @@ func TestExactSearchIsTimedWithTheOthers(t *testing.T) {
 		t.Errorf("searches %+v", got)
 	}
 	run.Searches[0].Lookup = 0.5
-	if chart := timeChart([]Run{run}, place{"beauty", dualKind}); chart.XLabel != "ms an answer" || chart.Series[1].X[0] != 1 {
+	if chart := timeChart([]Run{run}, place{data: "beauty", kind: dualKind}); chart.XLabel != "ms an answer" || chart.Series[1].X[0] != 1 {
 		t.Errorf("the chart of answers: %+v", chart)
 	}
 	run.Searches[1].Lookup = 0.75
-	if chart := timeChart([]Run{run}, place{"beauty", dualKind}); chart.XLabel != "ms in the index" || chart.Series[1].X[0] != 0.5 {
+	if chart := timeChart([]Run{run}, place{data: "beauty", kind: dualKind}); chart.XLabel != "ms in the index" || chart.Series[1].X[0] != 0.5 {
 		t.Errorf("the chart of searches: %+v", chart)
 	}
 }
@@ -348,4 +348,34 @@ func rowOf(t *testing.T, page, heading string, begins ...string) map[string]stri
 		t.Fatal(err)
 	}
 	return row
+}
+
+// Runs of different rules for seen items never share a table.
+func TestProtocolsStayApart(t *testing.T) {
+	file, dir := filepath.Join(t.TempDir(), "runs.jsonl"), t.TempDir()
+	line := `{"id":"g-%s-1","data":"beauty","ids":"%s","kind":"generative","seed":1,"seconds":1,"scores":{"users":9,"items":5,` +
+		`"protocol":{"seen_items":"%s"},"scores":[{"k":10,"recall":%s}]}}` + "\n"
+	lines := fmt.Sprintf(line, "grit", "grit", "keep", "0.25") + fmt.Sprintf(line, "lsh", "lsh", "drop", "0.5")
+	if err := os.WriteFile(file, []byte(lines), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := Document("").Write([]string{file}, dir, task.Silent{}); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join(dir, Name+".md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, dropped := "## Generative, Beauty", "## Generative, Beauty, seen items dropped"
+	if got := rowOf(t, string(page), kept, "LSH")["R@10"]; got != "" {
+		t.Errorf("a run without seen items is among those with them: %s", got)
+	}
+	if got := rowOf(t, string(page), dropped, "LSH")["R@10"]; got != "0.5000" {
+		t.Errorf("recall %q", got)
+	}
+	for _, want := range []string{"Items of the user's history stay in the lists (`--seen keep`)", "are left out of the lists (`--seen drop`)"} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("the page does not say: %s", want)
+		}
+	}
 }

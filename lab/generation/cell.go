@@ -50,8 +50,8 @@ func Measure(ctx context.Context, j Job, p Place, watch task.Watcher) (r Record,
 		{"prior", m.trainPrior, &r.PriorHash},
 		{"likelihood", m.likelihood, &r.Likelihood},
 		{"samples", m.draw, new(prior.Sampled)},
-		{"drawn", m.score(p.path(j.Train), p.path(j.Val)), &r.Drawn},
-		{"drawn_held", m.score(p.path(j.Val), ""), &r.DrawnHeld},
+		{"drawn", m.score(picture.ScoreOptions{Reference: p.path(j.Train), Held: p.path(j.Val)}), &r.Drawn},
+		{"drawn_held", m.score(picture.ScoreOptions{Reference: p.path(j.Val), KernelOnly: true}), &r.DrawnHeld},
 	} {
 		if err := m.stage(ctx, s.name, s.run, s.into); err != nil {
 			return r, fmt.Errorf("%s: %w", s.name, err)
@@ -174,9 +174,7 @@ func (m *measuring) draw(ctx context.Context) (any, error) {
 }
 
 // score compares the samples with pictures.
-func (m *measuring) score(reference, held string) func(context.Context) (any, error) {
-	return func(ctx context.Context) (any, error) {
-		return picture.Score(ctx, picture.ScoreOptions{Samples: m.file("samples.tar"), Reference: reference, Held: held,
-			Metrics: m.Metrics, Backend: m.Backend, Cache: filepath.Join(m.Work, "features")}, m.watch)
-	}
+func (m *measuring) score(o picture.ScoreOptions) func(context.Context) (any, error) {
+	o.Samples, o.Metrics, o.Backend, o.Cache = m.file("samples.tar"), m.Metrics, m.Backend, filepath.Join(m.Work, "features")
+	return func(ctx context.Context) (any, error) { return picture.Score(ctx, o, m.watch) }
 }

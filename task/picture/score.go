@@ -32,6 +32,7 @@ type ScoreOptions struct {
 	Percentile float64 // of held-out distances below which a sample counts as near; 0 is 5
 	Seed       uint64  // of resamples, subsets and pairs
 	Nearest    string  // .png of samples beside their nearest training pictures; may be empty
+	KernelOnly bool    // compute KID and nothing else
 	Cache      string  // directory of features of real pictures; empty: none are kept
 	Workers    int     // threads that read pictures; 0 is all cores
 }
@@ -97,7 +98,11 @@ func Score(ctx context.Context, o ScoreOptions, watch task.Watcher) (*SetScores,
 	if s.held != nil {
 		s.result.Held = len(s.held.rows)
 	}
-	for _, score := range []func(context.Context) error{s.distances, s.diversity, s.nearest} {
+	scores := []func(context.Context) error{s.kernel, s.distances, s.diversity, s.nearest}
+	if o.KernelOnly {
+		scores = scores[:1]
+	}
+	for _, score := range scores {
 		if err := score(ctx); err != nil {
 			return nil, err
 		}
@@ -134,6 +139,7 @@ func (s *scoring) prepare(ctx context.Context) (err error) {
 			"kid", "frechet", "frechet_infinity", "precision", "recall", "density", "coverage", "nearest")
 	}
 	switch {
+	case s.KernelOnly:
 	case s.networks.LPIPS == nil:
 		s.skip(fmt.Sprintf("there is no lpips*.safetensors in %s", s.networks.dir), "diversity", "nearest.lpips")
 	case s.size < smallestLPIPS:
@@ -198,7 +204,27 @@ func firstSide(ctx context.Context, path string, watch task.Watcher) (int, error
 // 1,280 features of MobileNetV2.
 const leastInfinite = 2560
 
-// distances computes the scores of features: KID, Frechet distances, precision and recall.
+// kernel computes the kernel distance.
+func (s *scoring) kernel(ctx context.Context) error {
+	switch n, m := len(s.samples.rows), len(s.reference.rows); {
+	case s.extractor == nil:
+		return nil
+	case min(n, m) < 2:
+		s.skip(fmt.Sprintf("at least 2 pictures a set are needed, these are %d and %d", n, m), "kid", "frechet")
+		return nil
+	}
+	line := s.watch.Line(0, "")
+	defer line.Done()
+	line.Status("kernel distance")
+	kid, err := eval.KernelDistanceInterval(ctx, s.samples.features, s.reference.features, s.samples.dim, eval.IntervalOptions{Seed: s.Seed})
+	if err != nil {
+		return err
+	}
+	s.result.KID = &kid
+	return nil
+}
+
+// distances computes the other scores of features: Frechet distances, precision and recall.
 func (s *scoring) distances(ctx context.Context) (err error) {
 	if s.extractor == nil {
 		return nil
@@ -207,15 +233,7 @@ func (s *scoring) distances(ctx context.Context) (err error) {
 	n, m := len(s.samples.rows), len(s.reference.rows)
 	line := s.watch.Line(0, "")
 	defer line.Done()
-	if min(n, m) < 2 {
-		s.skip(fmt.Sprintf("at least 2 pictures a set are needed, these are %d and %d", n, m), "kid", "frechet")
-	} else {
-		line.Status("kernel distance")
-		kid, err := eval.KernelDistanceInterval(ctx, a, b, d, eval.IntervalOptions{Seed: s.Seed})
-		if err != nil {
-			return err
-		}
-		r.KID = &kid
+	if min(n, m) >= 2 {
 		line.Status("Frechet distance")
 		if r.Frechet, err = frechetOf(a, b, d); err != nil {
 			return err

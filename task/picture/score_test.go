@@ -113,6 +113,10 @@ func TestScoreComparesFeatures(t *testing.T) {
 		!strings.Contains(got.Skipped[0].Reason, "2,560") {
 		t.Errorf("extrapolated %g, skipped %+v", got.FrechetInfinity, got.Skipped)
 	}
+	only := scored(t, ScoreOptions{Samples: newScenes, Reference: trainScenes, Metrics: dir, Short: 32, Seed: 3, KernelOnly: true})
+	if *only.KID != kid || !math.IsNaN(only.Frechet) || !math.IsNaN(only.Precision) || only.Diversity != nil || only.Nearest != nil {
+		t.Errorf("the kernel distance alone: %+v", only)
+	}
 }
 
 // Copies of training pictures are told from new pictures.

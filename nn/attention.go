@@ -67,10 +67,18 @@ func (a Attention) Build(v weights.Vars, x, source *graph.Node, view View, rando
 
 // Recall is Build with keys and values computed before.
 func (a Attention) Recall(v weights.Vars, x *graph.Node, source KeyValues, view View) *graph.Node {
-	// Scaling the matrix is less work than scaling queries or scores.
-	query := graph.MulScalar(v.Get("query"), 1/math.Sqrt(float64(a.HeadDim)))
-	gathered := attend(a.split(linear(x, query)), source.Keys, source.Values, view)
+	gathered := attend(a.split(a.queries(v, x)), source.Keys, source.Values, view)
 	return linear(a.join(gathered), v.Get("output"))
+}
+
+// queries returns the queries [B, T, Heads·HeadDim] of x, which carry the scale of the scores. Scaling the matrix is less work
+// than scaling queries or scores, but for a single vector a sequence.
+func (a Attention) queries(v weights.Vars, x *graph.Node) *graph.Node {
+	scale := 1 / math.Sqrt(float64(a.HeadDim))
+	if x.Shape().Dim(1) > 1 {
+		return linear(x, graph.MulScalar(v.Get("query"), scale))
+	}
+	return graph.ConvertDType(graph.MulScalar(inFull(linear(x, v.Get("query"))), scale), x.DType())
 }
 
 // Remember computes the keys and values of source [B, S, Width], for Recall. It drops

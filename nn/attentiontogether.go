@@ -1,8 +1,6 @@
 package nn
 
 import (
-	"math"
-
 	"github.com/gomlx/gomlx/core/graph"
 
 	"github.com/gritvq/gritvq/weights"
@@ -26,8 +24,7 @@ func (a Attention) recallTogether(v weights.Vars, x *graph.Node, source KeyValue
 	})
 	mask := repeatAll(graph.Reshape(graph.ConvertDType(own, x.DType()), 1, heads*inner), rows) // [R, heads·inner]
 
-	query := graph.MulScalar(v.Get("query"), 1/math.Sqrt(float64(a.HeadDim)))
-	queries := repeatRows(graph.Reshape(linear(x, query), rows, inner), heads) // [R·heads, inner]
+	queries := repeatRows(graph.Reshape(a.queries(v, x), rows, inner), heads) // [R·heads, inner]
 	queries = graph.Mul(graph.Reshape(queries, rows, 1, heads, inner), graph.Reshape(mask, rows, 1, heads, inner))
 	gathered := attend(queries, source.Keys, source.Values, view) // [R, 1, heads, inner]
 

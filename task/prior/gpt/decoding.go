@@ -20,7 +20,7 @@ import (
 func (s *Sampler) compile() error {
 	m := s.model
 	paths := m.Init(0).Paths()
-	variables := func(g *graph.Graph) weights.Vars { return resolve(weights.FromStore(s.store, g), paths) }
+	variables := func(g *graph.Graph) weights.Vars { return m.resolve(weights.FromStore(s.store, g), paths) }
 	add := func(build func(in []*graph.Node) []*graph.Node) error {
 		program, err := model.NewExec(s.backend, s.store, func(_ *model.Scope, in []*graph.Node) []*graph.Node { return build(in) })
 		if err == nil {

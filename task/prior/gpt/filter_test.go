@@ -168,6 +168,25 @@ func TestDrawsAreDistributed(t *testing.T) {
 	}
 }
 
+// Running sums by blocks are those of the definition, for whole and for partial blocks.
+func TestRunningSum(t *testing.T) {
+	for _, places := range []int{1, 2, 3, 16, 23, 257, 1000} {
+		in, want := make([]float32, 2*places), make([]float64, 2*places)
+		for i := range in {
+			in[i] = float32(i%7) / 8
+			if want[i] = float64(in[i]); i%places > 0 {
+				want[i] += want[i-1]
+			}
+		}
+		got := gradtest.Eval[float32](t, gradtest.Inputs{"x": asValue(in, 2, places)}, func(nodes map[string]*graph.Node) []*graph.Node {
+			return []*graph.Node{runningSum(nodes["x"])}
+		})[0]
+		if !slices.Equal(got, want) { // eighths are exact
+			t.Errorf("%d places: %v, want %v", places, got, want)
+		}
+	}
+}
+
 // Random numbers are uniform, and neither seed, picture nor place repeats those of
 // others.
 func TestUniform(t *testing.T) {

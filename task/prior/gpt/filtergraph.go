@@ -35,7 +35,7 @@ func (f Filter) draw(logits, uniform *Node) *Node {
 // sum exceeds the share [B] of the whole.
 func choose(mass, share *Node) *Node {
 	g, dims, places := mass.Graph(), mass.Shape().Dimensions, mass.Shape().Dim(1)
-	sums := CumSum(mass, -1)
+	sums := runningSum(mass)
 	target := like(Mul(Slice(sums, AxisRange(), AxisRange(places-1, places)), ExpandAxes(share, -1)), sums)
 	number := Iota(g, shapes.Make(dtypes.Int32, dims...), 1)
 	within := GreaterThan(mass, ZerosLike(mass))
@@ -53,7 +53,7 @@ func leading(bits, weight, mass, needed *Node) *Node {
 	zeros := ZerosLike(weight)
 	below := rowSum(Where(LessThan(bits, like(last, bits)), weight, zeros))
 	level := Where(Equal(bits, like(last, bits)), weight, zeros)
-	before := Add(like(below, level), Sub(CumSum(level, -1), level))
+	before := Add(like(below, level), Sub(runningSum(level), level))
 	kept := LogicalOr(LessThan(bits, like(last, bits)),
 		LogicalAnd(Equal(bits, like(last, bits)), LessThan(before, like(needed, before))))
 	return Where(kept, mass, ZerosLike(mass))
@@ -84,6 +84,24 @@ func reaching(bits, weight, needed *Node) *Node {
 		found = Add(found, MulScalar(rowSum(short), float64(int(1)<<shift)))
 	}
 	return found
+}
+
+// runningSum returns the sums of x [B, K] up to every place, by blocks: some engines sum every prefix from its beginning.
+func runningSum(x *Node) *Node {
+	rows, places := x.Shape().Dim(0), x.Shape().Dim(1)
+	block := 1
+	for block*block < places {
+		block *= 2
+	}
+	count := (places + block - 1) / block
+	if missing := count*block - places; missing > 0 {
+		x = Concatenate([]*Node{x, Zeros(x.Graph(), shapes.Make(x.DType(), rows, missing))}, 1)
+	}
+	within := CumSum(Reshape(x, rows, count, block), -1)
+	whole := Reshape(Slice(within, AxisRange(), AxisRange(), AxisRange(block-1, block)), rows, count)
+	before := CumSum(whole, -1, &CumSumOptions{Exclusive: true})
+	sums := Add(within, BroadcastToDims(ExpandAxes(before, -1), rows, count, block))
+	return Slice(Reshape(sums, rows, count*block), AxisRange(), AxisRange(0, places))
 }
 
 func rowSum(x *Node) *Node { return ReduceAndKeep(x, ReduceSum, -1) }

@@ -101,11 +101,14 @@ func (m *Model) empty(g *Graph, rows, length int) []*Node {
 	return nn.Flatten(m.blocks.Empty(ScalarZero(g, dtypes.Float32), rows, length))
 }
 
-// resolve looks all variables up at once: inside a loop it is too late.
-func resolve(v weights.Vars, paths []string) weights.Vars {
+// resolve looks all variables up at once: inside a loop it is too late. Matrices get the precision of the products there, so that
+// no iteration reads and converts them.
+func (m *Model) resolve(v weights.Vars, paths []string) weights.Vars {
 	nodes := map[string]*Node{}
 	for _, p := range paths {
-		nodes[p] = v.Get(p)
+		if nodes[p] = v.Get(p); m.Group(p) == weights.Network {
+			nodes[p] = nn.InPrecision(nodes[p], m.Config.precision())
+		}
 	}
 	return weights.FromNodes(nodes)
 }

@@ -71,14 +71,14 @@ func (a Attention) Recall(v weights.Vars, x *graph.Node, source KeyValues, view 
 	return linear(a.join(gathered), v.Get("output"))
 }
 
-// queries returns the queries [B, T, Heads·HeadDim] of x, which carry the scale of the scores. Scaling the matrix is less work
-// than scaling queries or scores, but for a single vector a sequence.
+// queries returns the queries [B, T, Heads·HeadDim] of x, which carry the scale of the scores. Scaling the matrix is less work than
+// scaling queries or scores; a matrix of reduced precision, as a loop over places has it, would be scaled inexactly.
 func (a Attention) queries(v weights.Vars, x *graph.Node) *graph.Node {
-	scale := 1 / math.Sqrt(float64(a.HeadDim))
-	if x.Shape().Dim(1) > 1 {
-		return linear(x, graph.MulScalar(v.Get("query"), scale))
+	matrix, scale := v.Get("query"), 1/math.Sqrt(float64(a.HeadDim))
+	if inFull(matrix) != matrix {
+		return graph.ConvertDType(graph.MulScalar(inFull(linear(x, matrix)), scale), x.DType())
 	}
-	return graph.ConvertDType(graph.MulScalar(inFull(linear(x, v.Get("query"))), scale), x.DType())
+	return linear(x, graph.MulScalar(matrix, scale))
 }
 
 // Remember computes the keys and values of source [B, S, Width], for Recall. It drops

@@ -225,3 +225,22 @@ func TestAttentionSoftmaxIsFloat32(t *testing.T) {
 		}
 	}
 }
+
+// With a matrix in bfloat16, rounding the scale of the scores would scale all queries alike: 1/√3 by 1.0013.
+func TestQueriesOfReducedPrecisionHaveTheirScale(t *testing.T) {
+	a := Attention{Width: 64, Heads: 1, HeadDim: 3}
+	rng := weights.Rand(1, "queries")
+	in := gradtest.Inputs{"query": gaussian(rng, 64, 3), "x": gaussian(rng, 400, 1, 64)}
+	out := gradtest.Eval[float32](t, in, func(nodes map[string]*graph.Node) []*graph.Node {
+		half := weights.FromNodes(map[string]*graph.Node{"query": graph.ConvertDType(nodes["query"], dtypes.BFloat16)})
+		rounded := a.queries(half, graph.ConvertDType(nodes["x"], dtypes.BFloat16))
+		return []*graph.Node{a.queries(weights.FromNodes(nodes), nodes["x"]), graph.ConvertDType(rounded, dtypes.Float32)}
+	})
+	product, square := 0.0, 0.0
+	for i, want := range out[0] {
+		product, square = product+want*out[1][i], square+want*want
+	}
+	if ratio := product / square; math.Abs(ratio-1) > 6e-4 {
+		t.Errorf("queries are scaled by %g", ratio)
+	}
+}

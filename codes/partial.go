@@ -3,15 +3,20 @@ package codes
 import (
 	"bufio"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"os"
+
+	"github.com/gritvq/gritvq/internal/filelock"
 )
 
 // Partial keeps the codes of an unfinished run, so that the run can resume after
-// a kill: one line that identifies the run, then a record of a row number and
-// its codes for every finished row. A record that was cut off is encoded again.
-// Rows may be left out but not out of order.
+// a kill: one line that identifies the run, then a record of a row number, its
+// codes and their CRC-32C for every finished row. From the first record that is cut
+// off or damaged on, rows are encoded again. Rows may be left out but not out of
+// order. One process has the file at a time.
 type Partial struct {
 	path   string
 	file   *os.File
@@ -28,7 +33,14 @@ func OpenPartial(path, identity string, codes int) (*Partial, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot keep unfinished codes: %w", err)
 	}
-	p := &Partial{path: path, file: file, record: 4 * (codes + 1)}
+	if err := filelock.TryNamed(file); err != nil {
+		file.Close()
+		if errors.Is(err, filelock.ErrHeld) {
+			err = errors.New("another process writes the same output; wait until it ends, or choose another output")
+		}
+		return nil, fmt.Errorf("cannot keep unfinished codes in %s: %w", path, err)
+	}
+	p := &Partial{path: path, file: file, record: 4 * (codes + 2)}
 	p.head = int64(len(identity) + 1)
 	if KeepsPartial(path, identity) {
 		err = p.resume()
@@ -62,23 +74,26 @@ func (p *Partial) begin(identity string) error {
 	return err
 }
 
-// resume finds the last whole record.
+// resume counts the whole records.
 func (p *Partial) resume() error {
 	info, err := p.file.Stat()
 	if err != nil {
 		return err
 	}
 	p.count = int((info.Size() - p.head) / int64(p.record))
-	if p.count == 0 {
+	whole := 0
+	err = p.Each(func(row int, _ []uint32) error {
+		whole, p.next = whole+1, row+1
 		return nil
-	}
-	number := make([]byte, 4)
-	if _, err := p.file.ReadAt(number, p.at(p.count-1)); err != nil {
+	})
+	if err != nil && !errors.Is(err, errDamagedRecord) {
 		return err
 	}
-	p.next = int(binary.LittleEndian.Uint32(number)) + 1
+	p.count = whole
 	return p.file.Truncate(p.at(p.count))
 }
+
+var errDamagedRecord = errors.New("a record is damaged")
 
 func (p *Partial) at(i int) int64 { return p.head + int64(i)*int64(p.record) }
 
@@ -90,13 +105,15 @@ func (p *Partial) Next() int { return p.next }
 
 // Append adds the codes [len(rows), codes a row] of rows and syncs the file.
 func (p *Partial) Append(rows []int, codes []uint32) error {
-	each := p.record/4 - 1
+	each := p.record/4 - 2
 	buffer := make([]byte, 0, len(rows)*p.record)
 	for i, row := range rows {
+		begin := len(buffer)
 		buffer = binary.LittleEndian.AppendUint32(buffer, uint32(row))
 		for _, code := range codes[i*each : (i+1)*each] {
 			buffer = binary.LittleEndian.AppendUint32(buffer, code)
 		}
+		buffer = binary.LittleEndian.AppendUint32(buffer, crc32.Checksum(buffer[begin:], castagnoli))
 	}
 	if _, err := p.file.WriteAt(buffer, p.at(p.count)); err != nil {
 		return fmt.Errorf("keeping unfinished codes: %w", err)
@@ -105,13 +122,17 @@ func (p *Partial) Append(rows []int, codes []uint32) error {
 	return p.file.Sync()
 }
 
-// Each visits the rows in order.
+// Each visits the rows in order. It fails at a damaged record.
 func (p *Partial) Each(visit func(row int, codes []uint32) error) error {
 	reader := bufio.NewReader(io.NewSectionReader(p.file, p.head, int64(p.count)*int64(p.record)))
-	buffer, codes := make([]byte, p.record), make([]uint32, p.record/4-1)
+	buffer, codes := make([]byte, p.record), make([]uint32, p.record/4-2)
 	for range p.count {
 		if _, err := io.ReadFull(reader, buffer); err != nil {
 			return fmt.Errorf("reading %s: %w", p.path, err)
+		}
+		body := buffer[:p.record-checksumBytes]
+		if crc32.Checksum(body, castagnoli) != binary.LittleEndian.Uint32(buffer[len(body):]) {
+			return fmt.Errorf("reading %s: %w", p.path, errDamagedRecord)
 		}
 		for i := range codes {
 			codes[i] = binary.LittleEndian.Uint32(buffer[4*i+4:])
@@ -128,6 +149,9 @@ func (p *Partial) Close() { p.file.Close() }
 
 // Remove deletes the file, once its content is in its final place.
 func (p *Partial) Remove() error {
-	p.file.Close()
-	return os.Remove(p.path)
+	err := os.Remove(p.path) // before others can have it
+	if p.file.Close(); err != nil {
+		err = os.Remove(p.path) // some systems do not remove open files
+	}
+	return err
 }

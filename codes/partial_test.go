@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -47,6 +48,10 @@ func TestPartialResumesAfterAKill(t *testing.T) {
 	if err != nil || !slices.Equal(rows, []int{0, 2, 3}) || !slices.Equal(all, []uint32{1, 2, 3, 4, 5, 6}) {
 		t.Errorf("rows %v, codes %v, %v", rows, all, err)
 	}
+	if _, err := OpenPartial(path, "run b", 2); err == nil || !strings.Contains(err.Error(), "another process writes the same output") {
+		t.Errorf("two at once: %v", err)
+	}
+	p.Close()
 	if p = open("run b"); p.Len() != 0 || p.Next() != 0 {
 		t.Errorf("another run resumed %d rows", p.Len())
 	}
@@ -55,5 +60,46 @@ func TestPartialResumesAfterAKill(t *testing.T) {
 	}
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
 		t.Errorf("after Remove: %v", err)
+	}
+}
+
+// A flipped bit costs the record and those after it, and a flip in the first line the run.
+func TestDamagedPartialsAreEncodedAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "p")
+	const identity = "run"
+	write := func() []byte {
+		p, err := OpenPartial(path, identity, 2)
+		if err == nil {
+			err = p.Append([]int{0, 2, 3}, []uint32{1, 2, 3, 4, 5, 6})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Close()
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return content
+	}
+	content := write()
+	for i := range content {
+		content[i] ^= 1 << (i % 8)
+		if err := os.WriteFile(path, content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		content[i] ^= 1 << (i % 8)
+		p, err := OpenPartial(path, identity, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := max(0, i-len(identity)-1) / 16
+		if i <= len(identity) {
+			want = 0
+		}
+		if next := []int{0, 1, 3}[want]; p.Len() != want || p.Next() != next {
+			t.Errorf("byte %d of %d: %d rows, next %d; want %d, %d", i, len(content), p.Len(), p.Next(), want, next)
+		}
+		p.Close()
 	}
 }

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/gritvq/gritvq/internal/atomicfile"
+	"github.com/gritvq/gritvq/internal/output"
 	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/task"
 )
@@ -28,8 +30,14 @@ type Options struct {
 	Measure func(ctx context.Context, j Job) (Record, error)
 }
 
-// Run runs jobs in their order. It stops when ctx ends; jobs under way continue in the next call.
+// Run runs jobs in their order. It stops when ctx ends; jobs under way continue in the next call. One process writes the
+// directory of the records at a time.
 func Run(ctx context.Context, jobs []Job, o Options, watch task.Watcher) error {
+	claim, err := output.Lock(filepath.Dir(o.Records))
+	if err != nil {
+		return err
+	}
+	defer claim.Release()
 	records, err := table.ReadLines[Record](o.Records)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

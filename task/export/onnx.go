@@ -40,9 +40,11 @@ func toONNX(_ context.Context, o Options, _ task.Watcher) (Result, error) {
 	if err != nil {
 		return Result{}, fmt.Errorf("%s cannot become an ONNX network: %w", o.Dir, err)
 	}
-	if err := output.MakeDir(o.Output); err != nil {
+	claim, err := output.Lock(o.Output)
+	if err != nil {
 		return Result{}, err
 	}
+	defer claim.Release()
 	card, err := os.ReadFile(filepath.Join(o.Output, cardFile))
 	if err == nil && !strings.HasPrefix(string(card), cardTitle) {
 		return Result{}, output.RefuseForeign(o.Output, "directory of ONNX networks", cardFile)

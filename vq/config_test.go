@@ -11,6 +11,7 @@ func TestValidateNamesTheField(t *testing.T) {
 		"quantizer.method":              func(c *Config) { c.Method = "vae" },
 		"quantizer.codes":               func(c *Config) { c.Codes = 1 },
 		"quantizer.levels":              func(c *Config) { c.Levels = 0 },
+		"levels: 1000000 times 1":       func(c *Config) { c.Levels = 1_000_000 },
 		"quantizer.parts":               func(c *Config) { c.Parts = 9 },
 		"quantizer.dropout":             func(c *Config) { c.Dropout = 1.5 },
 		"quantizer.start":               func(c *Config) { c.Start.Noise = -1 },

@@ -57,7 +57,7 @@ func (q *Phased) Init(sample Latents, rng *rand.Rand) (weights.Set, error) {
 	}
 	set := q.StartContext(rng)
 	for p, stack := range q.stacks {
-		own := Latents{Dim: sample.Dim}
+		own := Latents{Dim: sample.Dim, ctx: sample.ctx}
 		for first := 0; first < sample.N; first += cells {
 			for _, cell := range q.cells[p] {
 				own.Rows = append(own.Rows, sample.Row(first+cell)...)

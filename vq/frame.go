@@ -112,7 +112,7 @@ func newtonPolar(m *mat.Dense) *mat.Dense {
 }
 
 func (s Latents) rotate(rotation *weights.Array) Latents {
-	out := Latents{Rows: make([]float32, len(s.Rows)), N: s.N, Dim: s.Dim}
+	out := Latents{Rows: make([]float32, len(s.Rows)), N: s.N, Dim: s.Dim, ctx: s.ctx}
 	view := func(rows int, data []float32) blas32.General {
 		return blas32.General{Rows: rows, Cols: s.Dim, Stride: s.Dim, Data: data}
 	}

@@ -1,6 +1,7 @@
 package vq
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -17,6 +18,20 @@ type Latents struct {
 	Rows []float32 // [N,Dim]
 	N    int
 	Dim  int
+	ctx  context.Context // see With
+}
+
+// With returns the latents with a context: placing codes on them ends when it does.
+func (s Latents) With(ctx context.Context) Latents {
+	s.ctx = ctx
+	return s
+}
+
+func (s Latents) context() context.Context {
+	if s.ctx == nil {
+		return context.Background()
+	}
+	return s.ctx
 }
 
 // rowsOf views a matrix as latents, sharing memory.
@@ -30,11 +45,13 @@ func (s Latents) Row(i int) []float32 { return s.Rows[i*s.Dim : (i+1)*s.Dim] }
 // first returns the leading vectors, n at most, sharing memory.
 func (s Latents) first(n int) Latents {
 	n = min(n, s.N)
-	return Latents{Rows: s.Rows[:n*s.Dim], N: n, Dim: s.Dim}
+	s.Rows, s.N = s.Rows[:n*s.Dim], n
+	return s
 }
 
 func (s Latents) clone() Latents {
-	return Latents{Rows: slices.Clone(s.Rows), N: s.N, Dim: s.Dim}
+	s.Rows = slices.Clone(s.Rows)
+	return s
 }
 
 // Slice returns columns [start,end).
@@ -42,7 +59,7 @@ func (s Latents) Slice(start, end int) Latents {
 	if start == 0 && end == s.Dim {
 		return s
 	}
-	out := Latents{Rows: make([]float32, s.N*(end-start)), N: s.N, Dim: end - start}
+	out := Latents{Rows: make([]float32, s.N*(end-start)), N: s.N, Dim: end - start, ctx: s.ctx}
 	for i := range s.N {
 		copy(out.Row(i), s.Row(i)[start:end])
 	}
@@ -78,6 +95,9 @@ func (s Latents) spread() float64 {
 
 // subtractNearest subtracts from each row its nearest code.
 func (s Latents) subtractNearest(codes *weights.Array) error {
+	if err := s.context().Err(); err != nil {
+		return err
+	}
 	search, err := index.NewCodes(codes.Data, codes.Shape[0], s.Dim)
 	if err != nil {
 		return err

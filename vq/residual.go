@@ -1,7 +1,6 @@
 package vq
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -52,7 +51,7 @@ func (q *Residual) Init(sample Latents, rng *rand.Rand) (weights.Set, error) {
 		return nil, fmt.Errorf("the start sample has dimension %d, the quantizer %d", sample.Dim, q.layout.Dim)
 	}
 	if q.method.Classical != nil {
-		f := &Fitting{ctx: context.Background(), iterations: classicalIterations}
+		f := &Fitting{ctx: sample.context(), iterations: classicalIterations}
 		return q.method.Classical(f, q.config, sample, rng)
 	}
 	set := weights.Set{}
@@ -64,7 +63,7 @@ func (q *Residual) Init(sample Latents, rng *rand.Rand) (weights.Set, error) {
 		c := q.config
 		c.Parts = 1 // of one part
 		var err error
-		if books, err = FitStart(context.Background(), c, sample, FitOptions{Seed: rng.Uint64()}); err != nil {
+		if books, err = FitStart(sample.context(), c, sample, FitOptions{Seed: rng.Uint64()}); err != nil {
 			return nil, err
 		}
 	}

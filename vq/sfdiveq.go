@@ -53,7 +53,7 @@ func (b curve) corners(rest Latents, rng *rand.Rand) (*weights.Array, error) {
 	if err != nil || b.config.Start.From == "random" {
 		return codes, err
 	}
-	order, err := walk(codes, rng.Uint64())
+	order, err := walk(rest.context(), codes, rng.Uint64())
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ const walkAtOnce = 1024
 
 // walk orders codes [K,d] so that the nearest remaining code always comes next.
 // Many codes are clustered first, and the walk visits cluster after cluster.
-func walk(codes *weights.Array, seed uint64) ([]int, error) {
+func walk(ctx context.Context, codes *weights.Array, seed uint64) ([]int, error) {
 	k, d := codes.Shape[0], codes.Shape[1]
 	all := make([]int, k)
 	for i := range all {
@@ -117,7 +117,7 @@ func walk(codes *weights.Array, seed uint64) ([]int, error) {
 	}
 	groups := int(math.Sqrt(float64(k)))
 	o := index.KMeansOptions{Seed: seed, Iterations: startIterations}
-	centers, _, err := index.KMeans(context.Background(), codes.Data, k, d, groups, o)
+	centers, _, err := index.KMeans(ctx, codes.Data, k, d, groups, o)
 	if err != nil {
 		return nil, err
 	}

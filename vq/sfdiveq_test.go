@@ -276,7 +276,7 @@ func curveLength(codes *weights.Array) float64 {
 func TestWalkIsShort(t *testing.T) {
 	for _, k := range []int{1, 2, 100, walkAtOnce + 500} {
 		codes := weights.Normal(newRand(1), 1, k, 2)
-		order, err := walk(codes, 1)
+		order, err := walk(t.Context(), codes, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -34,7 +34,7 @@ func (c Config) startCodes(sample Latents, rng *rand.Rand) (*weights.Array, []in
 		if c.Codes > largeStart {
 			o.Init, o.Iterations = index.InitTree, largeStartIterations
 		}
-		centers, n, err := index.KMeans(context.Background(), sample.Rows, sample.N, sample.Dim, c.Codes, o)
+		centers, n, err := index.KMeans(sample.context(), sample.Rows, sample.N, sample.Dim, c.Codes, o)
 		if err != nil {
 			return nil, nil, err
 		}

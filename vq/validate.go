@@ -34,12 +34,18 @@ func (c Config) Validate(dim int) error {
 	return nil
 }
 
+// mostPositions is the largest number of codes of a vector or a cell: codes.MaxLevels.
+const mostPositions = 4096
+
 func (c Config) checkSize(dim int) error {
 	switch {
 	case c.Codes < 2:
 		return fmt.Errorf("codes: %d is too few, use at least 2", c.Codes)
 	case c.Levels < 1:
 		return fmt.Errorf("levels: %d is too few, use at least 1", c.Levels)
+	case c.Levels > mostPositions || c.Parts > mostPositions/c.Levels:
+		return fmt.Errorf("levels: %d times %d parts are more than the %d codes that a file holds of an item; use fewer",
+			c.Levels, max(1, c.Parts), mostPositions)
 	case c.Parts < 1 || c.Parts > dim:
 		return fmt.Errorf("parts: %d must be between 1 and the latent dimension %d", c.Parts, dim)
 	case c.Beam < 1:

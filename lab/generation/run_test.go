@@ -13,6 +13,7 @@ import (
 
 	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/internal/networktest"
+	"github.com/gritvq/gritvq/internal/output"
 	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/task"
 	"github.com/gritvq/gritvq/task/picture"
@@ -70,6 +71,14 @@ func TestRunResumesAList(t *testing.T) {
 		t.Errorf("%d jobs begun, failures %v", begun.Load(), f)
 	}
 	broken = false
+	claim, err := output.Lock(filepath.Dir(o.Records))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Run(t.Context(), jobs, o, task.Silent{}); err == nil || begun.Load() != 4 {
+		t.Errorf("two lists in one directory: %v, %d jobs begun", err, begun.Load())
+	}
+	claim.Release()
 	if err := Run(t.Context(), jobs, o, task.Silent{}); err != nil {
 		t.Fatal(err)
 	}

@@ -104,7 +104,7 @@ func (t *Trainer) continued(ctx context.Context) (weights.Set, error) {
 	}
 	trained := vq.Trained{Quantizer: from.Tokenizer.Quantizer, Variables: from.Weights.Sub(vq.Prefix), Codebooks: from.Codebooks,
 		Usage: from.Usage}
-	return vq.Continue(t.model.Quantizer, trained, sample, weights.Rand(t.config.Seed, "codes"))
+	return vq.Continue(t.model.Quantizer, trained, sample.With(ctx), weights.Rand(t.config.Seed, "codes"))
 }
 
 // freezes says whether a part of the tokenizer stays as it is.

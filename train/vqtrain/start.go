@@ -84,12 +84,13 @@ func (t *Trainer) place(ctx context.Context) (weights.Set, error) {
 	if err != nil {
 		return nil, err
 	}
+	latents = latents.With(ctx)
 	if p, ok := q.(*vq.Phased); ok && p.Conditioned() {
 		fitted, innovations, err := t.fitContext(ctx, p, latents)
 		if err != nil {
 			return nil, err
 		}
-		set, err := p.Init(innovations, rng)
+		set, err := p.Init(innovations.With(ctx), rng)
 		if err != nil {
 			return nil, err
 		}

@@ -14,7 +14,7 @@ import (
 // differentiable in every variable of [Config.Init], and in codes when Joint. It
 // panics when a variable is missing or codes is not a matrix.
 //
-// Memory beside the result: O(K d) for identity, linear, lowrank, attention-lowrank;
+// Memory beside the result: O(K d) for identity, linear, lowrank, attention-lowrank, attention-rownorm;
 // K ceil(K/Groups) for grouped; K k for attention-topk, and k tables [K,d] when
 // training; K² for full; about 4 K² when training attention (4 GB at K = 16384).
 func (c Config) Apply(v weights.Vars, codes *Node) *Node {

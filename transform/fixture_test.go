@@ -16,7 +16,8 @@ import (
 // Ten codes do not divide into four groups, so that the grouped mixer pads.
 const testCodes, testDim = 10, 4
 
-var allKinds = []Kind{KindIdentity, KindLinear, KindLowRank, KindFull, KindGrouped, KindAttention, KindAttentionTopK, KindAttentionLowRank}
+var allKinds = []Kind{KindIdentity, KindLinear, KindLowRank, KindFull, KindGrouped, KindAttention, KindAttentionTopK, KindAttentionLowRank,
+	KindAttentionRowNorm}
 
 func smallConfig(kind Kind) Config {
 	c := Default()
@@ -28,7 +29,7 @@ func smallConfig(kind Kind) Config {
 func everyConfig() map[string]Config {
 	all := map[string]Config{}
 	for _, kind := range allKinds {
-		for _, norm := range []string{RowNormNone, RowNormLatent, RowNormGain} {
+		for _, norm := range rowNorms(kind) {
 			for _, joint := range []bool{true, false} {
 				c := smallConfig(kind)
 				c.RowNorm, c.Joint = norm, joint
@@ -40,6 +41,14 @@ func everyConfig() map[string]Config {
 	noFeature.FeatureMap = false
 	all["linear/no feature map"] = noFeature
 	return all
+}
+
+// rowNorms are the row normalisations of a kind.
+func rowNorms(kind Kind) []string {
+	if kind == KindAttentionRowNorm {
+		return []string{RowNormNone}
+	}
+	return []string{RowNormNone, RowNormLatent, RowNormGain}
 }
 
 func testRand() *rand.Rand { return rand.New(rand.NewPCG(7, 11)) }

@@ -23,6 +23,7 @@ type Touched struct {
 //   - linear, Joint: A_i = 0 and E_i = target W⁻¹.
 //   - linear, frozen: A_i = (target W⁻¹ - E_i)(Bᵀ E)⁺, and lowrank:
 //     A_i = target W⁻¹ (Bᵀ E)⁺; for Rank < d the nearest reachable point.
+//   - attention-rownorm: likewise, up to the greatest length of its rows.
 //   - full, grouped, frozen: the smallest change of row i of M, exact when the
 //     codes it mixes span R^d.
 //
@@ -30,7 +31,7 @@ type Touched struct {
 // every code that mixes code i moves by its weight on it:
 //
 //   - full, grouped, Joint.
-//   - attention kinds, Joint: scores follow E_i, neighbours stay as the last
+//   - other attention kinds, Joint: scores follow E_i, neighbours stay as the last
 //     refresh found them. With frozen codes Place fails.
 func (c Config) Place(set weights.Set, codes *weights.Array, rows []int, targets []float32) ([]Touched, error) {
 	k, d := codes.Shape[0], codes.Shape[1]

@@ -63,16 +63,20 @@ func checkPlaced(t *testing.T, name string, c Config, exactOthers bool) []Touche
 }
 
 func TestPlaceLandsOnTheTarget(t *testing.T) {
-	for _, norm := range []string{RowNormNone, RowNormLatent, RowNormGain} {
-		for _, kind := range allKinds {
+	for _, kind := range allKinds {
+		for _, norm := range rowNorms(kind) {
 			c := smallConfig(kind)
 			c.RowNorm = norm
-			if kind == KindLowRank {
-				c.Rank = testDim // exact only for rank >= d
+			tabled := kind == KindLowRank || kind == KindAttentionRowNorm
+			if tabled {
+				c.Rank = testDim  // exact only for rank >= d
+				c.Temperature = 5 // and lengths up to five times the usual one
 			}
-			alone := kind == KindIdentity || kind == KindLinear || kind == KindLowRank
+			alone := tabled || kind == KindIdentity || kind == KindLinear
 			checkPlaced(t, fmt.Sprintf("%s/%s", kind, norm), c, alone)
 		}
+	}
+	for _, norm := range []string{RowNormNone, RowNormLatent, RowNormGain} {
 		for _, kind := range []Kind{KindLinear, KindFull, KindGrouped} {
 			c := smallConfig(kind)
 			c.RowNorm, c.Joint, c.Rank, c.Groups = norm, false, testDim+1, 2

@@ -8,12 +8,13 @@
 //
 // # Variables
 //
-//	mixer/a              A [K,r]               linear, lowrank, attention-lowrank
-//	mixer/b              Bᵀ [r,K]              linear, lowrank, attention-lowrank
+//	mixer/a              A [K,r]               linear, lowrank, attention-lowrank, attention-rownorm
+//	mixer/b              Bᵀ [r,K]              linear, lowrank, attention-lowrank, attention-rownorm
+//	mixer/length         g [1]                 attention-rownorm
 //	mixer/m              M                     full [K,K], grouped [blocks*size,size]
 //	mixer/query          U1 [d,s]              attention, attention-topk
 //	mixer/key            V1 [d,s]              attention, attention-topk
-//	mixer/bias           self preference [1]   every attention kind
+//	mixer/bias           self preference [1]   every other attention kind
 //	feature/w            W [d,d]               when FeatureMap
 //	feature/gain         gain [1]              when RowNorm is gain
 //	state/source         E0 [K,d], frozen      linear with Joint
@@ -31,6 +32,7 @@ package transform
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -53,6 +55,7 @@ const (
 	KindAttention        Kind = "attention"         // softmax over all codes: K² (d+s), memory K²
 	KindAttentionTopK    Kind = "attention-topk"    // softmax over k neighbours: K k (d+s)
 	KindAttentionLowRank Kind = "attention-lowrank" // softmax through r prototypes: 2 K r d
+	KindAttentionRowNorm Kind = "attention-rownorm" // the paper's low-rank attention, rows of A Bᵀ normalised: 2 K r d
 )
 
 // RowNorm values.
@@ -65,11 +68,11 @@ const (
 // Config describes an integrated transform.
 type Config struct {
 	Kind         Kind    `yaml:"kind" doc:"how codes are mixed"`
-	Rank         int     `yaml:"rank" doc:"columns of A and B (linear, lowrank), prototypes (attention-lowrank)"`
+	Rank         int     `yaml:"rank" doc:"columns of A and B (linear, lowrank, attention-rownorm), prototypes (attention-lowrank)"`
 	Groups       int     `yaml:"groups" doc:"diagonal blocks of the grouped mixer; the last one is smaller when they do not divide the codes"`
 	TopK         int     `yaml:"topk" doc:"codes a row of attention-topk keeps, itself included"`
 	ScoreDim     int     `yaml:"score_dim" doc:"width of the attention's queries and keys"`
-	Temperature  float64 `yaml:"temperature" doc:"divides the attention's scores: lower is sharper"`
+	Temperature  float64 `yaml:"temperature"`
 	Diagonal     float64 `yaml:"diagonal" doc:"mean weight a code gives itself at the start (attention)"`
 	RowNorm      string  `yaml:"row_norm" enum:"none|latent|gain"`
 	SpectralClip float64 `yaml:"spectral_clip" doc:"bound on the spectral norm of W, 0 for none"`
@@ -92,6 +95,7 @@ func (Config) Docs() map[string]string {
 	return map[string]string{
 		"row_norm": "normalisation of the usable codes: none, unit rows with normalised latents, or unit rows with a " +
 			"learned gain",
+		"temperature": "divides the attention's scores: lower is sharper (attention-rownorm: lower makes rows more equal in length)",
 		"context": "pictures: phases in which cells are coded, each with codes of its own: 2 (checkerboard) or 4; later " +
 			"ones are shifted and scaled by a network over the codes sent before; 0 for none",
 		"context_width": "channels of that network; 0 leaves it out, so that phases only have codes of their own",
@@ -168,6 +172,7 @@ var kinds = []struct {
 	{KindIdentity, identityMixer{}}, {KindLinear, linearMixer{}}, {KindLowRank, lowRankMixer{}},
 	{KindFull, groupedMixer{full: true}}, {KindGrouped, groupedMixer{}},
 	{KindAttention, attentionMixer{}}, {KindAttentionTopK, topKMixer{}}, {KindAttentionLowRank, prototypeMixer{}},
+	{KindAttentionRowNorm, rowNormMixer{}},
 }
 
 // Kinds lists the kinds.
@@ -196,9 +201,16 @@ func (c Config) checkRank(k int) error {
 	return nil
 }
 
-func (c Config) checkAttention() error {
-	if !(c.Temperature > 0) {
+func (c Config) checkTemperature() error {
+	if !(c.Temperature > 0) || math.IsInf(c.Temperature, 0) {
 		return fmt.Errorf("temperature is %g: use a positive number", c.Temperature)
+	}
+	return nil
+}
+
+func (c Config) checkAttention() error {
+	if err := c.checkTemperature(); err != nil {
+		return err
 	}
 	if !(c.Diagonal > 0 && c.Diagonal < 1) {
 		return fmt.Errorf("diagonal is %g: use a weight between 0 and 1, such as 0.9", c.Diagonal)

@@ -18,6 +18,7 @@ func TestValidateNamesTheField(t *testing.T) {
 		"topk":          func(c *Config) { c.Kind, c.TopK = KindAttentionTopK, 11 },
 		"score_dim":     func(c *Config) { c.Kind, c.ScoreDim = KindAttention, 0 },
 		"temperature":   func(c *Config) { c.Kind, c.Temperature = KindAttentionLowRank, 0 },
+		"row_norm is":   func(c *Config) { c.Kind, c.RowNorm = KindAttentionRowNorm, RowNormGain },
 		"diagonal":      func(c *Config) { c.Kind, c.Diagonal = KindAttention, 1 },
 		"row_norm":      func(c *Config) { c.RowNorm = "unit" },
 		"spectral_clip": func(c *Config) { c.SpectralClip = -1 },

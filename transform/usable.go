@@ -13,7 +13,8 @@ import (
 // is the initial row length when RowNorm is gain (the mean length of the latents).
 //
 // W starts at I. identity, linear, full and grouped start at C' = E; lowrank at the
-// projection of E on its Rank principal directions (E itself for Rank >= d); the
+// projection of E on its Rank principal directions (E itself for Rank >= d),
+// attention-rownorm at the same with lengths made more equal; the other
 // attention kinds give a code the weight Diagonal and the rest to others. Row
 // normalisation then applies.
 func (c Config) Init(codes *weights.Array, gain float64, rng *rand.Rand) (weights.Set, error) {

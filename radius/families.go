@@ -24,8 +24,8 @@ type family struct {
 	// measure returns r [N,1] and dr/dD [N,d] of D [N,d].
 	measure func(c Config, in Inputs, difference, theta *Node) (r, gradient *Node)
 
-	variables func(c Config, d, k int) weights.Set // first values
-	learned   func(c Config) bool                  // whether gradients reach the variables
+	variables func(c Config, d, k, levels int) weights.Set // first values
+	learned   func(c Config) bool                          // whether gradients reach the variables
 	// updates returns new values of state after a batch by path.
 	updates func(c Config, in Inputs, latent, code *Node) map[string]*Node
 }

@@ -143,9 +143,9 @@ func rowMetric(c Config, in gradtest.Inputs, metric Metric, row int) Metric {
 }
 
 func surrogateInputs(c Config, in map[string]*graph.Node) Inputs {
-	index := make([]int32, rows)
+	index := make([][]int32, rows)
 	for i := range index {
-		index[i] = int32(i % codes)
+		index[i] = []int32{int32(i % codes)}
 	}
 	return Inputs{Vars: weights.FromNodes(in), Index: graph.Const(in["z"].Graph(), index)}
 }

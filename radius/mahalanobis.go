@@ -24,7 +24,7 @@ var mahalanobis = family{
 		}
 		return fmt.Errorf("radius.metric: unknown metric %q, use diagonal, low-rank or full", c.Metric)
 	},
-	variables: func(c Config, d, _ int) weights.Set { return c.firstMetric(d) },
+	variables: func(c Config, d, _, _ int) weights.Set { return c.firstMetric(d) },
 	learned:   func(c Config) bool { return c.Learned },
 	measure: func(c Config, in Inputs, difference, _ *Node) (r, gradient *Node) {
 		diagonal, factor := c.metric(in.Vars)

@@ -63,7 +63,7 @@ type Config struct {
 	Rank       int     `yaml:"rank" doc:"Rank of the low-rank Mahalanobis metric."`
 	Learned    bool    `yaml:"learned" doc:"Learn the Mahalanobis metric."`
 	Decay      float64 `yaml:"decay" doc:"Adaptive Mahalanobis: weight of the newest precision estimate, in (0, 1]."`
-	PerCode    bool    `yaml:"per_code" doc:"Adaptive Mahalanobis: one precision a code instead of one for all."`
+	PerCode    bool    `yaml:"per_code" doc:"Adaptive Mahalanobis: one precision for each code of each level instead of one for all."`
 }
 
 // Enums implements config.Enumerated.

@@ -47,7 +47,7 @@ func TestLearnedScalarGradient(t *testing.T) {
 		for _, c.Mode = range Modes {
 			t.Run(c.label(), func(t *testing.T) {
 				in, metric := point(c, 13)
-				raw := float64(c.Init(dim, codes)["radius/scalar"].Data[0])
+				raw := float64(c.Init(dim, codes, 1)["radius/scalar"].Data[0])
 				in["radius/scalar"] = gradtest.Value{Shape: []int{1}, Data: []float64{raw}}
 				squash := func(raw float64) float64 {
 					if c.Kind == Power {
@@ -144,7 +144,7 @@ func TestScheduleIsGeometric(t *testing.T) {
 		k := gradtest.Eval[float64](t, in, func(n map[string]*graph.Node) []*graph.Node {
 			inputs := surrogateInputs(c, n)
 			inputs.Progress = n["progress"]
-			return []*graph.Node{c.MeanK(inputs, n["z"], n["code"])}
+			return []*graph.Node{graph.ReduceAllMean(c.K(inputs, n["z"], n["code"]))}
 		})[0][0]
 		fixed, want := c, 0.0
 		fixed.Scalar.Value = theta

@@ -12,22 +12,24 @@ import (
 type Inputs struct {
 	Vars     weights.Vars // "radius/…" (learned) and "state/…" (metric, precision)
 	Progress *Node        // fraction of training done, a scalar; nil means the end
-	Index    *Node        // [N]: each row's code, for per-code precision
+	Index    *Node        // [N,L] each row's codes, for per-code precision
+	Active   *Node        // [L] 1 for levels in use and 0 for others; nil means all
+	Mask     *Node        // [N] 1 for rows in use and 0 for padding; nil means all
 }
 
-// Init returns the radius's variables for latents of dimension d and k codes.
-func (c Config) Init(d, k int) weights.Set {
+// Init returns the radius's variables for latents of dimension d and k codes a level.
+func (c Config) Init(d, k, levels int) weights.Set {
 	set := weights.Set{}
 	f := c.family()
 	if c.Scalar.Use == Learned {
-		raw := math.Log(math.Expm1(c.Scalar.Value)) // softplus⁻¹
+		raw := c.Scalar.Value + math.Log(-math.Expm1(-c.Scalar.Value)) // softplus⁻¹, of large values too
 		if f.unsquash != nil {
 			raw = f.unsquash(c.Scalar.Value)
 		}
 		set["radius/scalar"] = weights.Full(float32(raw), 1)
 	}
 	if f.variables != nil {
-		set.Merge("", f.variables(c, d, k))
+		set.Merge("", f.variables(c, d, k, levels))
 	}
 	return set
 }
@@ -48,7 +50,7 @@ func (c Config) scalar(in Inputs, d *Node) *Node {
 		if squash := c.family().squash; squash != nil {
 			return squash(raw)
 		}
-		return Log1p(Exp(raw))
+		return Softplus(raw)
 	case Scheduled:
 		if in.Progress == nil {
 			return Scalar(g, dtype, c.Scalar.End)
@@ -166,12 +168,12 @@ func (c Config) Updates(in Inputs, latent, code *Node) map[string]*Node {
 	return nil
 }
 
-// MeanK is the batch mean of the gradient factor, for monitoring: ⟨w,v⟩, which
-// is k for radial families.
-func (c Config) MeanK(in Inputs, latent, code *Node) *Node {
+// K is the gradient factor ⟨w,v⟩ [N] of each row, for monitoring; 0 where latent and
+// code meet. It is k for radial families.
+func (c Config) K(in Inputs, latent, code *Node) *Node {
 	difference, delta, apart := gaps(latent, code)
 	_, theta := c.theta(in, difference)
 	along, coefficient := c.factors(in, difference, delta, theta)
 	k := Mul(ReduceAndKeep(Mul(along, difference), ReduceSum, -1), coefficient)
-	return ReduceAllMean(Where(apart, k, ZerosLike(k)))
+	return Squeeze(Where(apart, k, ZerosLike(k)), -1)
 }

@@ -16,6 +16,8 @@ type Options struct {
 	Levels  int // leading levels to use; 0 means all
 	Beam    int // partial encodings kept from level to level; 1 is greedy, 0 the method's own choice
 	Workers int // host threads; 0 means all
+	// Curve also scores the points of the curve through the codes (see [vq.Curve]).
+	Curve bool
 }
 
 // Positions is the number of codes per vector under the options.

@@ -23,6 +23,7 @@ type Runtime struct {
 	codebooks []*weights.Array // usable codes of every slot
 	search    vq.Search
 	phases    []vq.PhaseSearch // in place of search where cells are coded in phases
+	curve     *vq.Curve        // through the codes; nil for most methods
 	encode    *model.Exec
 	decode    *model.Exec
 	choose    *model.Exec   // latents to codes, for quantizers that are not searchable
@@ -92,7 +93,7 @@ func NewRuntime(backend compute.Backend, t *Tokenizer, set weights.Set, codebook
 
 // Update replaces variables and codebooks without compiling again. Nothing else may use the runtime meanwhile.
 func (r *Runtime) Update(set weights.Set, codebooks []*weights.Array) (err error) {
-	r.codebooks, r.search, r.phases = codebooks, nil, nil
+	r.codebooks, r.search, r.phases, r.curve = codebooks, nil, nil, nil
 	q, phased := r.tokenizer.Quantizer.(*vq.Phased)
 	switch {
 	case codebooks == nil:
@@ -100,6 +101,7 @@ func (r *Runtime) Update(set weights.Set, codebooks []*weights.Array) (err error
 		r.phases, err = q.Searches(set.Sub(vq.Prefix), codebooks)
 	default:
 		r.search, err = vq.NewSearch(r.tokenizer.Quantizer, set.Sub(vq.Prefix), codebooks)
+		r.curve = vq.NewCurve(r.tokenizer.Quantizer, codebooks)
 	}
 	if err != nil {
 		return err
@@ -123,6 +125,9 @@ func (r *Runtime) Close() {
 
 // Tokenizer returns the model.
 func (r *Runtime) Tokenizer() *Tokenizer { return r.tokenizer }
+
+// Curved says whether the codes are the corners of a curve, see [vq.Curve].
+func (r *Runtime) Curved() bool { return r.curve != nil }
 
 // Codebooks returns the usable codes of every slot.
 func (r *Runtime) Codebooks() []*weights.Array { return r.codebooks }

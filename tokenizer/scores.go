@@ -2,6 +2,7 @@ package tokenizer
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"github.com/gritvq/gritvq/dataset"
@@ -97,6 +98,8 @@ type Scores struct {
 	CodeUse
 	BitsPerVector float64 `json:"bits_per_vector"`
 	Vectors       int     `json:"vectors"`
+	// Curve is the score of the nearest points of the curve, which take more bits than codes; nil if it was not measured.
+	Curve *CurveScores `json:"curve,omitempty"`
 	// Search says how well the codes serve a search; nil if it was not measured.
 	Search *Recall `json:"search,omitempty"`
 }
@@ -140,6 +143,28 @@ type PictureScores struct {
 	BitsPerPixel float64 `json:"bits_per_pixel"` // of plain codes
 	Images       int     `json:"images"`
 	Damaged      int     `json:"damaged"` // pictures that could not be read
+	// Curve is as in [Scores].
+	Curve *CurveScores `json:"curve,omitempty"`
+}
+
+// CurveScores are scores of points between codes, see [vq.Curve].
+type CurveScores struct {
+	MSE           float64 `json:"mse"`
+	RelativeError float64 `json:"relative_error,omitempty"` // of vectors
+	PSNR          float64 `json:"psnr,omitempty"`           // of pictures
+	SSIM          float64 `json:"ssim,omitempty"`
+}
+
+// MarshalJSON writes numbers that are not finite as null.
+func (s CurveScores) MarshalJSON() ([]byte, error) {
+	type plain CurveScores
+	return finitejson.Marshal(plain(s))
+}
+
+// UnmarshalJSON reads null as NaN.
+func (s *CurveScores) UnmarshalJSON(content []byte) error {
+	type plain CurveScores
+	return finitejson.Unmarshal(content, (*plain)(s))
 }
 
 // Summary implements [Result].
@@ -207,7 +232,10 @@ func (r *Runtime) Evaluate(
 	if err != nil {
 		return nil, nil, err
 	}
-	scorer, positions := r.tokenizer.modality.scorer(r.tokenizer), r.Positions(o)
+	if o.Curve && r.curve == nil {
+		return nil, nil, fmt.Errorf("the codes of %s are not the corners of a curve; score them without it", r.tokenizer.Spec.Quantizer.Method)
+	}
+	scorer, curve, positions := r.tokenizer.modality.scorer(r.tokenizer), r.tokenizer.modality.scorer(r.tokenizer), r.Positions(o)
 	err = r.EncodeRows(ctx, set, rows, o, func(b Coded) error {
 		if b.Items.N > 0 {
 			var err error
@@ -220,6 +248,11 @@ func (r *Runtime) Evaluate(
 			if err := r.Count(usage, b.Codes, positions); err != nil {
 				return err
 			}
+			if o.Curve {
+				if err := r.scoreCurve(ctx, b, o, curve); err != nil {
+					return err
+				}
+			}
 		}
 		if visit == nil {
 			return nil
@@ -229,5 +262,32 @@ func (r *Runtime) Evaluate(
 	if err != nil {
 		return nil, nil, err
 	}
-	return scorer.result(usage, rows.Len()), usage, nil
+	result := scorer.result(usage, rows.Len())
+	if o.Curve {
+		addCurve(result, curve.result(usage, rows.Len()).Summary())
+	}
+	return result, usage, nil
+}
+
+// scoreCurve scores the items of a batch when decoded from the curve.
+func (r *Runtime) scoreCurve(ctx context.Context, b Coded, o Options, curve scorer) error {
+	z, err := r.Latents(ctx, b.Items)
+	if err == nil {
+		points := r.curve.Project(z, r.tokenizer.Cells(b.Items.N).Len(), o.Levels, o.Workers)
+		b.Decoded, err = r.Reconstruct(ctx, points, b.Items.N)
+	}
+	if err != nil {
+		return err
+	}
+	return curve.add(b)
+}
+
+func addCurve(to Result, s Summary) {
+	curve := &CurveScores{MSE: s.MSE, RelativeError: s.RelativeError, PSNR: s.PSNR, SSIM: s.SSIM}
+	switch to := to.(type) {
+	case *Scores:
+		to.Curve = curve
+	case *PictureScores:
+		to.Curve = curve
+	}
 }

@@ -39,7 +39,8 @@ type state struct {
 	Best     float64         `json:"best"`               // best score
 	BestStep int             `json:"best_step"`          // and when
 	Stale    int             `json:"stale"`              // evaluations since
-	Stopped  bool            `json:"stopped"`            // patience ran out
+	Stopped  bool            `json:"stopped"`            // patience ran out, or the score is flat
+	Flat     *flat           `json:"flat,omitempty"`     // nil before the first evaluation
 	LogBytes int64           `json:"log_bytes"`
 	Seconds  float64         `json:"seconds"`
 	Problem  json.RawMessage `json:"problem,omitempty"` // of Hooks.State

@@ -24,6 +24,7 @@ type Loop struct {
 	Average    float64        `yaml:"average" doc:"Decay of the weight average used for evaluation and export (0: none)."`
 	Evaluate   int            `yaml:"evaluate" doc:"Steps between evaluations (0: only at the end)."`
 	Patience   int            `yaml:"patience" doc:"Stop after this many evaluations without improvement (0: never)."`
+	Flat       float64        `yaml:"flat" doc:"Stop when evaluations have been flat, within 0.1 %, for this share of the steps (0: never)."`
 	Best       bool           `yaml:"best" doc:"Export the weights of the best evaluation instead of the last ones."`
 	Log        int            `yaml:"log" doc:"Steps between records of log.jsonl."`
 	Checkpoint int            `yaml:"checkpoint" doc:"Steps between checkpoints; after three minutes there is one in any case."`
@@ -53,6 +54,8 @@ func (l Loop) Validate() error {
 		return fmt.Errorf("train.average: %g must be at least 0 and below 1", l.Average)
 	case l.ClipNorm < 0 || l.Evaluate < 0 || l.Patience < 0 || l.Keep < 0:
 		return fmt.Errorf("train: clip_norm, evaluate, patience and keep must not be negative")
+	case !(l.Flat >= 0 && l.Flat <= 1):
+		return fmt.Errorf("train.flat: %g must be at least 0 and at most 1", l.Flat)
 	case l.Log < 1 || l.Checkpoint < 1:
 		return fmt.Errorf("train: log and checkpoint must be at least 1")
 	}

@@ -132,6 +132,9 @@ type Pass struct {
 	// Extra are nodes other than parameters whose gradients Finish needs; they count
 	// for clipping, in the group Codes.
 	Extra []*graph.Node
+	// Measure returns more scalars for After, given the gradients of the nodes Watched, which do not count for clipping.
+	Watched []*graph.Node
+	Measure func(gradients []*graph.Node) []*graph.Node
 	// Finish changes the new values of variables after the optimizer, before they
 	// are averaged.
 	Finish func(next map[string]*graph.Node, u Update)

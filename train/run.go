@@ -182,6 +182,7 @@ func (t *Trainer) evaluate(ctx context.Context, r *Record) error {
 		return fmt.Errorf("evaluating at step %d: %w", t.state.Step, err)
 	}
 	r.Scores = all
+	t.watchFlat(score, r)
 	if score > t.state.Best {
 		t.state.Best, t.state.BestStep, t.state.Stale = score, t.state.Step, 0
 		if t.config.Best {

@@ -44,7 +44,11 @@ func (t *Trainer) step(v weights.Vars, pace *Node, inputs []*Node) (next map[str
 	}
 	zero := ScalarZero(loss.Graph(), loss.DType())
 	trained := slices.Concat(t.parameters, t.assisting)
-	gradients := t.bank.Gradients(both, v, trained, pass.Extra...)
+	gradients := t.bank.Gradients(both, v, trained, slices.Concat(pass.Extra, pass.Watched)...)
+	if pass.Measure != nil {
+		pass.Scalars = append(pass.Scalars, pass.Measure(gradients[len(trained)+len(pass.Extra):])...)
+	}
+	gradients = gradients[:len(trained)+len(pass.Extra)]
 	next = map[string]*Node{}
 	if parts := t.parts(); parts > 1 {
 		// The gradients of earlier parts are added; one that is not finite stays so

@@ -11,6 +11,12 @@ const (
 	Cosine    = "cosine"
 )
 
+// Values of [Resets].Rule.
+const (
+	RuleTokens  = "tokens"
+	RuleBatches = "batches"
+)
+
 // Config describes a quantizer. Start from [Defaults] of a method.
 type Config struct {
 	Method    string           `yaml:"method" doc:"Quantizer; gritvq methods lists them with one line each."`
@@ -94,7 +100,8 @@ type Cache struct {
 // Resets configures the revival of dead codes.
 type Resets struct {
 	Every     int     `yaml:"every" doc:"Steps between scans for dead codes (0 = never)."`
-	Threshold float64 `yaml:"threshold" doc:"A code is dead when it drew less than this share of 1/K of the window's tokens."`
+	Rule      string  `yaml:"rule" enum:"tokens|batches"`
+	Threshold float64 `yaml:"threshold" doc:"The share below which a code is dead."`
 	Window    int     `yaml:"window" doc:"Least tokens a code position must have seen since its last scan, per code."`
 	Until     float64 `yaml:"until" doc:"Fraction of training after which codes are left in peace."`
 	Donor     string  `yaml:"donor" enum:"latents|used"`
@@ -110,7 +117,7 @@ func commonDefaults() Config {
 		Radius:    radius.Default(),
 		Transform: transform.None(),
 		Cache:     Cache{Period: 1, Gradient: "live"},
-		Resets:    Resets{Every: 100, Threshold: 0.1, Window: 10, Until: 0.8, Donor: "latents"},
+		Resets:    Resets{Every: 100, Rule: RuleTokens, Threshold: 0.1, Window: 10, Until: 0.8, Donor: "latents"},
 		Noise:     1e-3,
 		Gumbel:    Gumbel{Start: 1, End: 0.1, Prior: 5e-4},
 		Entropy:   Entropy{Weight: 0.1, Temperature: 0.01},
@@ -129,7 +136,7 @@ func (c Config) Rotated() bool { return methods[c.Method].Rotated }
 // Earlier returns the configuration that keys absent from a stored one stand for: the
 // behaviour of the program before these keys existed.
 func (c Config) Earlier() Config {
-	c.Beam, c.Start.Shrink, c.Transform.Context = 1, 0, 0
+	c.Beam, c.Start.Shrink, c.Transform.Context, c.Resets.Rule = 1, 0, 0, RuleTokens
 	if c.Method == RQ.Name {
 		c.Beam = 5
 	}
@@ -194,6 +201,8 @@ var texts = map[string]map[string]string{
 			"collected and sent through the transform once a refresh.",
 	},
 	"resets": {
+		"rule": "What is shared: tokens (the code drew less than the threshold times 1/K of the window's tokens) or batches (it was " +
+			"chosen in less than this share of the batches since the last scan, as published for NSVQ and DiVeQ with 0.01).",
 		"donor": "What a dead code becomes: a latent of the current batch, or a copy of a used code, drawn by usage, plus tiny noise.",
 	},
 }

@@ -1,6 +1,7 @@
 package vq
 
 import (
+	"reflect"
 	"testing"
 
 	"github.com/gritvq/gritvq/weights"
@@ -68,6 +69,20 @@ func TestDefaultsOfEveryMethodAreValid(t *testing.T) {
 	GRIT.Paper(&paper, &rates)
 	if err := paper.Validate(32); err != nil {
 		t.Errorf("the paper's letter: %v", err)
+	}
+	if !paper.Radius.PaperScale {
+		t.Error("the paper's pseudo-Huber radius has the scale h², the preset h")
+	}
+	joint, rates := GRIT.Settings()
+	GRIT.Joint(&joint, &rates)
+	if err := joint.Validate(32); err != nil {
+		t.Errorf("the paper's protocol B: %v", err)
+	}
+	paper.Learn, paper.Transform.Joint, paper.Loss.Usage = "gradient", true, joint.Loss.Usage
+	paper.Resets = mustDefaults(t, "grit").Resets
+	paper.Resets.Until = 1
+	if joint.Loss.Usage < 1e-4 || joint.Loss.Usage > 5e-4 || !reflect.DeepEqual(joint, paper) {
+		t.Errorf("protocol B differs from A by more than what learns, the regulariser and resets: %+v", joint)
 	}
 	_, err := Defaults("vae")
 	mentions(t, err, "vae", "ema", "grit", "ste")

@@ -96,6 +96,7 @@ func (q *Phased) Build(ctx *Context, z *Node) Output {
 		}
 		hard, soft, index = append(hard, b.Hard), append(soft, b.Soft), append(index, b.Index)
 		out.Residuals = append(out.Residuals, b.Residuals...)
+		out.Surrogates = append(out.Surrogates, b.Surrogates...)
 		mergeUpdates(out.Updates, b.Updates)
 		out.Loss = plus(out.Loss, Mul(b.Loss, o.share[p])) // means over elements stay means
 		for name, value := range b.Stats {

@@ -16,7 +16,8 @@ var GRIT = Method{
 	Defaults:   func(c *Config, _ *Rates) { c.Transform = transform.Default() },
 	Pictures:   gritPictures,
 	Paper:      gritPaper,
-	Estimator:  func(c Config) Estimator { return radial{c.Radius, c.Codes} },
+	Joint:      gritJoint,
+	Estimator:  func(c Config) Estimator { return radial{c.Radius, c.Codes, c.Levels} },
 	Transforms: true,
 }
 
@@ -38,6 +39,7 @@ func gritPictures(c *Config, r *Rates) {
 func gritPaper(c *Config, _ *Rates) {
 	c.Learn = "frozen"
 	c.Radius = radius.Default()
+	c.Radius.PaperScale = true
 	c.Transform = transform.Default()
 	c.Transform.Kind = transform.KindLowRank
 	c.Transform.RowNorm = transform.RowNormGain
@@ -49,23 +51,35 @@ func gritPaper(c *Config, _ *Rates) {
 	c.Start.Warmup = 0
 }
 
-// radial is GRIT's surrogate.
-type radial struct {
-	config radius.Config
-	codes  int
+// gritJoint is the paper's protocol B: raw codes learn by gradient beside M and W, a weak
+// regulariser keeps them in use, and dead ones are reset. The paper's absolute threshold
+// of dead codes is above 1/K beyond a thousand codes, so that of the default stays.
+func gritJoint(c *Config, r *Rates) {
+	resets := c.Resets
+	gritPaper(c, r)
+	c.Learn, c.Transform.Joint = "gradient", true
+	c.Loss.Usage = 3e-4 // the paper has 1e-4 to 5e-4
+	c.Resets = resets
+	c.Resets.Until = 1
 }
 
-func (r radial) Start(dim int) weights.Set { return r.config.Init(dim, r.codes) }
+// radial is GRIT's surrogate.
+type radial struct {
+	config        radius.Config
+	codes, levels int
+}
+
+func (r radial) Start(dim int) weights.Set { return r.config.Init(dim, r.codes, r.levels) }
 
 func (r radial) inputs(ctx *Context, index *Node) radius.Inputs {
-	return radius.Inputs{Vars: ctx.Vars, Progress: ctx.Progress, Index: index}
+	return radius.Inputs{Vars: ctx.Vars, Progress: ctx.Progress, Index: index, Active: ctx.Active, Mask: ctx.Mask}
 }
 
 func (r radial) Connect(ctx *Context, latent, code, index *Node) *Node {
 	return r.config.Connect(r.inputs(ctx, index), latent, code)
 }
 
-func (r radial) Observe(ctx *Context, latent, code, index *Node) (updates, stats map[string]*Node) {
+func (r radial) Observe(ctx *Context, latent, code, index *Node) (updates map[string]*Node, k *Node) {
 	in := r.inputs(ctx, index)
-	return r.config.Updates(in, latent, code), map[string]*Node{"k": r.config.MeanK(in, latent, code)}
+	return r.config.Updates(in, latent, code), r.config.K(in, latent, code)
 }

@@ -19,6 +19,8 @@ type Method struct {
 	// settings. Pictures adjusts it to pictures, Paper to the published settings; nil
 	// is a random start without resets.
 	Defaults, Pictures, Paper Preset
+	// Joint is the paper's other protocol, in which raw codes learn too; nil for methods without.
+	Joint Preset
 	// Check reports settings the method cannot work with; may be nil.
 	Check func(c Config, dim int) error
 

@@ -19,8 +19,19 @@ import (
 var NSVQ = Method{
 	Name: "nsvq", Title: "NSVQ",
 	Summary:   "quantization error replaced by noise of its length (NSVQ)",
-	Defaults:  func(c *Config, _ *Rates) { c.Resets.Donor = "used" },
+	Defaults:  replaceUnused,
+	Paper:     paperReplacing,
 	Estimator: func(Config) Estimator { return noiseSubstituted{} },
+}
+
+// replaceUnused is the published replacement of NSVQ and DiVeQ: every hundred steps codes
+// that fewer than 1 % of these batches chose become copies of used ones.
+func replaceUnused(c *Config, _ *Rates) {
+	c.Resets.Donor, c.Resets.Rule, c.Resets.Threshold = "used", RuleBatches, 0.01
+}
+
+func paperReplacing(c *Config, _ *Rates) {
+	c.Start, c.Resets.Until = Start{From: "random"}, 1
 }
 
 type noiseSubstituted struct{}
@@ -53,7 +64,8 @@ func gapLength(latent, code *Node) *Node {
 var DiVeQ = Method{
 	Name: "diveq", Title: "DiVeQ",
 	Summary:   "latents moved by the gap's length towards the code, with a little noise (DiVeQ)",
-	Defaults:  func(c *Config, _ *Rates) { c.Resets.Donor = "used" },
+	Defaults:  replaceUnused,
+	Paper:     paperReplacing,
 	Estimator: func(c Config) Estimator { return directed{noise: c.Noise} },
 	Check:     checkNoise,
 }

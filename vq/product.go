@@ -73,6 +73,7 @@ func (p *Product) Build(ctx *Context, z *Node) Output {
 		o := q.Build(at, p.slice(z, i))
 		hard, soft, index = append(hard, o.Hard), append(soft, o.Soft), append(index, o.Index)
 		out.Residuals = append(out.Residuals, o.Residuals...)
+		out.Surrogates = append(out.Surrogates, o.Surrogates...)
 		mergeUpdates(out.Updates, o.Updates)
 		share := float64(q.layout.Dim) / float64(p.layout.Dim)
 		out.Loss = plus(out.Loss, MulScalar(o.Loss, share)) // means over elements stay means

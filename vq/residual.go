@@ -2,7 +2,6 @@ package vq
 
 import (
 	"fmt"
-	"maps"
 	"math/rand/v2"
 
 	"github.com/gomlx/compute/dtypes"
@@ -113,7 +112,6 @@ func (q *Residual) Build(ctx *Context, z *Node) Output {
 	if ctx.Shift != nil {
 		residual, out.Hard = Sub(z, StopGradient(ctx.Shift)), ctx.Shift
 	}
-	var first *Node
 	indices := make([]*Node, q.config.Levels)
 	for l := range q.config.Levels {
 		level, path := q.at(l)
@@ -133,9 +131,6 @@ func (q *Residual) Build(ctx *Context, z *Node) Output {
 		}
 		out.Residuals = append(out.Residuals, ctx.innovation(residual))
 		indices[l] = ExpandAxes(a.Index, -1)
-		if l == 0 {
-			first = a.Index
-		}
 		out.Hard, out.Loss, out.Soft = plus(out.Hard, a.Hard), plus(out.Loss, a.Loss), plus(out.Soft, a.Soft)
 		out.Loss = plus(out.Loss, q.levelLoss(ctx, l, z, residual, out.Hard, on))
 		for name, value := range a.Stats {
@@ -153,27 +148,33 @@ func (q *Residual) Build(ctx *Context, z *Node) Output {
 		}
 	}
 	out.Index = Concatenate(indices, -1)
+	var k *Node
 	if out.Soft == nil {
-		q.connect(ctx, z, first, &out)
+		k = q.connect(ctx, z, &out)
 	}
+	gap := StopGradient(Sub(out.Hard, z))
+	out.Surrogates = []Surrogate{{Value: out.Soft, Gap: gap, K: k, Mask: ctx.Mask}}
 	out.Soft = ConvertDType(out.Soft, precision)
-	gap := StopGradient(Sub(z, out.Hard))
 	out.Stats["gap"] = ctx.MeanOver(Sqrt(ReduceSum(Square(gap), -1)))
 	return out
 }
 
-// connect sets Soft to the surrogate of latents z [N,d] with first codes index [N].
-func (q *Residual) connect(ctx *Context, z, index *Node, out *Output) {
-	out.Soft = q.estimator.Connect(ctx, z, out.Hard, index)
+// connect sets Soft to the surrogate of latents z [N,d] and returns its factor k [N], if
+// it has one.
+func (q *Residual) connect(ctx *Context, z *Node, out *Output) (k *Node) {
+	out.Soft = q.estimator.Connect(ctx, z, out.Hard, out.Index)
 	o, ok := q.estimator.(EstimatorObserver)
 	if !ok {
-		return
+		return nil
 	}
-	updates, stats := o.Observe(ctx, z, out.Hard, index)
+	updates, k := o.Observe(ctx, z, out.Hard, out.Index)
 	if ctx.Training {
 		mergeUpdates(out.Updates, updates)
 	}
-	maps.Copy(out.Stats, stats)
+	if k != nil {
+		out.Stats["k"] = ctx.MeanOver(k)
+	}
+	return k
 }
 
 // gate keeps the running averages of a dropped level.

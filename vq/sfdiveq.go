@@ -21,8 +21,8 @@ import (
 //
 // v₁ and v₂ being [DiVeQ]'s blurred unit directions to the segment's ends. The
 // whole curve follows the latents, so codes need neither auxiliary losses nor
-// resets. A latent's token is the nearest code at inference (published is a point
-// of the curve, which costs more bits) and the nearer end of the segment in training.
+// resets. A latent's token is the nearest code at inference and the nearer end of the
+// segment in training; the published inference takes a point of the curve, see [Curve].
 var SpaceFillingDiVeQ = Method{
 	Name: "sf-diveq", Title: "SF-DiVeQ",
 	Summary:  "DiVeQ towards random points of the curve through the codes (SF-DiVeQ)",

@@ -9,8 +9,8 @@ import (
 // Estimator carries gradients from the decoder's input across the hard
 // assignment. It may also be an [EstimatorStarter] and an [EstimatorObserver].
 type Estimator interface {
-	// Connect returns the surrogate [N,d] of latent and code [N,d]; index [N] is
-	// the first code of each row.
+	// Connect returns the surrogate [N,d] of latent and code [N,d]; index [N,L] are
+	// the codes of each row.
 	Connect(ctx *Context, latent, code, index *Node) *Node
 }
 
@@ -19,9 +19,11 @@ type EstimatorStarter interface {
 	Start(dim int) weights.Set
 }
 
-// EstimatorObserver is an [Estimator] with state updates, by path, or statistics.
+// EstimatorObserver is an [Estimator] with state updates, by path, or a gradient factor
+// k [N] of each row (nil without one): the share of the gradient along the gap that the
+// code receives instead of the latent.
 type EstimatorObserver interface {
-	Observe(ctx *Context, latent, code, index *Node) (updates, stats map[string]*Node)
+	Observe(ctx *Context, latent, code, index *Node) (updates map[string]*Node, k *Node)
 }
 
 // straightThrough copies the gradient to the latent and gives the code none:

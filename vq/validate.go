@@ -107,6 +107,9 @@ func (r Resets) check() error {
 	case r.Until < 0 || r.Until > 1:
 		return fmt.Errorf("resets.until: %g must be between 0 and 1", r.Until)
 	}
+	if err := oneOf("resets.rule", cmp.Or(r.Rule, RuleTokens), RuleTokens, RuleBatches); err != nil {
+		return err
+	}
 	return oneOf("resets.donor", cmp.Or(r.Donor, "latents"), "latents", "used")
 }
 

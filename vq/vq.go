@@ -81,6 +81,8 @@ type Output struct {
 	// of a variable that the optimizer moves too are added up.
 	Updates map[string]*graph.Node
 	Stats   map[string]*graph.Node // scalars worth watching, by name
+	// Surrogates are the places where gradients cross the assignment, see [Pulls].
+	Surrogates []Surrogate
 }
 
 // Quantizer turns latents [N,d] into codes [N,L] and back. It may also implement

@@ -88,6 +88,8 @@ type Training struct {
 	Backend string  `json:"backend"`
 	// Choice is how settings were chosen; nil if they were all given.
 	Choice *tokenizer.Choice `json:"choice,omitempty"`
+	// Advice are sentences about a run that stopped early, ended too early or lost against the classical reference.
+	Advice []string `json:"advice,omitempty"`
 }
 
 // Metrics are the scores at the end of training; a set without rows is nil.

@@ -130,6 +130,7 @@ func (p *plan) config(v Variant, at Point, seed uint64) (vqtrain.Config, error) 
 	settings := p.Settings
 	settings.Final = func(c *vqtrain.Config) {
 		c.Quantizer.Method, c.Seed = v.Method, seed
+		c.Train.Flat = 0 // all methods have the same budget
 		c.Quantizer.Codes = at.Codes
 		c.Quantizer.Arrange(at.Levels, at.Parts)
 		if c.Model.Pictures() {

@@ -116,6 +116,7 @@ func (m *measuring) stage(ctx context.Context, name string, run func(context.Con
 func tokenizerConfig(j Job) (vqtrain.Config, error) {
 	settings := tokenize.Settings{Preset: "default", Pictures: true, Sets: j.Tokenizer, Final: func(c *vqtrain.Config) {
 		c.Quantizer.Method, c.Quantizer.Codes, c.Seed = j.Method, j.Codes, j.Seed
+		c.Train.Flat = 0 // all methods have the same budget
 	}}
 	return settings.ConfigOf(j.Method)
 }

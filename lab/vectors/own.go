@@ -21,6 +21,7 @@ import (
 func measureOwn(ctx context.Context, dir string, data split, r *Record) ([]float32, error) {
 	settings := tokenize.Settings{Preset: "default", Final: func(c *vqtrain.Config) {
 		c.Quantizer.Method, c.Seed, c.Train.Split = r.Method, r.Seed, 1
+		c.Train.Flat = 0
 		c.Quantizer.Codes = r.Codes
 		c.Quantizer.Arrange(r.Levels, 1)
 	}}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/internal/usage"
@@ -46,6 +47,10 @@ func Evaluate(ctx context.Context, o EvaluateOptions, watch task.Watcher) (*Eval
 	if o.Recall < 0 || o.Recall > 0 && t.pictures() {
 		return nil, usage.Errorf("--recall %d: a number from 1, for tokenizers of vectors", o.Recall)
 	}
+	if o.Curve && !t.Runtime.Curved() {
+		return nil, usage.Errorf("--curve: the codes of %s are not the corners of a curve, those of sf-diveq are; leave it out",
+			t.Bundle.Tokenizer.Spec.Quantizer.Method)
+	}
 	if t.pictures() {
 		return o.evaluatePictures(ctx, t, set, watch)
 	}
@@ -74,7 +79,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions, watch task.Watcher) (*Eval
 	layout := t.Bundle.Manifest.Layout
 	layout.Levels = cmp.Or(o.Levels, layout.Levels)
 	tables := tablesOf(layout, []column{{dataset.Name(o.Input), result}})
-	e := &Evaluation{Result: result, Tables: tables}
+	e := &Evaluation{Result: result, Tables: tables, Notes: slices.Clone(t.Bundle.Manifest.Training.Advice)}
 	if search == nil {
 		return e, nil
 	}
@@ -108,7 +113,7 @@ func (o EvaluateOptions) evaluatePictures(ctx context.Context, t *Opened, set da
 	}
 	tables := tablesOf(t.Bundle.Manifest.Layout, []column{{dataset.Name(o.Input), &scores.PictureScores}})
 	addPerceptual(&tables[0], scores)
-	return &Evaluation{Result: &scores, Tables: tables, Notes: scores.Notes}, nil
+	return &Evaluation{Result: &scores, Tables: tables, Notes: slices.Concat(scores.Notes, t.Bundle.Manifest.Training.Advice)}, nil
 }
 
 // addPerceptual adds the scores that need a network or an entropy coder.

@@ -63,12 +63,13 @@ type CodingOptions struct {
 	Backend string // see [engine.Choose]
 	Levels  int    // 0 is all
 	Beam    int    // 0 is the method's own
+	Curve   bool   // score the curve through the codes too, see [vq.Curve]
 	Drop    bool   // leave out vectors with NaN or Inf
 	Workers int    // threads that read pictures; 0 is all cores
 }
 
 func (o CodingOptions) runtime() tokenizer.Options {
-	return tokenizer.Options{Levels: o.Levels, Beam: o.Beam}
+	return tokenizer.Options{Levels: o.Levels, Beam: o.Beam, Curve: o.Curve}
 }
 
 // open opens the tokenizer and checks options and kind of input against it.

@@ -3,7 +3,6 @@ package tokenize
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -16,11 +15,7 @@ import (
 	"github.com/gritvq/gritvq/train/vqtrain"
 )
 
-func (t *training) page(ctx context.Context, b *bundle.Bundle, result *outcome) (*report.Page, error) {
-	records, err := vqtrain.ReadLog(filepath.Join(t.Output, bundle.LogFile))
-	if err != nil {
-		return nil, err
-	}
+func (t *training) page(ctx context.Context, b *bundle.Bundle, records []vqtrain.Record, result *outcome) (*report.Page, error) {
 	m := b.Manifest
 	p := parts{course: course(records), bundle: b, outcome: result}
 	describe := t.describeVectors
@@ -37,7 +32,11 @@ func (t *training) page(ctx context.Context, b *bundle.Bundle, result *outcome) 
 	if choice := m.Training.Choice; choice != nil {
 		page.Section("Choice", "Validation rows, a part of the training rows, chose these settings.", choiceTable(*choice))
 	}
-	page.Section("Training", "The errors should fall and stay down; codes in use should stay near 100%.", p.charts...)
+	expected := "The errors should fall and stay down; codes in use should stay near 100%."
+	for _, sentence := range m.Training.Advice {
+		expected += " This run: " + sentence + "."
+	}
+	page.Section("Training", expected, p.charts...)
 	page.Section("Codes", "A healthy codebook uses every code, and none of them for most of the "+p.items+".",
 		append(p.codes, usageCharts(b)...)...)
 	if len(p.figures) > 0 {

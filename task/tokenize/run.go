@@ -90,7 +90,7 @@ func (t *training) score(ctx context.Context, result *outcome) error {
 	line := t.watch.Line(rows.Len()+t.data.Held.Len(), m.Item()+"s")
 	defer line.Done()
 	evaluate := func(set dataset.Set, rows dataset.Selection, before int) (tokenizer.Result, *eval.Usage, error) {
-		return result.Runtime.Evaluate(ctx, set, rows, tokenizer.Options{}, func(c tokenizer.Coded) error {
+		return result.Runtime.Evaluate(ctx, set, rows, tokenizer.Options{Curve: result.Runtime.Curved()}, func(c tokenizer.Coded) error {
 			line.Update(int64(before+c.Done), "scored")
 			return nil
 		})
@@ -134,7 +134,13 @@ func checkFinite(results ...tokenizer.Result) error {
 // store writes the report and the bundle; then the checkpoint can go.
 func (t *training) store(ctx context.Context, result *outcome) (*bundle.Bundle, error) {
 	m := result.Runtime.Tokenizer()
-	b := &bundle.Bundle{Manifest: t.manifest(result), Tokenizer: m, Weights: result.Weights, Codebooks: result.Runtime.Codebooks()}
+	manifest := t.manifest(result)
+	records, err := vqtrain.ReadLog(filepath.Join(t.Output, bundle.LogFile))
+	if err != nil {
+		return nil, err
+	}
+	manifest.Training.Advice = advise(result.Config, records, result.Steps, manifest)
+	b := &bundle.Bundle{Manifest: manifest, Tokenizer: m, Weights: result.Weights, Codebooks: result.Runtime.Codebooks()}
 	if err := b.SetConfig(result.Config); err != nil {
 		return nil, err
 	}
@@ -146,7 +152,7 @@ func (t *training) store(ctx context.Context, result *outcome) (*bundle.Bundle, 
 			return nil, fmt.Errorf("learning which codes are neighbours: %w", err)
 		}
 	}
-	page, err := t.page(ctx, b, result)
+	page, err := t.page(ctx, b, records, result)
 	if err != nil {
 		return nil, fmt.Errorf("making the report: %w", err)
 	}

@@ -14,7 +14,7 @@ import (
 
 // Settings assemble a configuration in layers: preset of the method, file, flags, single assignments.
 type Settings struct {
-	Preset   string                      // "default" or "paper"
+	Preset   string                      // one of vqtrain.Presets
 	Base     *vqtrain.Config             // takes the place of the preset; may be nil
 	Pictures bool                        // start from the preset for pictures
 	Network  bool                        // start from the preset of networks around the quantizer, even if a layer removes the network

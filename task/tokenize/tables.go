@@ -27,14 +27,25 @@ func scoreRows(r tokenizer.Result) [][2]string {
 		return slices.Concat(
 			[][2]string{{"relative error", RelativeError(s)}, {"mean squared error", report.Number(s.MSE, 4)},
 				{"cosine", report.Number(s.Cosine, 4)}},
+			curveRow(s.Curve, func(c tokenizer.CurveScores) (string, float64) { return "relative error", c.RelativeError }),
 			codes, [][2]string{{"bits per vector", report.Number(s.BitsPerVector, 4)}, {"vectors", report.Count(s.Vectors)}})
 	case *tokenizer.PictureScores:
 		return slices.Concat(
 			[][2]string{{"PSNR (dB)", report.Number(s.PSNR, 4)}, {"SSIM", report.Number(s.SSIM, 4)},
 				{"mean squared error", report.Number(s.MSE, 4)}},
+			curveRow(s.Curve, func(c tokenizer.CurveScores) (string, float64) { return "PSNR (dB)", c.PSNR }),
 			codes, [][2]string{{"bits per pixel", report.Number(s.BitsPerPixel, 4)}, {"pictures", report.Count(s.Images)}})
 	}
 	return codes
+}
+
+// curveRow is the main score of points between codes, none if it was not measured.
+func curveRow(c *tokenizer.CurveScores, of func(c tokenizer.CurveScores) (name string, score float64)) [][2]string {
+	if c == nil {
+		return nil
+	}
+	name, score := of(*c)
+	return [][2]string{{name + ", on the curve", report.Number(score, 4)}}
 }
 
 // Tables show the scores of a finished run.

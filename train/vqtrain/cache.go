@@ -50,13 +50,17 @@ func (t *Trainer) refreshCache(advance bool) error {
 	pace := t.loop.Pace(max(1, t.loop.Updates()/t.config.Quantizer.Cache.Period), true)
 	out, err := t.loop.Call(fmt.Sprintf("refresh %v", advance), pace, nil,
 		func(v weights.Vars, pace *graph.Node, _ []*graph.Node) (map[string]*graph.Node, []*graph.Node) {
-			return t.refreshStep(v, pace, advance), []*graph.Node{graph.Slice(pace, graph.AxisRange(0, 1))}
+			next, drift := t.refreshStep(v, pace, advance)
+			return next, []*graph.Node{drift}
 		})
 	if err != nil {
 		return fmt.Errorf("refreshing the codebook: %w", err)
 	}
-	out[0].FinalizeAll()
-	return nil
+	drift, err := weights.FromTensors(out)
+	if err == nil {
+		t.state.Drift = train.Finite(float64(drift[0].Data[0]))
+	}
+	return err
 }
 
 // look returns the values of nodes; build changes no variables.

@@ -47,6 +47,8 @@ func (Train) Docs() map[string]string {
 		"steps":    "Training steps; of classical methods, iterations of each k-means.",
 		"batch":    "Vectors or pictures a step.",
 		"evaluate": "Steps between evaluations on held-out rows (0: only at the end).",
+		"flat": "Stop when the held-out error has been flat, within 0.1 %, for this share of the steps (0: never; not with a perceptual or " +
+			"adversarial loss, nor with finish).",
 		"validation": "Share of the training rows that judge choices; the tokenizer is then trained on all of them. Pictures: a share, " +
 			"at most 128, that is not trained on and judges whether training improved on the linear path that it started from.",
 		"freeze": "Parts that stay as they are when training starts from a tokenizer (--from): encoder, codes, decoder. Levels and " +
@@ -82,7 +84,7 @@ func ReadConfig(document []byte) (Config, error) {
 	if err != nil {
 		return c, err
 	}
-	c.Spec = c.Spec.Earlier()
+	c.Spec, c.Train.Flat = c.Spec.Earlier(), 0
 	if err := config.Decode(document, &c); err != nil {
 		return c, err
 	}
@@ -138,5 +140,9 @@ func (c Config) Validate() error {
 
 // loop returns the settings of the training loop.
 func (c Config) loop() train.Config {
-	return train.Config{Seed: c.Seed, Loop: c.Train.Loop, Optimizer: c.Train.Optimizer.Optimizer}
+	loop := c.Train.Loop
+	if c.Train.Perceptual > 0 || c.Train.Adversarial.Weight > 0 || c.Train.Finish > 0 {
+		loop.Flat = 0 // the squared error is no judge of these losses, and the decoder has its own part at the end
+	}
+	return train.Config{Seed: c.Seed, Loop: loop, Optimizer: c.Train.Optimizer.Optimizer}
 }

@@ -22,7 +22,7 @@ func TestResetBesideUsedCodesSticks(t *testing.T) {
 // within a thousandth of the codebook's scale, and no two are equal.
 func TestUsedCodesAreDrawnByUsage(t *testing.T) {
 	const k, d = 4000, 3
-	window := newWindow(vq.Layout{Dim: d, Parts: 1, Levels: 2, Vocab: []int{k, k}}, 1)
+	window := newWindow(vq.Layout{Dim: d, Parts: 1, Levels: 2, Vocab: []int{k, k}}, vq.Resets{Window: 1})
 	trainer := &Trainer{state: state{Window: window}}
 	codes := weights.New(k, d)
 	book := deadBook{slots: []int{0, 1}}
@@ -74,7 +74,7 @@ func TestUsedCodesAreDrawnByUsage(t *testing.T) {
 
 // A codebook without a living code has nothing to copy.
 func TestNoUsedCodeToCopy(t *testing.T) {
-	trainer := &Trainer{state: state{Window: newWindow(vq.Layout{Dim: 1, Parts: 1, Levels: 1, Vocab: []int{2}}, 1)}}
+	trainer := &Trainer{state: state{Window: newWindow(vq.Layout{Dim: 1, Parts: 1, Levels: 1, Vocab: []int{2}}, vq.Resets{Window: 1})}}
 	targets, rows := trainer.usedCodes(weights.New(2, 1), deadBook{slots: []int{0}, codes: []int{0, 1}}, weights.Rand(1, "test"))
 	if rows != 0 || len(targets) != 0 {
 		t.Errorf("%d rows %v were drawn from dead codes", rows, targets)

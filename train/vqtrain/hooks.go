@@ -12,12 +12,6 @@ import (
 	"github.com/gritvq/gritvq/weights"
 )
 
-// Bounds of the spike guard.
-const (
-	spikeFactor = 10  // reconstruction error above this multiple of its mean is an anomaly
-	spikeAfter  = 200 // steps before spikes are judged
-)
-
 // role says how a variable changes. Codes that learn by running averages are
 // frozen for the optimizer and followed by the weight averages.
 func (t *Trainer) role(p string) train.Role {
@@ -80,12 +74,26 @@ func (t *Trainer) before(ctx context.Context, inputs []*tensors.Tensor) (kind st
 			return "", nil, err
 		}
 	}
+	if err := t.keepPrevious(step + 1); err != nil {
+		return "", nil, err
+	}
 	if t.config.Quantizer.SearchesBeam() {
 		if given, err = t.assign(step, inputs); err != nil {
 			return "", nil, fmt.Errorf("finding the codes of a batch: %w", err)
 		}
 	}
 	return "training", given, nil
+}
+
+// keepPrevious keeps the usable codes for the drift of a step that is logged. With a
+// cache, drift is that of the refreshes.
+func (t *Trainer) keepPrevious(step int) (err error) {
+	t.previous = nil
+	logged := step == t.config.Train.Steps || step%t.config.Train.Log == 0
+	if logged && t.config.Quantizer.Cache.Period <= 1 {
+		t.previous, err = t.currentBooks()
+	}
+	return err
 }
 
 // after does a tokenizer's periodic work. The order is fixed.
@@ -108,6 +116,11 @@ func (t *Trainer) after(s *train.Step) error {
 		return nil
 	}
 	t.record.Phase = "train"
+	pulls, last := &PullRecord{}, s.Scalars[len(s.Scalars)-vq.PullScalars:]
+	for i, field := range []*float64{&pulls.Aligned, &pulls.Encoder, &pulls.Both} {
+		*field = train.Finite(float64(last[i]))
+	}
+	t.record.Pull = pulls
 	if err := t.watchContest(s); err != nil {
 		return err
 	}
@@ -139,26 +152,5 @@ func (t *Trainer) after(s *train.Step) error {
 	if s.Logged {
 		return t.measure(s)
 	}
-	return nil
-}
-
-// guard reports a spike of the error and refreshes the cached codebook then.
-func (t *Trainer) guard(s *train.Step) error {
-	if !s.Kept {
-		return nil
-	}
-	reconstruction, taken := float64(s.Scalars[0]), t.loop.Updates()
-	if t.state.Smooth == 0 || taken <= 1 {
-		t.state.Smooth = reconstruction
-	}
-	if taken > spikeAfter && reconstruction > spikeFactor*t.state.Smooth {
-		s.Event = fmt.Sprintf("reconstruction error %.3g is over %d times its mean", reconstruction, spikeFactor)
-		if t.state.Started && t.config.Quantizer.Cache.Period > 1 {
-			if err := t.refreshCache(false); err != nil {
-				return err
-			}
-		}
-	}
-	t.state.Smooth += 0.02 * (reconstruction - t.state.Smooth)
 	return nil
 }

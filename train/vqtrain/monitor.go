@@ -20,13 +20,22 @@ type window struct {
 	Current  [][]int64
 	Filled   []int64 // tokens of each slot (see [vq.Layout]) in the current bucket
 	Settled  []int64 // and in the previous one
+
+	// By batches: in how many since the last scan each code was chosen, and how many
+	// there were. Nil by tokens.
+	Chosen  [][]int64 `json:",omitempty"`
+	Batches []int64   `json:",omitempty"`
 }
 
-func newWindow(layout vq.Layout, perCode int) *window {
+func newWindow(layout vq.Layout, c vq.Resets) *window {
+	perCode := c.Window
 	w := &window{layout: layout, Filled: make([]int64, layout.Slots()), Settled: make([]int64, layout.Slots())}
 	for _, k := range layout.SlotVocabOf(0) {
 		w.Previous, w.Current = append(w.Previous, make([]int64, k)), append(w.Current, make([]int64, k))
 		w.target = max(w.target, int64(max(1, perCode))*int64(k))
+		if c.Rule == vq.RuleBatches {
+			w.Chosen, w.Batches = append(w.Chosen, make([]int64, k)), append(w.Batches, 0)
+		}
 	}
 	return w
 }
@@ -35,6 +44,7 @@ func newWindow(layout vq.Layout, perCode int) *window {
 // of each part were in use.
 func (w *window) add(codes []int32, levels int) {
 	positions := w.layout.Positions()
+	w.addBatch(codes, levels)
 	for at, code := range codes {
 		position := at % positions
 		if position%w.layout.Levels < levels {
@@ -49,6 +59,53 @@ func (w *window) add(codes []int32, levels int) {
 			clear(w.Current[slot])
 			w.Settled[slot], w.Filled[slot] = n, 0
 		}
+	}
+}
+
+// addBatch counts the codes that a batch chose.
+func (w *window) addBatch(codes []int32, levels int) {
+	if w.Chosen == nil {
+		return
+	}
+	positions := w.layout.Positions()
+	seen := make([]map[int32]bool, len(w.Chosen))
+	for at, code := range codes {
+		position := at % positions
+		slot := w.layout.PhaseOf(at/positions)*positions + position
+		if position%w.layout.Levels >= levels {
+			continue
+		}
+		if seen[slot] == nil {
+			seen[slot] = map[int32]bool{}
+			w.Batches[slot]++
+		}
+		if !seen[slot][code] {
+			seen[slot][code] = true
+			w.Chosen[slot][code]++
+		}
+	}
+}
+
+// unused lists the codes of the codebook of the given slots that were chosen in less
+// than a share of the batches since the last scan, in each of the slots.
+func (w *window) unused(share float64, slots ...int) (unused []int) {
+	for code := range w.Chosen[slots[0]] {
+		used := false
+		for _, slot := range slots {
+			used = used || w.Batches[slot] == 0 || float64(w.Chosen[slot][code]) >= share*float64(w.Batches[slot])
+		}
+		if !used {
+			unused = append(unused, code)
+		}
+	}
+	return unused
+}
+
+// scanned begins the count of batches anew.
+func (w *window) scanned() {
+	for slot := range w.Chosen {
+		clear(w.Chosen[slot])
+		w.Batches[slot] = 0
 	}
 }
 
@@ -115,8 +172,8 @@ func mean(x []float64) float64 {
 	return m
 }
 
-// measure records the norms of usable codes and the singular values of feature
-// maps.
+// measure records the norms of usable codes, how far they moved and what the transform
+// does to their distances.
 func (t *Trainer) measure(s *train.Step) error {
 	books, err := t.currentBooks()
 	if err != nil {
@@ -133,7 +190,17 @@ func (t *Trainer) measure(s *train.Step) error {
 		}
 	}
 	t.record.RowNormMin, t.record.RowNormMax = train.Finite(least), train.Finite(largest)
-	return t.watchFeatures(s)
+	if t.record.Drift = t.state.Drift; t.previous != nil {
+		t.record.Drift = train.Finite(driftOf(t.previous, books))
+	}
+	set, err := t.bank.Read(vq.Prefix)
+	if err != nil {
+		return err
+	}
+	if err := t.measureDistortion(set, books); err != nil {
+		return err
+	}
+	return t.watchFeatures(s, set)
 }
 
 // featureLimit is the spectral norm beyond which W is scaled back even without a
@@ -141,11 +208,7 @@ func (t *Trainer) measure(s *train.Step) error {
 const featureLimit = 50
 
 // watchFeatures measures every W and scales a runaway back.
-func (t *Trainer) watchFeatures(s *train.Step) error {
-	set, err := t.bank.Read(vq.Prefix)
-	if err != nil {
-		return err
-	}
+func (t *Trainer) watchFeatures(s *train.Step, set weights.Set) error {
 	largest, least, clipped := 0.0, math.Inf(1), weights.Set{}
 	for _, p := range set.Paths() {
 		w := set[p]

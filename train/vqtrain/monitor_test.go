@@ -19,7 +19,7 @@ func layout(parts, levels, k int) vq.Layout {
 // A bucket holds perCode tokens a code; statistics rest on the full bucket and
 // the one being filled, and older choices are forgotten.
 func TestWindowForgetsOldChoices(t *testing.T) {
-	w := newWindow(layout(1, 1, 2), 2) // 4 tokens a bucket
+	w := newWindow(layout(1, 1, 2), vq.Resets{Window: 2}) // 4 tokens a bucket
 	if w.dead(0.5, 0) != nil {
 		t.Error("an empty window knows dead codes")
 	}
@@ -49,7 +49,7 @@ func TestWindowForgetsOldChoices(t *testing.T) {
 }
 
 func TestWindowThreshold(t *testing.T) {
-	w := newWindow(layout(1, 1, 4), 1)
+	w := newWindow(layout(1, 1, 4), vq.Resets{Window: 1})
 	w.add([]int32{0, 0, 0, 0, 1, 1, 1, 2}, 1)
 	// An equal share is 2 of 8 tokens.
 	for threshold, want := range map[float64][]int{0: {3}, 0.4: {3}, 0.6: {2, 3}, 1.6: {1, 2, 3}} {
@@ -62,7 +62,7 @@ func TestWindowThreshold(t *testing.T) {
 // Codes arrive part after part; levels dropped in a step are not counted, in any
 // part.
 func TestWindowCountsActiveLevels(t *testing.T) {
-	w := newWindow(layout(2, 2, 3), 1)
+	w := newWindow(layout(2, 2, 3), vq.Resets{Window: 1})
 	w.add([]int32{0, 1, 2, 0, 0, 1, 2, 0}, 1)
 	for position, want := range []int64{2, 0, 2, 0} {
 		if got := w.Settled[position] + w.Filled[position]; got != want {
@@ -73,7 +73,7 @@ func TestWindowCountsActiveLevels(t *testing.T) {
 		t.Error("the second part's codes went elsewhere")
 	}
 	// With a shared codebook a code is dead only if no level uses it.
-	w = newWindow(layout(1, 2, 3), 1)
+	w = newWindow(layout(1, 2, 3), vq.Resets{Window: 1})
 	w.add([]int32{0, 1, 0, 1, 0, 1}, 2)
 	if got := w.dead(0.1, 0, 1); !slices.Equal(got, []int{2}) {
 		t.Errorf("dead codes %v of the shared codebook, want [2]", got)
@@ -81,7 +81,7 @@ func TestWindowCountsActiveLevels(t *testing.T) {
 }
 
 func TestWindowUsage(t *testing.T) {
-	w := newWindow(layout(1, 2, 4), 10)
+	w := newWindow(layout(1, 2, 4), vq.Resets{Window: 10})
 	w.add([]int32{0, 3, 1, 3, 0, 3, 1, 3}, 2)
 	got := w.usage()
 	for i, want := range []struct{ utilization, perplexity, bits float64 }{{0.5, 2, 1}, {0.25, 1, 0}} {
@@ -89,5 +89,33 @@ func TestWindowUsage(t *testing.T) {
 			math.Abs(got[i].EntropyBits-want.bits) > 1e-12 {
 			t.Errorf("position %d: %+v, want %+v", i, got[i], want)
 		}
+	}
+}
+
+// By batches a code is dead if too few of the batches since the last scan chose it, however
+// often they did.
+func TestWindowByBatches(t *testing.T) {
+	w := newWindow(layout(1, 2, 3), vq.Resets{Window: 1, Rule: vq.RuleBatches})
+	if w.unused(0.5, 0) != nil {
+		t.Error("a window without batches knows dead codes")
+	}
+	w.add([]int32{0, 2, 0, 2, 1, 2}, 2) // of level 0: 0, 0, 1
+	w.add([]int32{0, 1, 0, 1, 0, 1}, 2)
+	w.add([]int32{0, 0, 0, 0, 0, 0}, 1) // level 1 was not in use
+	if got := w.unused(0.5, 0); !slices.Equal(got, []int{1, 2}) {
+		t.Errorf("dead codes %v of level 0, want [1 2]: a third of the batches and none", got)
+	}
+	if got := w.unused(0.3, 0); !slices.Equal(got, []int{2}) {
+		t.Errorf("dead codes %v of level 0, want [2]", got)
+	}
+	if got := w.unused(0.5, 1); !slices.Equal(got, []int{0}) {
+		t.Errorf("dead codes %v of level 1, want [0]: the others were in one of two batches", got)
+	}
+	if got := w.unused(0.5, 0, 1); got != nil {
+		t.Errorf("dead codes %v of a shared codebook, whose every code one level uses", got)
+	}
+	w.scanned()
+	if w.unused(1, 0) != nil {
+		t.Error("a scan did not begin the count anew")
 	}
 }

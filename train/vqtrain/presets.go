@@ -2,6 +2,7 @@ package vqtrain
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/gritvq/gritvq/optim"
 	"github.com/gritvq/gritvq/tokenizer"
@@ -9,15 +10,22 @@ import (
 	"github.com/gritvq/gritvq/vq"
 )
 
-// Preset returns a named starting point for vectors: default or paper.
+// Presets are the names of starting points: what does best on real data, and methods as
+// they were published. The last is GRIT by the paper's protocol B, in which raw codes
+// learn too; "paper" is its protocol A.
+var Presets = []string{"default", "paper", "paper-b"}
+
+// Preset returns a named starting point for vectors, one of [Presets].
 func Preset(name, method string) (Config, error) {
 	switch name {
 	case "default", "":
 		return Default(method)
 	case "paper":
 		return Paper(method)
+	case "paper-b":
+		return joint(method)
 	}
-	return Config{}, fmt.Errorf("unknown preset %q, use default or paper", name)
+	return Config{}, fmt.Errorf("unknown preset %q, use one of %s", name, strings.Join(Presets, ", "))
 }
 
 // Networks returns a named starting point for vectors with a network around the
@@ -73,7 +81,7 @@ func Network(method string) (Config, error) {
 		Spec: spec,
 		Train: Train{
 			Loop: train.Loop{
-				Steps: steps, Batch: 1024, ClipNorm: 1, Evaluate: 500, Log: 50, Checkpoint: 250, Keep: 2,
+				Steps: steps, Batch: 1024, ClipNorm: 1, Evaluate: 500, Flat: 0.33, Log: 50, Checkpoint: 250, Keep: 2,
 				Schedule: optim.Schedule{Kind: "cosine", Warmup: 100},
 			},
 			Accumulate: 1, Split: 0.9, Validation: 0.1, HeldRows: 10000, Rates: rates,
@@ -96,9 +104,25 @@ func Paper(method string) (Config, error) {
 	t := &c.Train
 	o := &t.Optimizer
 	o.Name, o.Rate, o.WeightDecay, o.MixerDecay, o.ConditionDecay = "adam", 3e-4, 1e-4, 1e-4, 1e-4
-	t.Average = 0
+	t.Average, t.Flat = 0, 0
 	// The paper's absolute rates 1e-3 (M), 2e-3 (W) and 3e-4 (E).
 	t.Rates = vq.Rates{Codes: 1, Mixer: 1e-3 / 3e-4, Feature: 2e-3 / 3e-4, Condition: 1, Radius: 0.1}
+	return c, nil
+}
+
+// joint returns the paper's protocol B.
+func joint(method string) (Config, error) {
+	c, err := Paper(method)
+	if err != nil {
+		return c, err
+	}
+	m, quantizer := registered(method), c.Quantizer
+	if m.Joint == nil {
+		return c, fmt.Errorf("preset paper-b is a protocol of grit; %s has one published form, use paper", method)
+	}
+	c.Quantizer = m.Config()
+	m.Joint(&c.Quantizer, &vq.Rates{})
+	c.Quantizer.Codes, c.Quantizer.Levels = quantizer.Codes, quantizer.Levels
 	return c, nil
 }
 
@@ -110,13 +134,13 @@ func Pictures(name, method string) (Config, error) {
 	if err != nil {
 		return c, err
 	}
-	t := &c.Train
-	if name != "paper" {
+	t, published := &c.Train, strings.HasPrefix(name, "paper")
+	if !published {
 		registered(method).Pictures(&c.Quantizer, &t.Rates)
 	}
 	c.Model.Dim, c.Model.Hidden = 256, nil
 	c.Model.Image = tokenizer.Image{Size: 256, Widths: []int{64, 128, 128, 256, 256}, Blocks: 1, Up: "transposed", Precision: "f32"}
-	if name != "paper" {
+	if !published {
 		c.Model.Image.Linear, c.Model.Image.Up, t.Validation = true, "nearest", 0.05
 	}
 	c.Quantizer.Codes, c.Quantizer.Levels = 16384, 1

@@ -20,6 +20,9 @@ type Record struct {
 	Gradients      map[string]float64 `json:"gradients,omitempty"` // by parameter group
 	Gap            float64            `json:"gap"`                 // mean |code - latent|
 	K              float64            `json:"k"`                   // mean gradient factor of the radius
+	Pull           *PullRecord        `json:"pull,omitempty"`
+	Drift          float64            `json:"drift"` // of the usable codes between refreshes, |C' - C'before| / |C'before|
+	Distortion     *DistortionRecord  `json:"distortion,omitempty"`
 	Utilization    float64            `json:"utilization"`
 	DeadRate       float64            `json:"dead_rate"`
 	Perplexity     float64            `json:"perplexity"`
@@ -36,6 +39,13 @@ type Record struct {
 	Choice         *ChoiceRecord      `json:"choice,omitempty"` // of the first step
 	Event          string             `json:"event,omitempty"`
 	Progress       Progress           `json:"-"` // of the whole run
+}
+
+// PullRecord tells how the gradients of a step move latents and codes, see [vq.Pulls].
+type PullRecord struct {
+	Aligned float64 `json:"aligned"` // share of tokens with <g, s> >= 0
+	Encoder float64 `json:"encoder"` // above 0 a step of the encoder closes the gaps
+	Both    float64 `json:"both"`    // above 0 a step of encoder and codes at equal rates does
 }
 
 // ChoiceRecord is a choice as the log has it, without times: logs of equal runs are

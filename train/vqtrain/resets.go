@@ -17,14 +17,28 @@ func (t *Trainer) maybeReset(s *train.Step) error {
 	if c.Every == 0 || s.Step%c.Every != 0 || float64(s.Step) > c.Until*float64(t.config.Train.Steps) || t.finishing(s.Step) {
 		return nil
 	}
-	var books []deadBook
+	w := t.state.Window
+	if c.Rule == vq.RuleBatches {
+		defer w.scanned()
+		return t.reset(s, t.movable(func(slots []int) []int { return w.unused(c.Threshold, slots...) }))
+	}
+	return t.reset(s, t.movable(func(slots []int) []int { return w.dead(c.Threshold, slots...) }))
+}
+
+// movable lists the chosen codes of every codebook, without those that must stay.
+func (t *Trainer) movable(choose func(slots []int) []int) (books []deadBook) {
 	for _, slots := range t.model.Quantizer.Layout().Books() {
-		codes := t.state.Window.dead(c.Threshold, slots...)
 		kept := t.keptCodes(slots[0])
-		if codes = slices.DeleteFunc(codes, func(code int) bool { return code < kept }); len(codes) > 0 {
+		codes := slices.DeleteFunc(choose(slots), func(code int) bool { return code < kept })
+		if len(codes) > 0 {
 			books = append(books, deadBook{slots, codes})
 		}
 	}
+	return books
+}
+
+// reset moves codes onto residuals of the current batch, or beside used codes.
+func (t *Trainer) reset(s *train.Step, books []deadBook) error {
 	if len(books) == 0 {
 		return nil
 	}

@@ -3,6 +3,7 @@ package vqtrain
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/gritvq/gritvq/nn"
 	"github.com/gritvq/gritvq/tokenizer"
@@ -83,6 +84,17 @@ func (t *Trainer) build(v weights.Vars, in train.Inputs) train.Pass {
 	}
 	if out.Index != nil {
 		built.Outputs = []*Node{out.Index}
+	}
+	for _, s := range out.Surrogates {
+		built.Watched = append(built.Watched, s.Value)
+	}
+	if t.state.Started {
+		built.Measure = func(gradients []*Node) []*Node {
+			if len(gradients) == 0 { // a quantizer of another construction
+				return []*Node{zero, zero, zero}
+			}
+			return vq.Pulls(out.Surrogates, gradients)
+		}
 	}
 	return built
 }
@@ -168,11 +180,11 @@ func (t *Trainer) perceptual(v weights.Vars, pass tokenizer.Pass) *Node {
 
 // refreshStep rebuilds the cache. With advance it first sends the gradients of
 // C' that a whole period collected through the transform and takes one optimizer
-// step on the codebook's parameters.
-func (t *Trainer) refreshStep(v weights.Vars, scalars *Node, advance bool) map[string]*Node {
+// step on the codebook's parameters. drift [1] is |C' - C'before| / |C'before|.
+func (t *Trainer) refreshStep(v weights.Vars, scalars *Node, advance bool) (next map[string]*Node, drift *Node) {
 	p := t.loop.ReadPace(scalars)
 	ctx := &vq.Context{Vars: v.In(vq.Prefix), Training: true, Progress: p.Progress}
-	next := map[string]*Node{}
+	next = map[string]*Node{}
 	if advance && len(t.deferred) > 0 {
 		books := vq.Refresh(t.model.Quantizer, ctx) // before the step, with gradients
 		loss := ScalarZero(scalars.Graph(), scalars.DType())
@@ -199,10 +211,14 @@ func (t *Trainer) refreshStep(v weights.Vars, scalars *Node, advance bool) map[s
 		})
 		ctx = &vq.Context{Vars: stepped.In(vq.Prefix), Training: true, Progress: p.Progress}
 	}
-	for path, value := range vq.Refresh(t.model.Quantizer, ctx) {
-		next[path] = StopGradient(value)
+	moved, size := ScalarZero(scalars.Graph(), scalars.DType()), ScalarZero(scalars.Graph(), scalars.DType())
+	books := vq.Refresh(t.model.Quantizer, ctx)
+	for _, path := range slices.Sorted(maps.Keys(books)) {
+		value, before := StopGradient(books[path]), v.Get(path)
+		next[path] = value
+		moved, size = Add(moved, ReduceAllSum(Square(Sub(value, before)))), Add(size, ReduceAllSum(Square(before)))
 	}
-	return next
+	return next, Reshape(Sqrt(Div(moved, MaxScalar(size, 1e-30))), 1)
 }
 
 func nodes(v weights.Vars, paths []string) []*Node {

@@ -105,6 +105,22 @@ func TestValidateNamesTheSetting(t *testing.T) {
 			}
 		}
 	}
+	for _, pictures := range []bool{false, true} {
+		preset := Preset
+		if pictures {
+			preset = Pictures
+		}
+		c, err := preset("paper-b", "grit")
+		if err == nil {
+			err = c.Validate()
+		}
+		if err != nil || c.Quantizer.Learn != "gradient" || c.Quantizer.Loss.Usage == 0 || c.Model.Image.Linear {
+			t.Errorf("paper-b, pictures %v: %v", pictures, err)
+		}
+	}
+	if _, err := Preset("paper-b", "ema"); err == nil || !strings.Contains(err.Error(), "use paper") {
+		t.Errorf("protocol B of ema: %v", err)
+	}
 	if _, err := Preset("fast", "grit"); err == nil || !strings.Contains(err.Error(), "fast") {
 		t.Errorf("unknown preset: %v", err)
 	}
@@ -115,7 +131,7 @@ func TestReadConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want.Spec = want.Spec.Earlier()
+	want.Spec, want.Train.Flat = want.Spec.Earlier(), 0
 	want.Seed, want.Model.Dim, want.Train.Steps = 9, 7, 3
 	c, err := ReadConfig([]byte("seed: 9\nmodel: {dim: 7}\nquantizer: {method: ema}\ntrain: {steps: 3}\n"))
 	if err != nil || !reflect.DeepEqual(c, want) {

@@ -38,6 +38,8 @@ type Trainer struct {
 	state   state
 	record  Record // of the step under way
 
+	previous []*weights.Array // usable codes before a logged step, without a cache
+
 	deferred     []string // trained once a refresh, when the cache accumulates
 	accumulators []string // cached codebooks whose gradient is collected
 
@@ -52,6 +54,7 @@ type state struct {
 	Window  *window  `json:"window"`            // how often codes were chosen lately
 	Start   *float64 `json:"start,omitempty"`   // validation error of the start; nil: not measured
 	Contest *contest `json:"contest,omitempty"` // with the discriminator; nil: it has not begun
+	Drift   float64  `json:"drift,omitempty"`   // of the cached codebooks at their last refresh
 }
 
 // New prepares a run: it restores a checkpoint or starts afresh.
@@ -79,7 +82,7 @@ func New(backend compute.Backend, c Config, source Source, o Options) (*Trainer,
 		return nil, err
 	}
 	t := &Trainer{config: c, backend: backend, model: m, source: source, sampler: sampler}
-	t.state.Window = newWindow(m.Quantizer.Layout(), c.Quantizer.Resets.Window)
+	t.state.Window = newWindow(m.Quantizer.Layout(), c.Quantizer.Resets)
 	problem, err := t.problem()
 	if err != nil {
 		return nil, err

@@ -139,7 +139,7 @@ func (f *fit) try(ctx context.Context, number int, settings []string, source Sou
 	if trials := f.state.Choice.Trials; number < len(trials) {
 		return trials[number], nil
 	}
-	c.Train.Steps, c.Train.Patience, c.Train.Best, c.Train.Evaluate, c.Train.HeldRows = steps, 0, false, 0, 0
+	c.Train.Steps, c.Train.Patience, c.Train.Flat, c.Train.Best, c.Train.Evaluate, c.Train.HeldRows = steps, 0, 0, false, 0, 0
 	c.Train.Schedule.Warmup = min(c.Train.Schedule.Warmup, max(1, steps/10))
 	o := f.Options
 	o.Dir = filepath.Join(f.Trials, strconv.Itoa(number))

@@ -39,6 +39,9 @@ distances of features (another .safetensors, or .onnx).`,
 	cli.CodingFlags(cmd, &o.CodingOptions)
 	cli.JSONFlag(cmd, &json, "the scores as")
 	cmd.Flags().StringVar(&o.Metrics, "metrics", "", "pictures: directory of metric networks (default $GRITVQ_METRICS)")
+	cmd.Flags().BoolVar(&o.Curve, "curve", false,
+		"sf-diveq: also score the nearest points of the curve through the codes, its published\n"+
+			"inference; they take more bits than the codes")
 	cmd.Flags().IntVar(&o.Recall, "recall", 0,
 		"vectors: share of the true nearest rows, this many, that a search through codes finds")
 	return cmd

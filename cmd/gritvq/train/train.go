@@ -144,13 +144,16 @@ type result struct {
 	Train tokenizer.Result `json:"train"`
 	// Reference is a classical method on the same held-out items; null if none was measured.
 	Reference *tokenizer.Reference `json:"reference"`
+	// Advice are sentences about a run that stopped early, ended too early or lost against the reference.
+	Advice []string `json:"advice"`
 }
 
 func show(s *cli.Streams, asJSON bool, t *tokenize.Trained) error {
 	m := t.Bundle.Manifest
 	if asJSON {
 		held, train := m.Metrics.Results()
-		return s.WriteJSON(result{t.Dir, t.Report, m.Training.Steps, m.Training.Seconds, m.Data, held, train, m.Metrics.Reference})
+		return s.WriteJSON(result{Bundle: t.Dir, Report: t.Report, Steps: m.Training.Steps, Seconds: m.Training.Seconds, Data: m.Data,
+			Held: held, Train: train, Reference: m.Metrics.Reference, Advice: m.Training.Advice})
 	}
 	if err := s.WriteTables(tokenize.Tables(m)); err != nil {
 		return err
@@ -161,6 +164,9 @@ func show(s *cli.Streams, asJSON bool, t *tokenize.Trained) error {
 	}
 	if line := tokenize.ReferenceLine(m); line != "" {
 		fmt.Fprintf(s.Out, "\n%s\n", line)
+	}
+	for _, sentence := range m.Training.Advice {
+		fmt.Fprintln(s.Out, sentence)
 	}
 	duration := time.Duration(m.Training.Seconds * float64(time.Second))
 	fmt.Fprintf(s.Out, "\ntime:   %s for %s\nreport: %s\n", report.Duration(duration), steps, t.Report)

@@ -69,7 +69,8 @@ func (s *Settings) AddSharedFlags(cmd *cobra.Command) { s.add(cmd, true, false) 
 func (s *Settings) add(cmd *cobra.Command, pictures, method bool) {
 	f := cmd.Flags()
 	s.flags = f
-	f.StringVar(&s.preset, "preset", "default", "default (best on real data) or paper (literally as published)")
+	f.StringVar(&s.preset, "preset", "default",
+		"default (best on real data), paper (literally as published) or\npaper-b (grit: the paper's joint protocol)")
 	f.StringVar(&s.file, "config", "", "YAML file of settings, as gritvq config prints it")
 	f.StringArrayVar(&s.sets, "set", nil, "one setting, such as quantizer.dropout=0.1 (repeatable)")
 	for _, v := range settings {

@@ -42,13 +42,6 @@ type TrainOptions struct {
 	TensorBoard string
 }
 
-// Trained is a finished run.
-type Trained struct {
-	Dir    string
-	Bundle *bundle.Bundle
-	Report string // path of the page
-}
-
 type training struct {
 	TrainOptions
 	watch       task.Watcher

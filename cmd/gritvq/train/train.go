@@ -8,13 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gritvq/gritvq/artifact/bundle"
 	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task/tokenize"
-	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/train/vqtrain"
 )
 
@@ -132,28 +130,10 @@ func layers(o *options) (tokenize.Settings, error) {
 	return o.From.Settings(settings, o.Input.Path)
 }
 
-// result is the output of train --json.
-type result struct {
-	Bundle  string      `json:"bundle"`
-	Report  string      `json:"report"`
-	Steps   int         `json:"steps"`
-	Seconds float64     `json:"seconds"`
-	Data    bundle.Data `json:"data"`
-	// Scores; null without held-out items.
-	Held  tokenizer.Result `json:"held"`
-	Train tokenizer.Result `json:"train"`
-	// Reference is a classical method on the same held-out items; null if none was measured.
-	Reference *tokenizer.Reference `json:"reference"`
-	// Advice are sentences about a run that stopped early, ended too early or lost against the reference.
-	Advice []string `json:"advice"`
-}
-
 func show(s *cli.Streams, asJSON bool, t *tokenize.Trained) error {
 	m := t.Bundle.Manifest
 	if asJSON {
-		held, train := m.Metrics.Results()
-		return s.WriteJSON(result{Bundle: t.Dir, Report: t.Report, Steps: m.Training.Steps, Seconds: m.Training.Seconds, Data: m.Data,
-			Held: held, Train: train, Reference: m.Metrics.Reference, Advice: m.Training.Advice})
+		return s.WriteJSON(t)
 	}
 	if err := s.WriteTables(tokenize.Tables(m)); err != nil {
 		return err

@@ -3,14 +3,12 @@ package prior
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"github.com/gomlx/compute"
 
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/internal/usage"
-	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task"
 	"github.com/gritvq/gritvq/task/prior/gpt"
 	"github.com/gritvq/gritvq/tokenizer"
@@ -151,39 +149,4 @@ func (p *Prior) score(ctx context.Context, scorer *gpt.Scorer, rows Rows, progre
 	}
 	s.Reference, err = p.Reference.bits(ctx, p.Model.Layout, rows, p.Manifest.Height, p.Manifest.Width)
 	return s, err
-}
-
-// Table lists the scores in a column of the given name.
-func (s *Scores) Table(name string) report.Table {
-	t := report.Table{Columns: []report.Column{{Name: "score"}, {Name: name, Align: report.Right}}}
-	add := func(score string, value float64) {
-		if !math.IsNaN(value) {
-			t.Rows = append(t.Rows, report.Cells(score, report.Number(value, 4)))
-		}
-	}
-	add("negative log-likelihood, nats a token", s.NLL)
-	add("bits a token", s.BitsPerToken)
-	add("perplexity", s.Perplexity)
-	if math.IsNaN(s.BitsPerPixel) {
-		add("bits a row", s.BitsPerImage)
-	} else {
-		add("bits a picture", s.BitsPerImage)
-		add("bits a pixel", s.BitsPerPixel)
-	}
-	if len(s.NLLByLevel) > 1 {
-		for level, nll := range s.NLLByLevel {
-			add(fmt.Sprintf("bits a token of level %d", level+1), nll/math.Ln2)
-		}
-	}
-	t.Rows = append(t.Rows, report.Cells("tokens", report.Count(s.Tokens)))
-	return t
-}
-
-// ReferenceLine compares the prior with the classical model.
-func (s *Scores) ReferenceLine() string {
-	name, bits := "neighbour model", s.Reference.Neighbour
-	if math.IsNaN(bits) {
-		name, bits = "code frequencies", s.Reference.Unigram
-	}
-	return fmt.Sprintf("%s: %s bits a token; this prior: %s", name, report.Number(bits, 3), report.Number(s.BitsPerToken, 3))
 }

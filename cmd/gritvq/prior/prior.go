@@ -2,14 +2,10 @@
 package prior
 
 import (
-	"fmt"
-	"time"
-
 	"github.com/spf13/cobra"
 
 	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
 	"github.com/gritvq/gritvq/internal/usage"
-	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task/prior"
 )
 
@@ -107,33 +103,9 @@ width 128 on a few cores.`,
 		if err != nil {
 			return err
 		}
-		return showTrained(s, o.Dir, p, asJSON)
+		return s.WriteResult(p.Summary(), nil, asJSON)
 	}
 	return cmd
-}
-
-func showTrained(s *cli.Streams, dir string, p *prior.Prior, asJSON bool) error {
-	if asJSON {
-		model, _ := p.Manifest.File(prior.ModelFile)
-		return s.WriteJSON(struct {
-			prior.Manifest
-			SHA256 string `json:"model_sha256"`
-		}{p.Manifest, model.SHA256})
-	}
-	scores := p.Manifest.Validation
-	if scores != nil {
-		if err := scores.Table("validation").Text(s.Out); err != nil {
-			return err
-		}
-		fmt.Fprintln(s.Out)
-	}
-	took := time.Duration(p.Manifest.Training.Seconds * float64(time.Second))
-	fmt.Fprintf(s.Out, "time:   %s for %s\nreport: %s/%s\n", report.Duration(took), report.Counted(p.Manifest.Training.Steps, "step"),
-		dir, prior.ReportFile)
-	if scores != nil {
-		fmt.Fprintf(s.Out, "\n%s\n", scores.ReferenceLine())
-	}
-	return nil
 }
 
 func newEval(s *cli.Streams) *cobra.Command {
@@ -157,17 +129,7 @@ are coded with.`,
 				o.Pictures = args[1]
 			}
 			scores, err := prior.Evaluate(cmd.Context(), o, s)
-			switch {
-			case err != nil:
-				return err
-			case asJSON:
-				return s.WriteJSON(scores)
-			}
-			if err := scores.Table("score of " + o.Dir).Text(s.Out); err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(s.Out, "\n%s\n", scores.ReferenceLine())
-			return err
+			return s.WriteResult(scores, err, asJSON)
 		},
 	}
 	f := cmd.Flags()

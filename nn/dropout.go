@@ -28,6 +28,9 @@ func NewRandom(state *graph.Node) *Random {
 // draw is hundreds of operations in separate kernels, slow to compile.
 const poolSize = 1 << 20
 
+// Uniform draws float32 numbers from 0 to below 1.
+func (r *Random) Uniform(dims ...int) *graph.Node { return r.uniform(dims) }
+
 func (r *Random) uniform(dims []int) *graph.Node {
 	shape := shapes.Make(dtypes.Float32, dims...)
 	var draw *graph.Node

@@ -20,7 +20,8 @@ func (d *Dataset) batches(m Learner, batch int, seed uint64) (func(step int64) (
 		return nil, err
 	}
 	rooms := m.Rooms()
-	classes, err := d.byRoom(rooms, batch, seed)
+	_, whole := m.(sequential)
+	classes, err := d.byRoom(rooms, whole, batch, seed)
 	if err != nil {
 		return nil, err
 	}
@@ -68,15 +69,19 @@ type class struct {
 	sampler  *dataset.Sampler
 }
 
-// byRoom sorts the training examples by the smallest room for their history, or
-// the largest there is.
-func (d *Dataset) byRoom(rooms []int, batch int, seed uint64) ([]class, error) {
+// byRoom sorts the training examples, or the last ones of each user, by the smallest
+// room for their history, or the largest there is.
+func (d *Dataset) byRoom(rooms []int, whole bool, batch int, seed uint64) ([]class, error) {
 	classes := make([]class, max(1, len(rooms)))
 	for i, room := range rooms {
 		classes[i].room = room
 	}
 	for u := range len(d.first) - 1 {
-		for i := d.first[u]; i < d.first[u+1]; i++ {
+		first := d.first[u]
+		if whole {
+			first = max(first, d.first[u+1]-1)
+		}
+		for i := first; i < d.first[u+1]; i++ {
 			at := 0
 			for history := i - d.first[u] + 1; at < len(rooms)-1 && history > rooms[at]; {
 				at++

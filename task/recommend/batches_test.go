@@ -18,7 +18,7 @@ func TestBatchesHaveTheirRoom(t *testing.T) {
 	d := fromLog(t, log, table)
 	rooms := []int{1, 2, 4}
 	const batch = 8
-	classes, err := d.byRoom(rooms, batch, 5)
+	classes, err := d.byRoom(rooms, false, batch, 5)
 	if err != nil {
 		t.Fatal(err)
 	}

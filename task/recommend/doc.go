@@ -7,5 +7,6 @@
 // [Evaluate] and [Ask] are the workflows of the commands recommend and retrieve.
 //
 // The networks are in packages seqrec (generates the ID of the next item code by
-// code) and twotower (compares a vector of the question with one of every item).
+// code), twotower (compares a vector of the question with one of every item) and sasrec
+// (the same without IDs). They start from a [Prior], or from nothing.
 package recommend

@@ -30,4 +30,5 @@ func ExampleDefault() {
 	// item-kNN (last 5, decay 0, shrink 10)
 	// transitions (window 5, norm 0, last 5, decay 1)
 	// EASE (l2 300, last 20, decay 0)
+	// SASRec, 2 layers of width 64
 }

@@ -94,7 +94,9 @@ type Validation struct {
 var kinds []*Kind
 
 func init() {
-	for _, k := range []*Kind{dualKind, generativeKind, popularityKind, itemKNNKind, transitionsKind, easeKind, searchKind, bm25Kind} {
+	for _, k := range []*Kind{
+		dualKind, generativeKind, popularityKind, itemKNNKind, transitionsKind, easeKind, sasrecKind, searchKind, bm25Kind,
+	} {
 		Register(k)
 	}
 }

@@ -51,6 +51,12 @@ type starter interface {
 	start(p *Prior)
 }
 
+// sequential is a [Learner] whose examples are whole sequences: a user's last example.
+type sequential interface {
+	Learner
+	whole()
+}
+
 // augmenter is a [Learner] that cuts a share of the histories to random lengths.
 type augmenter interface {
 	Learner

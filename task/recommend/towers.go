@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -221,24 +222,27 @@ func (t *towers) Ranker(ctx context.Context, backend compute.Backend, set weight
 	return &scoring{dense{items: c.Len(), counts: counts, excludeSeen: o.ExcludeSeen, each: r.Scores}, r}, nil
 }
 
-// scoring is the [Ranker] of towers that score every item.
+// scoring is the [Ranker] of a network that scores every item.
 type scoring struct {
 	dense
-	*twotower.Retriever
-}
-
-// Top implements Ranker.
-func (s *scoring) Top(ctx context.Context, questions []Question, k int) ([][]Scored, error) {
-	return s.dense.Top(ctx, questions, k)
+	network train.Server
 }
 
 // Update implements Ranker.
 func (s *scoring) Update(ctx context.Context, set weights.Set) error {
-	return s.Retriever.Update(ctx, set)
+	return s.network.Update(ctx, set)
 }
 
 // Close implements Ranker.
-func (s *scoring) Close() { s.Retriever.Close() }
+func (s *scoring) Close() { s.network.Close() }
+
+// LookupTime is the part of the time of all answers that was spent on comparing vectors.
+func (s *scoring) LookupTime() time.Duration {
+	if timed, ok := s.network.(interface{ LookupTime() time.Duration }); ok {
+		return timed.LookupTime()
+	}
+	return 0
+}
 
 // loadStart makes the prior of stored variables, nil without one.
 func loadStart(set weights.Set, name string, c *catalogue.Catalogue) (network.Prior, error) {

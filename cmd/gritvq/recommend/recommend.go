@@ -25,7 +25,8 @@ func New(s *cli.Streams) *cobra.Command {
 inner products to a classical score, such as how often items follow each other: it
 starts from that score and learns what it lacks. A generative recommender reads a
 user's last items as semantic IDs and generates the ID of the next item, code by code;
-a beam search along existing IDs returns items of the catalogue only. popularity, itemknn, transitions and ease are classical: they count
+a beam search along existing IDs returns items of the catalogue only. sasrec reads the
+items themselves, without IDs. popularity, itemknn, transitions and ease are classical: they count
 and are ready in seconds.`,
 		Example: `  gritvq ids item_emb.npy --items items.jsonl -o ids
   gritvq recommend train ids sequences.txt -o rec

@@ -3,7 +3,6 @@ package recommend
 import (
 	"cmp"
 	"os"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -85,12 +84,4 @@ func (s Settings) fitToSteps(t, preset *train.Config) {
 	if t.Schedule.Warmup == preset.Schedule.Warmup && !config.Assigns(s.Set, "train.schedule.warmup") {
 		t.Schedule.Warmup = min(t.Schedule.Warmup, max(1, t.Steps/10))
 	}
-}
-
-// leftAlone reports whether the configuration of a trained kind is the default one,
-// except for the batch and the seed.
-func leftAlone(c Config) bool {
-	preset := c.Kind().Default()
-	preset.Training().Batch, preset.Training().Seed = c.Training().Batch, c.Training().Seed
-	return reflect.DeepEqual(c, preset)
 }

@@ -93,15 +93,3 @@ func TestConfigurationDecidesTheModel(t *testing.T) {
 		t.Errorf("a file that fits both kinds: %v, %v", c, err)
 	}
 }
-
-// Only the network and the budget make a run long.
-func TestLongRunsAreRecognised(t *testing.T) {
-	for want, sets := range map[bool][]string{true: {"train.batch=64", "train.seed=2"}, false: {"model.layers=1"}} {
-		if c, err := recommender("", "", sets...); err != nil || leftAlone(c) != want {
-			t.Errorf("%v: %v, %v", sets, leftAlone(c), err)
-		}
-	}
-	if c, err := recommender("dual", "", "train.steps=100"); err != nil || leftAlone(c) {
-		t.Errorf("a short run counts as a long one: %v", err)
-	}
-}

@@ -23,6 +23,7 @@ import (
 // TrainOptions say how a model is trained into a directory.
 type TrainOptions struct {
 	Config  Config
+	Free    Free   // settings that may be fitted to a machine without a compiling engine
 	IDs     string // directory of a table of IDs
 	Source  Source
 	Seen    Seen   // rule for seen items; empty: the log's own
@@ -74,6 +75,11 @@ func TrainModel(ctx context.Context, o TrainOptions, w task.Watcher) (*Recommend
 		return nil, err
 	}
 	w.Remark("scored by: %s", d.protocol())
+	if !weights.Compiles(backend) {
+		if text := fitToMachine(d, o.Config, o.Free); text != "" {
+			w.Remark("%s", text)
+		}
+	}
 	made, err := prepare(ctx, d, o.Config)
 	if err != nil {
 		return nil, err
@@ -84,10 +90,6 @@ func TrainModel(ctx context.Context, o TrainOptions, w task.Watcher) (*Recommend
 	}
 	if o.Config.Training() != nil {
 		w.Remark("training on %s examples: IDs of %d codes, %s", report.Count(d.Examples()), items.Width(), m)
-	}
-	if !weights.Compiles(backend) && o.Config.Training() != nil && leftAlone(o.Config) {
-		w.Remark("note: the default network and budget are made for a GPU and take hours here; %s --help has sizes for a few cores",
-			kind.Purpose.stored.Command)
 	}
 	steps := 0
 	if t := o.Config.Training(); t != nil {

@@ -53,8 +53,9 @@ the last item is held out for testing and the one before for validation and earl
 stopping. IDS is a directory made by gritvq ids. --core 5 keeps only users and items
 with at least five interactions; give eval the same.
 
-The default network and budget are made for a GPU: on a few cores they take hours.
-There, start with a smaller network and fewer steps, as in the last example.`,
+With a GPU the network and its budget are the paper's. Without one they are fitted to
+the cores and the data, for about three minutes of training, unless --config, --set or
+--steps give others; what was chosen is printed with the time it will take.`,
 		Example: `  gritvq recommend train ids sequences.txt -o rec
   gritvq recommend train ids sequences.txt -o dual --prior none --steps 5000
   gritvq recommend train ids sequences.txt -o knn --model itemknn

@@ -71,8 +71,9 @@ func newTrain(s *cli.Streams) *cobra.Command {
 		Short: "Train a search engine on searches and their answers",
 		Long: `Learns to find the answers of searches in a catalogue. IDS is a directory made by gritvq
 ids. Of ten searches eight are for training, one is for validation and early stopping,
-and one for testing; ESCI's test searches stay test searches. The default budget is
-made for a GPU: on a few cores give about --steps 1000 --batch 128.` + "\n\n" + queriesHelp,
+and one for testing; ESCI's test searches stay test searches. Without a
+GPU the network and its budget are fitted to the cores and the data, for about three
+minutes of training, unless --config, --set or --steps give others.` + "\n\n" + queriesHelp,
 		Example: `  gritvq retrieve train ids derived -o search
   gritvq retrieve train ids derived -o words --model bm25
   gritvq retrieve train ids derived -o words --model bm25 --set model.stem=false --set model.runs=3

@@ -31,7 +31,7 @@ func (o *TrainFlags) Add(cmd *cobra.Command, p *recommend.Purpose, example, batc
 	cli.OutputFlag(cmd, &o.Dir, "directory of the "+p.Title(), example)
 	f := cmd.Flags()
 	o.Purpose, o.flags = p, f
-	f.Int("steps", 20000, "training steps at most")
+	f.Int("steps", 20000, "training steps at most; without a GPU fewer, if not given")
 	f.Int("batch", 0, "examples a step (default "+batch+")")
 	f.Uint64("seed", 1, "decides initial weights, the order of the data and dropout")
 	starts := "bm25 or none"
@@ -75,6 +75,7 @@ func (o *TrainFlags) Run(ctx context.Context, s *cli.Streams, label string) erro
 	if o.TrainOptions.Config, err = settings.Config(); err != nil {
 		return err
 	}
+	o.TrainOptions.Free = settings.Free()
 	if o.Seen, err = recommend.ParseSeen(o.seen); err != nil {
 		return err
 	}

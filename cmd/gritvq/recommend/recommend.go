@@ -139,13 +139,18 @@ printed beside the model, with the paired difference and its interval.
 func newAsk(s *cli.Streams) *cobra.Command {
 	var o models.AskFlags
 	cmd := &cobra.Command{
-		Use:   "ask DIR --history ITEM,ITEM,...",
+		Use:   "ask DIR --history ITEM,ITEM,... | --users LOG -o FILE",
 		Short: "Ask what comes next",
 		Long: `Prints the best next items after a history, the latest item last, and the time that an
 answer takes once the recommender is loaded. Without a history it answers for someone
-new.`,
+new.
+
+--users writes the answers of many users to a file: .parquet and .csv have a row an
+answer (user, rank, item, score), .jsonl a line a user. LOG holds their histories in
+the form that training reads, all items of a user being the history.`,
 		Example: `  gritvq recommend ask rec --history 12,845,77 -k 10
   gritvq recommend ask rec --history 12,845,77 --seen keep --json
+  gritvq recommend ask rec --users sequences.txt -k 20 -o recs.parquet
   gritvq recommend ask rec --history 12,845,77 --ids ids # also items that were added since`,
 		Args: cli.Arguments("DIR"),
 	}
@@ -153,16 +158,35 @@ new.`,
 	history := f.String("history", "", "items that the user took, the latest last")
 	f.StringVar(&o.User, "user", "", "the user, if known to the recommender")
 	f.IntVar(&o.Beam, "beam", 20, "beams of a generative model, at least as many as items")
+	var log tables.LogFlags
+	users := f.String("users", "", "a log with the histories of many users; their answers go to the file -o")
+	file := f.StringP("output", "o", "", "`FILE` of the answers of --users: .parquet, .jsonl or .csv")
+	log.Add(cmd, "columns")
+	f.Lookup("columns").Usage = "of --users: " + f.Lookup("columns").Usage
+	f.Lookup("core").Hidden = true
 	o.Add(cmd, recommend.Recommending, "items to recommend")
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		o.Dir = args[0]
+		switch single := *history != "" || o.User != ""; {
+		case (*users == "") != (*file == ""):
+			return usage.Errorf("--users and -o go together: the log of the users, and the file of their answers")
+		case *users != "" && single:
+			return usage.Errorf("--users has the histories; leave --history and --user out")
+		}
 		if o.History, err = itemNames(*history); err != nil {
 			return err
 		}
 		if o.Beam < 1 {
 			return usage.Errorf("--beam %d must be at least 1", o.Beam)
 		}
-		return o.Run(cmd.Context(), s)
+		if *users == "" {
+			return o.Run(cmd.Context(), s)
+		}
+		many := recommend.AskManyOptions{Users: *users, Output: *file}
+		if many.Log, err = log.Options(); err != nil {
+			return err
+		}
+		return log.Explain(o.RunMany(cmd.Context(), s, many))
 	}
 	return cmd
 }

@@ -221,3 +221,22 @@ func (o *AskFlags) Run(ctx context.Context, s *cli.Streams) error {
 	s.Remark("%s ms for an answer, once loaded", report.Number(a.Time, 3))
 	return nil
 }
+
+// RunMany asks for many users and says what was written.
+func (o *AskFlags) RunMany(ctx context.Context, s *cli.Streams, many recommend.AskManyOptions) error {
+	var err error
+	if o.Seen, err = recommend.ParseSeen(o.seen); err != nil {
+		return err
+	}
+	many.AskOptions = o.AskOptions
+	a, err := recommend.AskMany(ctx, many, s)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return s.WriteJSON(a)
+	}
+	_, err = fmt.Fprintf(s.Out, "%s: %s for %s, %s users a second\n", a.Output, report.Counted(a.Answers, "answer"),
+		report.Counted(a.Users, "user"), report.Number(float64(a.Users)/a.Seconds, 3))
+	return err
+}

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -11,6 +12,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -32,6 +34,7 @@ const help = `usage: go run ./bench COMMAND [FLAGS] [ARGUMENTS]
   vectors                          errors of vectors on held-out rows beside FAISS; cells that have a record are skipped
   rate [PICTURES TOKENIZER...]     rate and distortion of picture files beside JPEG and WebP; without pictures the
                                    page is made again from its points
+  codec [PICTURES TOKENIZER PRIOR] bits of the codes of pictures with the tokenizer's own model and with a prior
   pictures RUNS.jsonl...           tables and figures of picture runs, added to those in the output directory
   recommendation RUNS.jsonl...     the same of recommendation runs, tested user by user
 
@@ -42,7 +45,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	commands := map[string]func(context.Context, *flag.FlagSet, []string) error{
-		"speed": runSpeed, "step": runStep, "vectors": runVectors, "rate": runRate, "prior": runPrior, "generation": runGeneration,
+		"speed": runSpeed, "step": runStep, "vectors": runVectors, "rate": runRate, "codec": runCodec, "prior": runPrior, "generation": runGeneration,
 		"cell": runCell, "pictures": runPictures, "recommendation": runRecommendation,
 	}
 	if len(os.Args) < 2 || commands[os.Args[1]] == nil {
@@ -152,6 +155,24 @@ func runRate(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	}
 	o.Pictures, o.Tokenizers = given[0], given[1:]
 	return rate.Run(ctx, o, stderr{})
+}
+
+func runCodec(ctx context.Context, flags *flag.FlagSet, args []string) error {
+	o := rate.CodecOptions{Commit: table.Commit(ctx)}
+	flags.StringVar(&o.Name, "name", "", "of the pictures, in the table")
+	flags.StringVar(&o.Note, "note", "", "how tokenizer and prior were trained")
+	flags.IntVar(&o.Most, "most", 0, "pictures, the first of the set (all)")
+	flags.StringVar(&o.Backend, "backend", "go", "engine of the tokenizer, such as xla:PLUGIN")
+	flags.StringVar(&o.Output, "out", "results", "`directory` of the page")
+	switch given := arguments(flags, args); len(given) {
+	case 0:
+	case 3:
+		o.Pictures, o.Tokenizer, o.Prior = given[0], given[1], given[2]
+		o.Name = cmp.Or(o.Name, filepath.Base(o.Pictures))
+	default:
+		return errors.New("name pictures, a tokenizer and a prior of its codes, or none of them")
+	}
+	return rate.Codec(ctx, o, stderr{})
 }
 
 func runPictures(_ context.Context, flags *flag.FlagSet, args []string) error {

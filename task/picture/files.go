@@ -34,7 +34,7 @@ type Files struct {
 func (f Files) Write(ctx context.Context, path string, g Grid) (codes.Bits, error) {
 	var bits codes.Bits
 	err := atomicfile.Write(path, func(w io.Writer) (err error) {
-		if bits, err = f.encode(ctx, w, g); err != nil {
+		if bits, err = f.Encode(ctx, w, g); err != nil {
 			return fmt.Errorf("writing %s: %w", path, err)
 		}
 		return nil
@@ -42,7 +42,8 @@ func (f Files) Write(ctx context.Context, path string, g Grid) (codes.Bits, erro
 	return bits, err
 }
 
-func (f Files) encode(ctx context.Context, w io.Writer, g Grid) (codes.Bits, error) {
+// Encode writes the file of a picture.
+func (f Files) Encode(ctx context.Context, w io.Writer, g Grid) (codes.Bits, error) {
 	vocab, err := f.vocab(g.Positions())
 	if err != nil {
 		return codes.Bits{}, err
@@ -138,7 +139,7 @@ func (f Files) codedBits(ctx context.Context, codes []uint32, n int) (int, error
 	total := 0
 	for i := range n {
 		g.Codes = codes[i*len(codes)/n : (i+1)*len(codes)/n]
-		bits, err := f.encode(ctx, io.Discard, g)
+		bits, err := f.Encode(ctx, io.Discard, g)
 		if err != nil {
 			return 0, err
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -70,7 +71,21 @@ func runGeneration(ctx context.Context, flags *flag.FlagSet, args []string) erro
 		}
 		records = append(records, o.Records)
 	}
-	return generation.Document.Write(records, *out, stderr{})
+	if err := generation.Document.Write(records, *out, stderr{}); err != nil {
+		return err
+	}
+	finished, err := table.ReadLines[generation.Record](filepath.Join(p.Work, "records.jsonl"))
+	if errors.Is(err, fs.ErrNotExist) { // the page was made again elsewhere
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	drawn, err := generation.Draw(ctx, finished, p.Work)
+	for _, path := range drawn {
+		stderr{}.Remark("samples of all methods: %s", path)
+	}
+	return err
 }
 
 // inProcess runs a job in a process of its own: it can be ended, and gives its memory back.

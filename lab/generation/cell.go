@@ -171,11 +171,11 @@ func (m *measuring) draw(ctx context.Context) (any, error) {
 	if _, err := prior.Sample(ctx, options("grid.png", gridPictures), m.watch); err != nil {
 		return nil, err
 	}
-	return prior.Sample(ctx, options("samples.tar", m.job.count()), m.watch)
+	return prior.Sample(ctx, options(samplesFile, m.job.count()), m.watch)
 }
 
 // score compares the samples with pictures.
 func (m *measuring) score(o picture.ScoreOptions) func(context.Context) (any, error) {
-	o.Samples, o.Metrics, o.Backend, o.Cache = m.file("samples.tar"), m.Metrics, m.Backend, filepath.Join(m.Work, "features")
+	o.Samples, o.Metrics, o.Backend, o.Cache = m.file(samplesFile), m.Metrics, m.Backend, filepath.Join(m.Work, "features")
 	return func(ctx context.Context) (any, error) { return picture.Score(ctx, o, m.watch) }
 }

@@ -57,7 +57,7 @@ func (d Demonstrated) String() string {
 // Files of the demonstration.
 const (
 	demoPage            = "index.html"
-	samplesFile         = "samples.png"
+	drawnFile           = "samples.png"
 	reconstructionsFile = "reconstructions.png"
 )
 
@@ -127,7 +127,7 @@ func (d *demo) draw(ctx context.Context) (err error) {
 	}
 	sampling := gpt.DefaultSampling()
 	sampling.Seed = 1
-	d.samples, err = prior.Sample(ctx, prior.SampleOptions{Dir: d.path("prior"), Output: d.path(samplesFile), Count: d.Count,
+	d.samples, err = prior.Sample(ctx, prior.SampleOptions{Dir: d.path("prior"), Output: d.path(drawnFile), Count: d.Count,
 		Sampling: sampling, Backend: "go"}, d.watch)
 	return err
 }
@@ -138,7 +138,7 @@ func (d *demo) page(held *tokenizer.PictureScores, scores *prior.Scores) (*repor
 	if err != nil {
 		return nil, err
 	}
-	drawn, err := d.figure(samplesFile, "Drawn from the prior", "new pictures")
+	drawn, err := d.figure(drawnFile, "Drawn from the prior", "new pictures")
 	if err != nil {
 		return nil, err
 	}

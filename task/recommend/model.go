@@ -63,6 +63,14 @@ type augmenter interface {
 	subsequences() float64
 }
 
+// shrinker is a [starter] whose learned scores can be multiplied by a factor, in a ranker
+// of its own and for good.
+type shrinker interface {
+	starter
+	shrink(r Ranker, factor float64)
+	shrunk(set weights.Set, factor float64) weights.Set
+}
+
 // Fitter is a model whose variables are computed from the data at once.
 type Fitter interface {
 	Model

@@ -171,6 +171,16 @@ func newTowers(kind *Kind, c twotower.Config, reads twotower.Reads, size Size, p
 
 func (t *towers) start(p *Prior) { t.prior = p }
 
+func (t *towers) shrink(r Ranker, factor float64) {
+	if s, ok := r.(*scoring); ok {
+		s.network.(*twotower.Retriever).Shrink(factor)
+	}
+}
+
+func (t *towers) shrunk(set weights.Set, factor float64) weights.Set {
+	return twotower.Shrunk(set, factor)
+}
+
 func (t *towers) String() string {
 	return fmt.Sprintf("%s, towers of %d and %d layers of width %d", t.kind.Name, t.Config.Layers, t.Config.ItemLayers, t.Config.Width)
 }

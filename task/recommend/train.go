@@ -9,6 +9,7 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 
 	"github.com/gritvq/gritvq/config"
+	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/nn"
 	"github.com/gritvq/gritvq/task"
 	"github.com/gritvq/gritvq/task/recommend/network"
@@ -89,20 +90,64 @@ func (p *prepared) train(ctx context.Context, backend compute.Backend, o train.O
 		}
 		problem.FromStart = p.prior != nil
 		score := func(ctx context.Context, ranker Ranker) (float64, map[string]float64, error) {
-			r, err := Rank(ctx, ranker, d, ValidationPart, v.Depth, v.Limit, task.Silent{})
-			if err != nil {
-				return 0, nil, err
-			}
-			scores := r.Mean(10)
-			return scores.NDCG, map[string]float64{"recall@10": scores.Recall, "ndcg@10": scores.NDCG}, nil
+			_, s, err := p.validate(ctx, ranker)
+			return s.NDCG, map[string]float64{"recall@10": s.Recall, "ndcg@10": s.NDCG}, err
 		}
 		result, ranker, err := train.RunServing(ctx, backend, problem, *p.config.Training(), o, open, score)
 		if err != nil {
 			return nil, err
 		}
-		return &Trained{m, p.prior.joined(result.Weights), result.Seconds, ranker}, nil
+		set, err := p.shrunk(ctx, ranker, result.Weights)
+		if err != nil {
+			ranker.Close()
+			return nil, err
+		}
+		return &Trained{m, p.prior.joined(set), result.Seconds, ranker}, nil
 	}
 	return nil, fmt.Errorf("a %s model can neither be trained nor fitted", p.config.Kind().Name)
+}
+
+// shares are the factors of what was learned beside a prior that validation compares.
+// Training sees histories that are shorter, and users whom the prior does not know: it
+// trusts what it learned more than is good later.
+var shares = []float64{1, 0.5, 0.25}
+
+// validate scores a ranker on validation questions, with the best factor of what was
+// learned beside a prior.
+func (p *prepared) validate(ctx context.Context, ranker Ranker) (factor float64, best eval.RankingScores, err error) {
+	v, factors := p.config.Validation(), shares[:1]
+	m, shrinks := p.model.(shrinker)
+	if shrinks && p.prior != nil {
+		factors = shares
+	}
+	for _, share := range factors {
+		if shrinks {
+			m.shrink(ranker, share)
+		}
+		r, err := Rank(ctx, ranker, p.data, ValidationPart, v.Depth, v.Limit, task.Silent{})
+		if err != nil {
+			return 0, best, err
+		}
+		if s := r.Mean(10); factor == 0 || s.NDCG > best.NDCG {
+			factor, best = share, s
+		}
+	}
+	return factor, best, nil
+}
+
+// shrunk are the variables with the best factor, in the ranker too.
+func (p *prepared) shrunk(ctx context.Context, ranker Ranker, set weights.Set) (weights.Set, error) {
+	m, ok := p.model.(shrinker)
+	if !ok || p.prior == nil {
+		return set, nil
+	}
+	factor, _, err := p.validate(ctx, ranker)
+	if err != nil {
+		return nil, err
+	}
+	m.shrink(ranker, 1)
+	set = m.shrunk(set, factor)
+	return set, ranker.Update(ctx, set)
 }
 
 // problemOf puts a model and its data into the form of the training loop.

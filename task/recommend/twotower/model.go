@@ -62,6 +62,9 @@ func New(c Config, reads Reads, vocab []int, start Start) (*Model, error) {
 	if c.Own && start.Items < 1 {
 		return nil, fmt.Errorf("vectors of a catalogue's own items need the number of items")
 	}
+	if start.Prior && c.Similarity == "cosine" {
+		return nil, fmt.Errorf("model.similarity: what is added to a prior is zero at first, and a cosine is not; use dot, or prior: none")
+	}
 	query := nn.Encoder{Transformer: c.Transformer(1 + c.Length)}
 	return &Model{Config: c, reads: reads, vocab: numbered, start: start, query: query, item: c.itemTower(len(vocab))}, nil
 }

@@ -34,6 +34,7 @@ type Retriever struct {
 	rows    []float32       // vectors [n, Width] of the items, with a prior
 	matrix  *tensors.Tensor // the same for the engine
 	weight  float64         // of the prior
+	learned float32         // factor of what was learned, see Shrink
 	index   index.RowIndex  // nil where all items are scored
 	product *model.Exec     // queries with the matrix
 	lookups atomic.Int64    // nanoseconds, see LookupTime
@@ -56,7 +57,7 @@ func NewRetriever(ctx context.Context, backend compute.Backend, m *Model, set we
 	if err := padding.Add(backend); err != nil {
 		return nil, err
 	}
-	s := &Retriever{model: m, items: items, options: o, store: model.NewStore()}
+	s := &Retriever{model: m, items: items, options: o, store: model.NewStore(), learned: 1}
 	err := s.compile(backend)
 	if err == nil {
 		err = s.Update(ctx, set)

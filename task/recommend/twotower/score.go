@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/gritvq/gritvq/index"
 	"github.com/gritvq/gritvq/task/recommend/network"
+	"github.com/gritvq/gritvq/weights"
 )
 
 // Top returns for each question the k items of the largest inner product that the
@@ -134,6 +136,21 @@ func (s *Retriever) Scores(ctx context.Context, questions []network.Question, do
 	return nil
 }
 
+// Shrink makes Scores multiply what was learned beside the prior by a factor, and Shrunk
+// does so to variables. Nothing else may use the retriever meanwhile.
+func (s *Retriever) Shrink(factor float64) { s.learned = float32(factor) }
+
+// Shrunk are variables whose learned scores are those of set times a factor.
+func Shrunk(set weights.Set, factor float64) weights.Set {
+	shrunk := maps.Clone(set)
+	projection := set["query/projection"].Clone()
+	for i := range projection.Data {
+		projection.Data[i] *= float32(factor)
+	}
+	shrunk["query/projection"] = projection
+	return shrunk
+}
+
 // addPrior adds the prior's scores of all items.
 func (s *Retriever) addPrior(q network.Question, scores []float32) {
 	answer, base, weight := s.options.Prior.Answer(q), s.options.Prior.Base(), float32(s.weight)
@@ -144,6 +161,6 @@ func (s *Retriever) addPrior(q network.Question, scores []float32) {
 			prior = answer.Scores[next]
 			next++
 		}
-		scores[item] += weight * prior
+		scores[item] = s.learned*scores[item] + weight*prior
 	}
 }

@@ -28,7 +28,8 @@ func TestSASRec(t *testing.T) {
 		c.Model.Loss, c.Model.Dropout = loss, 0
 		c.Train.Steps, c.Train.Evaluate, c.Train.Batch, c.Train.Optimizer.Rate = 150, 50, 32, 0.01
 		dir := filepath.Join(t.TempDir(), "model")
-		if _, err := TrainModel(t.Context(), TrainOptions{Config: c, IDs: ids, Source: source, Dir: dir, Backend: "go"}, task.Silent{}); err != nil {
+		train := TrainOptions{Config: c, IDs: ids, Source: source, Dir: dir, Backend: "go"}
+		if _, err := TrainModel(t.Context(), train, task.Silent{}); err != nil {
 			t.Fatal(err)
 		}
 		e, err := Evaluate(t.Context(), EvalOptions{Dir: dir, Source: source, Backend: "go"}, task.Silent{})

@@ -149,7 +149,9 @@ func TestLaterItemsHaveCodesAlone(t *testing.T) {
 	if codesAlone := score(bare)[3]; whole[n] != codesAlone || whole[3] == codesAlone {
 		t.Errorf("the later item has %g, item 3 with the same codes %g, by these alone %g", whole[n], whole[3], codesAlone)
 	}
-	if _, err := New(func() Config { c := tiny(); c.Similarity = "cosine"; return c }(), Histories, tinyVocab, Start{Items: n, Prior: true}); err == nil {
+	c := tiny()
+	c.Similarity = "cosine"
+	if _, err := New(c, Histories, tinyVocab, Start{Items: n, Prior: true}); err == nil {
 		t.Error("a cosine was accepted with a prior")
 	}
 	if _, err := NewRetriever(t.Context(), gradtest.Engine(t), m, set, items, network.Options{}); err == nil {

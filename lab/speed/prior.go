@@ -118,6 +118,7 @@ type PriorTimes struct {
 	Draw     float64 `json:"draw"`  // PriorSize.Sample rows
 	TrainCPU float64 `json:"train_cpu"`
 	DrawCPU  float64 `json:"draw_cpu"`
+	DrawLoop float64 `json:"draw_loop,omitempty"` // of the peer, without CUDA graphs; 0 where there are none
 }
 
 type peerTimes struct {

@@ -43,6 +43,17 @@ func TestPriorIsTimedBesideItsPeer(t *testing.T) {
 	if page := string(content); !strings.Contains(page, "| no |") || !strings.Contains(page, "Shared machine.") {
 		t.Errorf("the page hides a bar that is missed, or the note:\n%s", page)
 	}
+	if strings.Contains(string(content), "without CUDA graphs") {
+		t.Errorf("the page compares with a loop that was not timed:\n%s", content)
+	}
+	o.Python, o.Rounds, o.Output = fakePeer(t, `{"train": 1, "draw": 1, "draw_loop": 1000, "engine": "PyTorch 0"}`), 1, t.TempDir()
+	if err := Prior(t.Context(), o, task.Silent{}); err != nil {
+		t.Fatal(err)
+	}
+	content, err = os.ReadFile(filepath.Join(o.Output, PriorPage+".md"))
+	if err != nil || !strings.Contains(string(content), "drawing 8 rows, PyTorch without CUDA graphs") {
+		t.Errorf("%v, the page lacks the loop:\n%s", err, content)
+	}
 	o.Python = filepath.Join(t.TempDir(), "absent")
 	if err := Prior(t.Context(), o, task.Silent{}); err == nil || !strings.Contains(err.Error(), "needs PyTorch") {
 		t.Errorf("without the peer: %v", err)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"github.com/gritvq/gritvq/internal/atomicfile"
 	"github.com/gritvq/gritvq/lab/table"
@@ -44,6 +45,9 @@ func (r PriorRecord) limits() (train, draw float64) {
 	}
 	return 0.6, 0.5
 }
+
+// loopLimit is the most of the time of a loop without CUDA graphs: a third.
+const loopLimit = 1.0 / 3
 
 func threads(n int) string {
 	if n == 1 {
@@ -88,10 +92,10 @@ func writePriorPage(page *table.Page, records []PriorRecord) error {
 			}
 			return values
 		}
-		add := func(what string, limit float64, wall, cpu func(PriorTimes) float64) {
-			row := paired("", of(r.Ours, wall), of(r.Peer, wall), limit)
+		add := func(what string, limit float64, wall, peer, cpu func(PriorTimes) float64) {
+			row := paired("", of(r.Ours, wall), of(r.Peer, peer), limit)
 			processor := ""
-			if !r.Compiled {
+			if !r.Compiled && cpu != nil {
 				processor = report.Number(paired("", of(r.Ours, cpu), of(r.Peer, cpu), limit).Ratio, 3)
 			}
 			holds := "yes"
@@ -104,10 +108,14 @@ func writePriorPage(page *table.Page, records []PriorRecord) error {
 			}
 			t.Rows = append(t.Rows, report.Cells(name, row.Ours, row.Peer, report.Number(row.Ratio, 3), processor, row.Claim, holds))
 		}
-		add(fmt.Sprintf("training step of %d rows", r.Batch), train, func(x PriorTimes) float64 { return x.Train },
-			func(x PriorTimes) float64 { return x.TrainCPU })
-		add(fmt.Sprintf("drawing %d rows", r.Sample), draw, func(x PriorTimes) float64 { return x.Draw },
-			func(x PriorTimes) float64 { return x.DrawCPU })
+		step := func(x PriorTimes) float64 { return x.Train }
+		drawing := func(x PriorTimes) float64 { return x.Draw }
+		loop := func(x PriorTimes) float64 { return x.DrawLoop }
+		add(fmt.Sprintf("training step of %d rows", r.Batch), train, step, step, func(x PriorTimes) float64 { return x.TrainCPU })
+		add(fmt.Sprintf("drawing %d rows", r.Sample), draw, drawing, drawing, func(x PriorTimes) float64 { return x.DrawCPU })
+		if slices.Min(of(r.Peer, loop)) > 0 {
+			add(fmt.Sprintf("drawing %d rows, PyTorch without CUDA graphs", r.Sample), loopLimit, drawing, loop, nil)
+		}
 	}
 	page.Text("Times are medians over rounds in which both ran one after the other; ratios are medians of the rounds' ratios.\n")
 	page.Table(t)

@@ -52,6 +52,7 @@ type Kind struct {
 	Schema  int      // the version that is written, and the newest that is read
 	Oldest  int      // the oldest version that is read
 	Files   []string // that a manifest may list
+	Spare   []string // those of them that may be removed
 	Extra   []string // other files of the directory, such as logs and reports
 	Begun   []string // files that show, without a manifest, that the making was begun
 	// OldKey is a key of manifests that do not state their kind; empty where all do.

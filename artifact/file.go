@@ -56,6 +56,8 @@ func (k *Kind) Verify(dir string, files ...File) error {
 		path := filepath.Join(dir, want.Name)
 		info, err := os.Stat(path)
 		switch {
+		case errors.Is(err, fs.ErrNotExist) && slices.Contains(k.Spare, want.Name):
+			continue
 		case errors.Is(err, fs.ErrNotExist):
 			return fmt.Errorf("%s is missing; %s", path, k.advice())
 		case err != nil:

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/gritvq/gritvq/internal/seal"
 )
 
 // Causes of errors, besides [fs.ErrNotExist] if there is no artifact.
@@ -74,7 +76,11 @@ func (k *Kind) ReadManifest(dir string, m Manifest) error {
 		return fmt.Errorf("%s has schema %d, made by %s, which this gritvq no longer reads; make it again with: %s",
 			path, h.Schema, by, k.make(dir))
 	}
-	if err := k.parse(content, m); err != nil {
+	err = k.parse(content, m)
+	if err == nil {
+		err = seal.Verify(content, m)
+	}
+	if err != nil {
 		return k.Damaged(path, err)
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/gritvq/gritvq/internal/atomicfile"
+	"github.com/gritvq/gritvq/internal/seal"
 )
 
 // Part is a file to be stored.
@@ -66,7 +67,10 @@ func (k *Kind) WriteManifest(dir string, m Manifest) error {
 	if err != nil {
 		return fmt.Errorf("storing the manifest: %w", err)
 	}
-	return Bytes(ManifestFile, append(content, '\n')).Write(filepath.Join(dir, ManifestFile))
+	if content, err = seal.Add(content); err != nil {
+		return fmt.Errorf("storing the manifest: %w", err)
+	}
+	return Bytes(ManifestFile, content).Write(filepath.Join(dir, ManifestFile))
 }
 
 // Clear removes the kind's files from dir, the manifest first, and temporary files of a killed process.

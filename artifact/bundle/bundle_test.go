@@ -15,6 +15,7 @@ import (
 	"github.com/gritvq/gritvq/artifact"
 	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/internal/checkpoint"
+	"github.com/gritvq/gritvq/internal/seal"
 	"github.com/gritvq/gritvq/safetensors"
 	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/vq"
@@ -253,7 +254,7 @@ func TestLoadSaysWhatIsWrong(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(path, change(content), 0o644); err != nil {
+			if err := os.WriteFile(path, seal.Renew(change(content)), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gritvq/gritvq/artifact"
 	"github.com/gritvq/gritvq/dataset"
+	"github.com/gritvq/gritvq/internal/seal"
 	"github.com/gritvq/gritvq/tokenizer"
 )
 
@@ -39,7 +40,7 @@ func TestOlderConfigurationsStillLoad(t *testing.T) {
 	content, _ := os.ReadFile(path)
 	content = bytes.Replace(content, []byte(old.SHA256), []byte(now.SHA256), 1)
 	content = bytes.Replace(content, fmt.Appendf(nil, `"size": %d`, old.Size), fmt.Appendf(nil, `"size": %d`, now.Size), 1)
-	if err := os.WriteFile(path, content, 0o644); err != nil {
+	if err := os.WriteFile(path, seal.Renew(content), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	got, err := Load(dir)

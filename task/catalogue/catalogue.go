@@ -1,8 +1,10 @@
 package catalogue
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,7 +15,6 @@ import (
 
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/dataset/interactions"
-	"github.com/gritvq/gritvq/internal/atomicfile"
 	"github.com/gritvq/gritvq/internal/output"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task"
@@ -41,7 +42,7 @@ func Open(ctx context.Context, dir string) (*Catalogue, error) {
 }
 
 // WithItems reads the items of a table from its directory or that of a model trained on it. The file may hold
-// more items than the table: Add writes the items first.
+// more items than the table: Add replaces the items first.
 func (t *Table) WithItems(ctx context.Context, dir string) (*Catalogue, error) {
 	path := filepath.Join(dir, ItemsFile)
 	items, err := interactions.ReadItems(ctx, path, interactions.ItemColumns{})
@@ -79,11 +80,23 @@ type itemLine struct {
 
 // WriteItems stores items in dir, for WithItems.
 func WriteItems(dir string, items []interactions.Item) error {
-	lines := make([]itemLine, len(items))
-	for i, item := range items {
-		lines[i] = itemLine(item)
+	content, err := encodeItems(items)
+	if err != nil {
+		return err
 	}
-	return atomicfile.WriteJSON(filepath.Join(dir, ItemsFile), "", lines...)
+	return writeFile(filepath.Join(dir, ItemsFile), content)
+}
+
+func encodeItems(items []interactions.Item) ([]byte, error) {
+	var content bytes.Buffer
+	encoder := json.NewEncoder(&content)
+	encoder.SetEscapeHTML(false)
+	for _, item := range items {
+		if err := encoder.Encode(itemLine(item)); err != nil {
+			return nil, fmt.Errorf("storing the items: %w", err)
+		}
+	}
+	return content.Bytes(), nil
 }
 
 // AddOptions are the options of Add.

@@ -220,7 +220,8 @@ func save(dir string, table *Table, items []interactions.Item, from origin, comm
 	if err != nil {
 		return nil, err
 	}
-	if err := WriteItems(dir, items); err != nil {
+	content, err := encodeItems(items)
+	if err != nil {
 		return nil, err
 	}
 	c := &Catalogue{Table: table, Items: list, dir: dir}
@@ -228,5 +229,5 @@ func save(dir string, table *Table, items []interactions.Item, from origin, comm
 		return nil, err
 	}
 	table.SetProvenance(artifact.Provenance(version.CreatedBy(), command))
-	return c.summarize(from), table.Save(dir)
+	return c.summarize(from), table.save(dir, content)
 }

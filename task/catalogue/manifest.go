@@ -25,7 +25,7 @@ const (
 
 var kind = artifact.Register(artifact.Kind{
 	Names: []string{"ids"}, Title: "table of IDs", Command: "gritvq ids", Usage: "embeddings.npy -o",
-	Schema: 1, Oldest: 1, Files: []string{ParquetFile}, Extra: []string{UnionFile}, OldKey: "versions",
+	Schema: 1, Oldest: 1, Files: []string{ParquetFile, ItemsFile}, Spare: []string{ItemsFile}, Extra: []string{UnionFile}, OldKey: "versions",
 })
 
 type manifest struct {
@@ -100,8 +100,8 @@ func (m *manifest) check() error {
 	if c := m.Cooccurrence; c != nil && (c.Rank < 0 || c.Rank > itemfactors.MaxRank) {
 		return fmt.Errorf("its %d factors of a log are impossible", c.Rank)
 	}
-	if len(m.Files) != 1 || m.Files[0].Name != ParquetFile {
-		return fmt.Errorf("it lists other files than %s", ParquetFile)
+	if n := len(m.Files); n < 1 || n > 2 || m.Files[0].Name != ParquetFile || n == 2 && m.Files[1].Name != ItemsFile {
+		return fmt.Errorf("it lists other files than %s and %s", ParquetFile, ItemsFile)
 	}
 	return nil
 }

@@ -21,16 +21,24 @@ func (t *Table) SetProvenance(head artifact.Head) {
 
 // Save stores the table in dir. Until it is complete, and if it fails, Load still finds the table that it
 // replaces. The files depend on the table alone, byte for byte.
-func (t *Table) Save(dir string) error {
+func (t *Table) Save(dir string) error { return t.save(dir, nil) }
+
+// save stores the table with the content of the file of its items; nil: there is none.
+func (t *Table) save(dir string, items []byte) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("cannot store the IDs: %w", err)
 	}
-	m, content, err := t.prepare(dir)
+	m, content, err := t.prepare(dir, items)
 	if err != nil {
 		return fmt.Errorf("cannot store the IDs: %w", err)
 	}
 	if err := kind.WriteManifest(dir, m); err != nil {
 		return err
+	}
+	if items != nil {
+		if err := writeFile(filepath.Join(dir, ItemsFile), items); err != nil {
+			return err
+		}
 	}
 	if err := writeFile(filepath.Join(dir, ParquetFile), content); err != nil || m.Previous == nil {
 		return err
@@ -40,7 +48,7 @@ func (t *Table) Save(dir string) error {
 }
 
 // prepare returns the content of the IDs' file, and a manifest that refers to the table in dir.
-func (t *Table) prepare(dir string) (*manifest, []byte, error) {
+func (t *Table) prepare(dir string, items []byte) (*manifest, []byte, error) {
 	var content bytes.Buffer
 	if err := encodeParquet(&content, t); err != nil {
 		return nil, nil, err
@@ -48,6 +56,9 @@ func (t *Table) prepare(dir string) (*manifest, []byte, error) {
 	m := &manifest{Head: t.provenance, Version: t.Version(), Method: t.resolution, Levels: t.levels, Vocab: t.vocab,
 		Items: t.Len(), Tokenizer: t.tokenizer, Versions: t.versions, Cooccurrence: t.taken}
 	m.Files = []artifact.File{artifact.DescribeBytes(ParquetFile, content.Bytes())}
+	if items != nil {
+		m.Files = append(m.Files, artifact.DescribeBytes(ItemsFile, items))
+	}
 	if stored, err := readManifest(dir); err == nil {
 		if stored, err = stored.inPlace(dir); err == nil {
 			m.Previous = stored
@@ -86,13 +97,31 @@ func Load(dir string) (*Table, error) {
 	return t, nil
 }
 
-// inPlace returns the manifest that describes the file in dir: m or the previous one.
+// inPlace returns the manifest that describes the IDs in dir: m or the previous one. The items may be those of either.
 func (m *manifest) inPlace(dir string) (*manifest, error) {
-	err := kind.Verify(dir, m.Files...)
-	if err != nil && m.Previous != nil && kind.Verify(dir, m.Previous.Files...) == nil {
+	if err := m.verifyItems(dir); err != nil {
+		return nil, err
+	}
+	err := kind.Verify(dir, m.Files[0])
+	if err != nil && m.Previous != nil && kind.Verify(dir, m.Previous.Files[0]) == nil {
 		return m.Previous, nil
 	}
 	return m, err
+}
+
+// verifyItems checks the file of items, if it has a checksum.
+func (m *manifest) verifyItems(dir string) error {
+	items, ok := m.File(ItemsFile)
+	if !ok {
+		return nil
+	}
+	err := kind.Verify(dir, items)
+	if err != nil && m.Previous != nil {
+		if items, ok := m.Previous.File(ItemsFile); !ok || kind.Verify(dir, items) == nil {
+			return nil
+		}
+	}
+	return err
 }
 
 func (t *Table) verify(items int) error {

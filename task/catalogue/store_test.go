@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/gritvq/gritvq/artifact"
+	"github.com/gritvq/gritvq/internal/seal"
 )
 
 // sample has shared codes, awkward names and two versions.
@@ -157,7 +158,7 @@ func TestInterruptedReplacement(t *testing.T) {
 		if err := table.Add([]uint32{1, 2, 3}, []string{fmt.Sprint("new", round)}, nil); err != nil {
 			t.Fatal(err)
 		}
-		m, _, err := table.prepare(dir)
+		m, _, err := table.prepare(dir, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -186,7 +187,7 @@ func TestLoadSaysWhatIsWrong(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(path, change(content), 0o644); err != nil {
+			if err := os.WriteFile(path, seal.Renew(change(content)), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -213,11 +213,11 @@ func (e *TextEncoder) Save(path string) error {
 	for bucket, column := range e.columns {
 		buckets[column] = int64(bucket)
 	}
-	return safetensors.Write(path, []safetensors.Tensor{
+	return safetensors.WriteSealed(path, []safetensors.Tensor{
 		safetensors.FromFloat32("axes", []int{len(buckets), e.dim}, e.axes),
 		safetensors.FromInt64("buckets", []int{len(buckets)}, buckets),
 		safetensors.FromFloat32("rarity", []int{len(buckets)}, e.rarity),
-	}, map[string]string{"format": "text encoder", bucketsKey: strconv.FormatUint(e.buckets, 10)})
+	}, map[string]string{"format": "text encoder", bucketsKey: strconv.FormatUint(e.buckets, 10)}, nil)
 }
 
 // bucketsKey is not in files of earlier versions.
@@ -226,6 +226,9 @@ const bucketsKey = "buckets"
 // LoadText reads an encoder that Save stored.
 func LoadText(path string) (*TextEncoder, error) {
 	file, err := safetensors.Read(path)
+	if err == nil && len(file.Tensors) > 3 { // those of earlier versions have no checksum
+		file, err = safetensors.ReadSealed(path)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/gritvq/gritvq/internal/seal"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task/tokenize"
 	"github.com/gritvq/gritvq/train/vqtrain"
@@ -25,11 +26,10 @@ type Union struct {
 // Save writes the list to dir. A union without it is unfinished.
 func (u Union) Save(dir string) error {
 	u.Schema = kind.Schema
-	text, err := json.MarshalIndent(u, "", "  ")
-	if err != nil {
+	if err := seal.WriteFile(filepath.Join(dir, UnionFile), u); err != nil {
 		return fmt.Errorf("cannot store the list of catalogues: %w", err)
 	}
-	return writeFile(filepath.Join(dir, UnionFile), append(text, '\n'))
+	return nil
 }
 
 // LoadUnion reads the list of dir. The error is fs.ErrNotExist if there is none.
@@ -46,6 +46,10 @@ func LoadUnion(dir string) (Union, error) {
 		err = fmt.Errorf("%s has schema %d and this gritvq reads up to %d: upgrade gritvq", path, u.Schema, kind.Schema)
 	case err != nil || u.Schema < 1 || len(u.Catalogues) == 0 || checkNames(u.Catalogues) != nil:
 		err = kind.Damaged(path, errors.New("it is no list of catalogues"))
+	default:
+		if damage := seal.Verify(content, &u); damage != nil {
+			err = kind.Damaged(path, damage)
+		}
 	}
 	return u, err
 }

@@ -32,7 +32,7 @@ var (
 func newPurpose(questions, perFlag, title, command, usage string) *Purpose {
 	return &Purpose{questions, perFlag, artifact.Register(artifact.Kind{
 		Title: title, Command: command, Usage: usage, Schema: Schema, Oldest: 2,
-		Files: []string{ModelFile, ConfigFile}, Extra: []string{train.LogFile, catalogue.ItemsFile},
+		Files: []string{ModelFile, ConfigFile, catalogue.ItemsFile}, Spare: []string{catalogue.ItemsFile}, Extra: []string{train.LogFile},
 		Begun: []string{train.CheckpointFile},
 	})}
 }

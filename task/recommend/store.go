@@ -79,17 +79,20 @@ func (r *Recommender) Save(dir string) error {
 		}
 		return safetensors.Write(path, list, map[string]string{"format": "pt"})
 	}}
-	return kind.Purpose.stored.Write(dir, &r.Manifest, model, artifact.Bytes(ConfigFile, settings))
+	parts := []artifact.Part{model, artifact.Bytes(ConfigFile, settings)}
+	if c := r.Catalogue; c != nil && c.Items != nil && c.Items.Len() > 0 {
+		parts = append(parts, artifact.Part{Name: catalogue.ItemsFile, Write: func(path string) error {
+			return catalogue.WriteItems(filepath.Dir(path), c.Items.Items)
+		}})
+	}
+	return kind.Purpose.stored.Write(dir, &r.Manifest, parts...)
 }
 
 func (r *Recommender) saveCatalogue(dir string) error {
 	if r.Catalogue == nil {
 		return nil
 	}
-	if err := r.Catalogue.Save(filepath.Join(dir, IDsDir)); err != nil || r.Catalogue.Items == nil || r.Catalogue.Items.Len() == 0 {
-		return err
-	}
-	return catalogue.WriteItems(dir, r.Catalogue.Items.Items)
+	return r.Catalogue.Save(filepath.Join(dir, IDsDir))
 }
 
 // Load reads and verifies the model in dir, with the titles of its items.

@@ -236,11 +236,11 @@ class Rival:
         """The times of the fastest way to capture a step; one that PyTorch cannot capture is left out with a message."""
         steps = {"": model.step}
         if hasattr(torch, "compile"):
-            import torch._dynamo
+            from torch import _dynamo
 
             for limit in ("recompile_limit", "cache_size_limit"):  # of the kinds of one function: segments times attentions
-                if hasattr(torch._dynamo.config, limit):
-                    setattr(torch._dynamo.config, limit, 64)
+                if hasattr(_dynamo.config, limit):
+                    setattr(_dynamo.config, limit, 64)
             steps = {"compiled ": torch.compile(model.step, dynamic=False), "": model.step}
         best = None
         for name, step in steps.items():

@@ -62,6 +62,8 @@ func (k *Kind) Verify(dir string, files ...File) error {
 			return fmt.Errorf("%s is missing; %s", path, k.advice())
 		case err != nil:
 			return fmt.Errorf("cannot read the %s: %w", k.Title, err)
+		case !info.Mode().IsRegular():
+			return k.Damaged(path, errors.New("it is no regular file"))
 		case info.Size() < want.Size:
 			return fmt.Errorf("%s is truncated: it has %d of %d bytes; %s", path, info.Size(), want.Size, k.advice())
 		}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/gritvq/gritvq/internal/memory"
 	"github.com/gritvq/gritvq/internal/seal"
 )
 
@@ -55,7 +56,7 @@ func (k *Kind) ReadManifest(dir string, m Manifest) error {
 		return because(fs.ErrNotExist, "%s is no %s: it has no %s; make one with: %s", dir, k.Title, ManifestFile, k.make("NEW"))
 	}
 	path := filepath.Join(dir, ManifestFile)
-	content, err := os.ReadFile(path)
+	content, err := memory.ReadFile(path)
 	if err != nil {
 		return fmt.Errorf("cannot read the %s: %w", k.Title, err)
 	}
@@ -125,7 +126,7 @@ func parseHead(content []byte) (h Head, err error) {
 // Identify returns the kind of dir, nil if it is not registered, and the head of its manifest without files. Without a
 // manifest the error is that of [os.ReadFile].
 func Identify(dir string) (*Kind, Head, error) {
-	content, err := os.ReadFile(filepath.Join(dir, ManifestFile))
+	content, err := memory.ReadFile(filepath.Join(dir, ManifestFile))
 	if err != nil {
 		return nil, Head{}, err
 	}

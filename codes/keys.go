@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/gritvq/gritvq/internal/atomicfile"
+	"github.com/gritvq/gritvq/internal/memory"
 )
 
 // KeysPath is codes.keys beside codes.npy: the names of the rows, a line each. Names with control characters or a double
@@ -34,7 +35,7 @@ func WriteKeys(codes string, keys []string) error {
 // ReadKeys returns the names of the n rows of a file of codes; nil if there are none beside it.
 func ReadKeys(codes string, n int) ([]string, error) {
 	path := KeysPath(codes)
-	content, err := os.ReadFile(path)
+	content, err := memory.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}

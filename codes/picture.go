@@ -39,6 +39,8 @@ import (
 	"hash/crc32"
 	"io"
 	"slices"
+
+	"github.com/gritvq/gritvq/internal/memory"
 )
 
 const (
@@ -57,6 +59,8 @@ const (
 	MaxPictureCodes = 1 << 26
 	// MaxPictureSide is the largest width and height in pixels.
 	MaxPictureSide = 1 << 24
+	// MaxPicturePixels is the largest number of pixels of a picture.
+	MaxPicturePixels = 1 << 28
 )
 
 // Picture holds the codes of a picture and its size.
@@ -150,6 +154,10 @@ func Decode(r io.Reader, fingerprint [32]byte, m *Model) (Picture, error) {
 		return Picture{}, err
 	}
 	grid := CodeMap{Height: p.GridHeight(), Width: p.GridWidth()}
+	what := fmt.Sprintf("a picture of %d x %d cells", grid.Width, grid.Height)
+	if err := memory.Check(what, grid.Height, grid.Width, len(p.Vocab), 4); err != nil {
+		return Picture{}, err
+	}
 	grid.Codes = make([]uint32, grid.Height*grid.Width*len(p.Vocab))
 	d := newRangeDecoder(payload)
 	for _, plane := range grid.planes(m.phasesOf()) {

@@ -25,6 +25,9 @@ func (p Picture) check() error {
 	if p.GridHeight() > MaxPictureCodes/p.GridWidth()/len(p.Vocab) {
 		return fmt.Errorf("%d x %d cells of %d codes are more than %d codes", p.GridWidth(), p.GridHeight(), len(p.Vocab), MaxPictureCodes)
 	}
+	if p.Height > MaxPicturePixels/p.Width {
+		return fmt.Errorf("%d x %d pixels are more than the %d of any picture", p.Width, p.Height, MaxPicturePixels)
+	}
 	return nil
 }
 

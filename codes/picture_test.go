@@ -196,6 +196,7 @@ func TestEncodeErrors(t *testing.T) {
 		"codes":      {func(p *Picture) { p.Codes = p.Codes[:1] }, nil, "2 x 1 cells of 1 codes need 2 codes, not 1"},
 		"outside":    {func(p *Picture) { p.Codes = []uint32{1, 5} }, nil, "column 1, level 0: code 5 is outside the vocabulary of 5"},
 		"too many":   {func(p *Picture) { p.Width, p.Height, p.Factor = 1<<14, 1<<14, 1 }, nil, "more than 67108864 codes"},
+		"pixels":     {func(p *Picture) { p.Width, p.Height, p.Factor = 1<<15, 1<<14, 1<<13 }, nil, "more than the 268435456 of any picture"},
 		"model":      {func(*Picture) {}, m, "knows vocabularies of [32 16], the picture has [5]"},
 	} {
 		p := good
@@ -251,6 +252,8 @@ func TestDecodeFindsDamage(t *testing.T) {
 			"header of the picture is damaged"},
 		"huge": {sealed("GVQI\x01\x80\x80\x80\x04\x80\x80\x80\x04\x01\x01\x04", string(id[:])), p.Fingerprint, m,
 			"more than 67108864 codes"},
+		"large cells": {sealed("GVQI\x01\x80\x80\x80\x04\x80\x80\x80\x04\x80\x80\x40\x01\x04", string(id[:])), p.Fingerprint, m,
+			"more than the 268435456 of any picture"},
 		"vocabulary": {sealed("GVQI\x01\x01\x01\x01\x01\x04", string(id[:])), p.Fingerprint, m, "the picture has [4]"},
 		"ends early": {sealed("GVQI\x01\x40\x40\x01\x01\x04", string(plain[:]), "\x12"), p.Fingerprint, m,
 			"its payload of 1 bytes does not hold level 0"},

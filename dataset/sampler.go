@@ -3,6 +3,8 @@ package dataset
 import (
 	"fmt"
 	"math"
+
+	"github.com/gritvq/gritvq/internal/memory"
 )
 
 // Selection is a sequence of distinct row numbers that takes no memory.
@@ -87,6 +89,9 @@ func NewSampler(rows Selection, batch int, seed uint64) (*Sampler, error) {
 	}
 	if batch < 1 {
 		return nil, fmt.Errorf("a batch of %d rows is impossible; use 1 or more", batch)
+	}
+	if err := memory.Check(fmt.Sprintf("a batch of %d rows", batch), batch, 8); err != nil {
+		return nil, err
 	}
 	return &Sampler{rows: rows, batch: batch, seed: seed}, nil
 }

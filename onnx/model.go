@@ -10,10 +10,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
+	"github.com/gritvq/gritvq/internal/memory"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -29,7 +29,7 @@ type Model struct {
 
 // Read loads the network at path. See [Decode].
 func Read(path, output string) (*Model, error) {
-	content, err := os.ReadFile(path)
+	content, err := memory.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read a network: %w", err)
 	}

@@ -3,8 +3,9 @@ package safetensors
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"strings"
+
+	"github.com/gritvq/gritvq/internal/memory"
 )
 
 // File is the content of one safetensors file.
@@ -32,7 +33,7 @@ func (f *File) Get(name string) (Tensor, error) {
 
 // Read loads the file at path. See [Decode].
 func Read(path string) (*File, error) {
-	content, err := os.ReadFile(path)
+	content, err := memory.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read tensors: %w", err)
 	}

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/gritvq/gritvq/internal/atomicfile"
+	"github.com/gritvq/gritvq/internal/memory"
 )
 
 // sealName is the tensor at the end of a sealed file: the SHA-256 of all bytes before it.
@@ -52,7 +52,7 @@ func WriteSealed(path string, tensors []Tensor, metadata map[string]string, befo
 
 // ReadSealed loads a file that WriteSealed wrote, and fails unless its checksum is right.
 func ReadSealed(path string) (*File, error) {
-	content, err := os.ReadFile(path)
+	content, err := memory.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read tensors: %w", err)
 	}

@@ -131,6 +131,17 @@ func (p pictureModality) latents(int) (tokens, dim int) {
 
 func (p pictureModality) grid() int { return p.Image.Grid() }
 
+func (p pictureModality) numbers(input int) float64 {
+	n, side := float64(input), float64(p.Image.Size)
+	for i, width := range p.Image.Widths {
+		n += 2 * side * side * float64(width) * (1 + 2*float64(p.Image.Blocks))
+		if side /= 2; len(p.Image.Strides) > i {
+			side = 2 * side / float64(p.Image.Strides[i])
+		}
+	}
+	return n
+}
+
 func (p pictureModality) describe(int) string {
 	c := p.Image
 	return fmt.Sprintf(", %d px pictures to %d x %d codes, network %s to %d", c.Size, c.Grid(), c.Grid(), joinWidths(c.Widths), p.Dim)

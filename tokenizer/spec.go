@@ -117,6 +117,7 @@ type Modality interface {
 	pixels() bool                        // whether a batch holds Pixels or Values
 	block() int                          // items that the engine sees at a time
 	batch() int                          // items that are read and scored at a time
+	numbers(input int) float64           // of an item in the network, layer by layer
 	network(input int) network
 	describe(input int) string // the network in a few words
 	scorer(t *Tokenizer) scorer

@@ -3,10 +3,12 @@ package tokenizer
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gritvq/gritvq/dataset"
+	"github.com/gritvq/gritvq/internal/memory"
 	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
 )
@@ -38,8 +40,12 @@ func New(s Spec, input int) (*Tokenizer, error) {
 	_, dim := m.latents(input)
 	quantizer := s.Quantizer
 	quantizer.Side = m.grid()
-	t.Quantizer, err = vq.New(quantizer, dim)
-	return t, err
+	if t.Quantizer, err = vq.New(quantizer, dim); err != nil {
+		return t, err
+	}
+	l := t.Quantizer.Layout()
+	return t, memory.Check(fmt.Sprintf("%d codebooks of %d codes for latents of %d numbers", l.Slots(), slices.Max(l.Vocab), dim),
+		l.Slots(), slices.Max(l.Vocab), max(1, dim/max(1, l.Parts)), 4)
 }
 
 // Modality is the kind of its items.
@@ -57,6 +63,14 @@ func (t *Tokenizer) Expect(kind dataset.Kind) error {
 func (t *Tokenizer) Tokens() int {
 	tokens, _ := t.modality.latents(t.Input)
 	return tokens
+}
+
+// CheckStep fails if a training step on n items needs more memory than there is: the numbers of the network and their
+// gradients. The step needs more, which the engine's plan counts once it is built.
+func (t *Tokenizer) CheckStep(n int) error {
+	const copies = 2
+	numbers := int(min(t.modality.numbers(t.Input), 1<<62))
+	return memory.Check(fmt.Sprintf("a step on a batch of %d %ss", n, t.modality.Item()), n, numbers, copies, 4)
 }
 
 // Cells is the arrangement of the latents of n items.

@@ -61,6 +61,14 @@ func (c vectorModality) widths(input int) []int {
 	return append(append([]int{input}, c.Hidden...), dim)
 }
 
+func (c vectorModality) numbers(input int) float64 {
+	n := float64(input)
+	for _, width := range c.widths(input) {
+		n += 2 * float64(width)
+	}
+	return n
+}
+
 func (c vectorModality) describe(input int) string {
 	if widths := c.widths(input); widths != nil {
 		return ", network " + joinWidths(widths)

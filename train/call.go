@@ -9,6 +9,7 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
 
+	"github.com/gritvq/gritvq/internal/program"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -23,7 +24,7 @@ func (t *Trainer) Call(name string, pace *tensors.Tensor, inputs []*tensors.Tens
 		exec, err := model.NewExec(t.backend, t.bank.Store(), func(_ *model.Scope, in []*graph.Node) []*graph.Node {
 			next, outputs := p(t.bank.Vars(in[0].Graph()), in[0], in[1:])
 			t.bank.Assign(next)
-			return outputs
+			return program.Planned("the program \""+name+"\" of training", in, outputs, next)
 		})
 		if err != nil {
 			return nil, err

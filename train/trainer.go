@@ -10,6 +10,7 @@ import (
 	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/ml/model"
 
+	"github.com/gritvq/gritvq/internal/memory"
 	"github.com/gritvq/gritvq/internal/padding"
 	"github.com/gritvq/gritvq/optim"
 	"github.com/gritvq/gritvq/weights"
@@ -64,6 +65,7 @@ func New(backend compute.Backend, problem Problem, config Config, o Options) (*T
 }
 
 func (t *Trainer) prepare() (err error) {
+	defer memory.Catch(&err)
 	first, err := t.problem.Init()
 	if err != nil {
 		return err

@@ -13,6 +13,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/gritvq/gritvq/internal/memory"
 )
 
 // Array is one variable on the host, row-major.
@@ -21,8 +23,9 @@ type Array struct {
 	Data  []float32
 }
 
-// New returns a zero array of the given shape.
+// New returns a zero array of the given shape. It panics with a sentence if there is not enough memory for it.
 func New(shape ...int) *Array {
+	memory.Need(fmt.Sprintf("a variable of %v numbers", shape), slices.Concat([]int{4}, shape)...)
 	size := 1
 	for _, dim := range shape {
 		size *= dim

@@ -12,6 +12,7 @@ import (
 	"github.com/gritvq/gritvq/codes"
 	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/internal/checkpoint"
+	"github.com/gritvq/gritvq/internal/memory"
 	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/weights"
 	"go.yaml.in/yaml/v3"
@@ -73,14 +74,15 @@ func Write(dir string, b *Bundle) error {
 }
 
 // Load reads and verifies the bundle in dir: schema, checksums, shapes, finite numbers.
-func Load(dir string) (*Bundle, error) {
-	b := &Bundle{}
+func Load(dir string) (b *Bundle, err error) {
+	defer memory.Catch(&err)
+	b = &Bundle{}
 	if err := Kind.Read(dir, &b.Manifest); err != nil {
 		return nil, err
 	}
 	spec, err := b.Manifest.spec()
 	if err == nil {
-		b.Config, err = os.ReadFile(filepath.Join(dir, ConfigFile))
+		b.Config, err = memory.ReadFile(filepath.Join(dir, ConfigFile))
 	}
 	if err == nil {
 		err = compareConfig(b.Manifest.Config, b.Config)

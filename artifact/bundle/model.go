@@ -146,8 +146,20 @@ func (b *Bundle) check() error {
 // checkWeights compares the network's variables by name and shape. The quantizer's need only be finite: encoding and
 // decoding use the codebooks.
 func (b *Bundle) checkWeights() error {
-	zeros := make([]float64, b.Tokenizer.Input)
-	want := b.Tokenizer.InitNetwork(0, tokenizer.Sample{Mean: zeros, Variance: zeros})
+	var sample tokenizer.Sample
+	if !b.Tokenizer.Spec.Model.Pictures() {
+		// The stored mean shows the real dimension before the network for the stated one is made.
+		mean := b.Weights["state/mean"]
+		if mean == nil {
+			return fmt.Errorf("variable %q is missing", "state/mean")
+		}
+		if len(mean.Data) != b.Tokenizer.Input {
+			return fmt.Errorf("the manifest's input_dim of %d is not that of the stored weights", b.Tokenizer.Input)
+		}
+		sample.Mean = make([]float64, b.Tokenizer.Input)
+		sample.Variance = sample.Mean
+	}
+	want := b.Tokenizer.InitNetwork(0, sample)
 	network := weights.Set{}
 	for p, a := range b.Weights {
 		if at := firstNotFinite(a.Data); at >= 0 {

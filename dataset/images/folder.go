@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/gritvq/gritvq/internal/memory"
 )
 
 // openFolder lists the pictures in a folder and below, sorted by path.
@@ -26,7 +28,9 @@ func openFolder(ctx context.Context, root string, progress func(done, total int6
 		return nil, fmt.Errorf("%s and the folders in it hold no pictures (%s); name a folder that does", root, formatNames)
 	}
 	slices.SortFunc(walk.members, func(a, b member) int { return strings.Compare(a.name, b.name) })
-	read := func(m member) ([]byte, error) { return os.ReadFile(filepath.Join(root, filepath.FromSlash(m.name))) }
+	read := func(m member) ([]byte, error) {
+		return memory.ReadFile(filepath.Join(root, filepath.FromSlash(m.name)))
+	}
 	return newArchive(root, walk.members, read, nil), nil
 }
 
@@ -99,5 +103,5 @@ func headOf(r io.Reader) []byte {
 // openPicture makes an archive of a single picture.
 func openPicture(file string, size int64) *archive {
 	members := []member{{name: filepath.Base(file), size: size}}
-	return newArchive(file, members, func(member) ([]byte, error) { return os.ReadFile(file) }, nil)
+	return newArchive(file, members, func(member) ([]byte, error) { return memory.ReadFile(file) }, nil)
 }

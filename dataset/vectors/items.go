@@ -1,6 +1,11 @@
 package vectors
 
-import "github.com/gritvq/gritvq/dataset"
+import (
+	"fmt"
+
+	"github.com/gritvq/gritvq/dataset"
+	"github.com/gritvq/gritvq/internal/memory"
+)
 
 var _ dataset.Set = (*Vectors)(nil)
 
@@ -9,6 +14,9 @@ func (v *Vectors) Input() int { return v.dim }
 
 // Read implements dataset.Set.
 func (v *Vectors) Read(rows []int) (dataset.Batch, []int, error) {
+	if err := memory.Check(fmt.Sprintf("a batch of %d vectors of %d numbers", len(rows), v.dim), len(rows), v.dim, 4); err != nil {
+		return dataset.Batch{}, nil, err
+	}
 	values := make([]float32, len(rows)*v.dim)
 	return dataset.VectorBatch(values, len(rows)), rows, v.Gather(rows, values)
 }

@@ -2,14 +2,14 @@ package vectors
 
 import "fmt"
 
-// memory is rows that are in memory.
-type memory struct {
+// held is rows that are in memory.
+type held struct {
 	values []float32
 	dim    int
 }
 
-func (m memory) ReadRows(start, n int, dst []float32) error {
-	copy(dst, m.values[start*m.dim:(start+n)*m.dim])
+func (h held) ReadRows(start, n int, dst []float32) error {
+	copy(dst, h.values[start*h.dim:(start+n)*h.dim])
 	return nil
 }
 
@@ -19,7 +19,7 @@ func FromSlice(name string, values []float32, dim int) (*Vectors, error) {
 	if dim < 1 || len(values) == 0 || len(values)%dim != 0 {
 		return nil, fmt.Errorf("%s: %d values are not rows of %d; give at least one whole row", name, len(values), dim)
 	}
-	return newVectors(name, len(values)/dim, dim, memory{values, dim}, nil), nil
+	return newVectors(name, len(values)/dim, dim, held{values, dim}, nil), nil
 }
 
 // View returns the same rows, to be closed on their own.

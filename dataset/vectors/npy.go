@@ -118,6 +118,10 @@ func transposed(ctx context.Context, t *rowfile.Table[float32], opt Options) (*r
 	if err != nil {
 		return nil, err
 	}
+	if err := out.Reserve(4 * uint64(t.Rows) * uint64(t.Cols)); err != nil {
+		out.Close()
+		return nil, err
+	}
 	perBlock := min(t.Rows, max(1, transposeBytes/(4*t.Cols)))
 	block := make([]float32, perBlock*t.Cols)
 	column := make([]float32, perBlock)

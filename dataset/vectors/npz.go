@@ -7,10 +7,18 @@ import (
 	"io"
 	"strings"
 
+	"github.com/gritvq/gritvq/internal/memory"
 	"github.com/gritvq/gritvq/internal/rowfile"
 )
 
 var npzFormat = format{Format: rowfile.NPZ, open: openNPZ, selects: true}
+
+// A compressed member larger than freelyInflated is refused if it grows more than maxInflation times: a file of a few bytes
+// must not fill a disk.
+const (
+	freelyInflated = 1 << 30
+	maxInflation   = 100
+)
 
 // npzMember is one array of an .npz archive.
 type npzMember struct {
@@ -47,6 +55,10 @@ func openNPZ(ctx context.Context, f source, opt Options) (*Vectors, error) {
 	length := int64(min(member.file.UncompressedSize64, 1<<62))
 	if err := member.header.CheckLength(name, element.Size, length); err != nil {
 		return nil, err
+	}
+	if packed := member.file.CompressedSize64; uint64(length) > freelyInflated && uint64(length)/maxInflation > packed {
+		return nil, fmt.Errorf("%s inflates from %s to %s, as no vectors do; if they are meant, write them with numpy.save",
+			name, memory.Text(float64(packed)), memory.Text(float64(length)))
 	}
 	inflated, err := inflate(ctx, name, member, opt)
 	if err != nil {
@@ -139,6 +151,10 @@ func inflate(ctx context.Context, name string, member *npzMember, opt Options) (
 	defer content.Close()
 	out, err := rowfile.NewSpool(opt.SpoolDir, name)
 	if err != nil {
+		return nil, err
+	}
+	if err := out.Reserve(member.file.UncompressedSize64); err != nil {
+		out.Close()
 		return nil, err
 	}
 	if err := copyStream(ctx, out, content, name, member, opt.Progress); err != nil {

@@ -3,8 +3,10 @@ package vectors
 import (
 	"archive/zip"
 	"bytes"
+	"compress/flate"
 	"context"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -78,4 +80,30 @@ func TestOpenBadNPZ(t *testing.T) {
 			wantEmptyDir(t, spoolDir)
 		})
 	}
+}
+
+// An array that is claimed to grow a millionfold is refused before anything is written.
+func TestNPZThatFillsADisk(t *testing.T) {
+	var packed, archive bytes.Buffer
+	deflate, err := flate.NewWriter(&packed, flate.BestCompression)
+	if err != nil {
+		t.Fatal(err)
+	}
+	array := npyBytes(npyDict("<f4", "(268435456, 2)", false), make([]byte, 1<<16))
+	deflate.Write(array)
+	deflate.Close()
+	w := zip.NewWriter(&archive)
+	member, err := w.CreateRaw(&zip.FileHeader{Name: "x.npy", Method: zip.Deflate,
+		CompressedSize64: uint64(packed.Len()), UncompressedSize64: uint64(len(array)) - 1<<16 + 1<<31})
+	if err != nil {
+		t.Fatal(err)
+	}
+	member.Write(packed.Bytes())
+	w.Close()
+	spool := t.TempDir()
+	_, err = Open(context.Background(), writeFile(t, "bomb.npz", archive.Bytes()), Options{SpoolDir: spool})
+	if err == nil || !strings.Contains(err.Error(), "x inflates from ") || !strings.Contains(err.Error(), " to 2.0 GiB, as no vectors do") {
+		t.Errorf("got %v", err)
+	}
+	wantEmptyDir(t, spool)
 }

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
+
+	"github.com/gritvq/gritvq/internal/memory"
 )
 
 // Read loads an index file with residual or product codes. It refuses other kinds of index and damaged files.
 func Read(path string) (*Index, error) {
-	content, err := os.ReadFile(path)
+	content, err := memory.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read an index: %w", err)
 	}

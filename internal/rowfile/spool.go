@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"syscall"
+
+	"github.com/gritvq/gritvq/internal/memory"
 )
 
 // Spool is a temporary, converted copy of a file that cannot be read in place.
@@ -32,6 +34,15 @@ func NewSpool(dir, source string) (*Spool, error) {
 	s := &Spool{file: file, buffer: bufio.NewWriterSize(file, 1<<20), source: source, dir: dir}
 	s.unlinked = os.Remove(file.Name()) == nil
 	return s, nil
+}
+
+// Reserve fails if the spool's file system has no room for a copy of so many bytes.
+func (s *Spool) Reserve(bytes uint64) error {
+	if free := freeSpace(s.dir); bytes > free {
+		return fmt.Errorf("%s takes %s in %s while it is converted, and %s are free; free space or name another spool directory",
+			s.source, memory.Text(float64(bytes)), s.dir, memory.Text(float64(free)))
+	}
+	return nil
 }
 
 // Write appends p.

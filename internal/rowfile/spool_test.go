@@ -3,6 +3,7 @@ package rowfile
 import (
 	"bufio"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,6 +41,22 @@ func TestSpoolWithoutUnlinkIsRemovedOnClose(t *testing.T) {
 func TestMissingSpoolDirIsExplained(t *testing.T) {
 	_, err := NewSpool(filepath.Join(t.TempDir(), "no"), "x.parquet")
 	wantError(t, err, "x.parquet", "spool directory")
+}
+
+func TestSpoolReserve(t *testing.T) {
+	dir := t.TempDir()
+	s, err := NewSpool(dir, "x.npz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Reserve(1 << 10); err != nil {
+		t.Error(err)
+	}
+	if freeSpace(dir) == math.MaxUint64 {
+		t.Skip("free space is not known on this system")
+	}
+	wantError(t, s.Reserve(1<<62), "x.npz takes 4.0 EiB in "+dir, "free space or name another spool directory")
 }
 
 // wantError checks that err is one sentence with every part in it.

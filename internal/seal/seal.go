@@ -10,10 +10,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"reflect"
 
 	"github.com/gritvq/gritvq/internal/atomicfile"
+	"github.com/gritvq/gritvq/internal/memory"
 )
 
 // Key is the name of the member that holds the checksum: the SHA-256 of all bytes before its value.
@@ -111,7 +111,7 @@ func WriteFile(path string, v any) error {
 
 // ReadFile reads what WriteFile wrote. It fails on damage and on objects without a checksum.
 func ReadFile(path string, v any) error {
-	content, err := os.ReadFile(path)
+	content, err := memory.ReadFile(path)
 	if err != nil {
 		return err
 	}

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/internal/atomicfile"
+	"github.com/gritvq/gritvq/internal/memory"
 	"github.com/gritvq/gritvq/lab/table"
 )
 
@@ -129,7 +129,7 @@ func recordPath(dir, id string) string { return filepath.Join(dir, cellsDir, id+
 
 // loadRecord reads a record. A cell that failed, is not there, or whose file is damaged is not finished.
 func loadRecord(dir, id string) (r Record, finished bool, err error) {
-	content, err := os.ReadFile(recordPath(dir, id))
+	content, err := memory.ReadFile(recordPath(dir, id))
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, false, nil
 	}

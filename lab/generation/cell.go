@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/gritvq/gritvq/internal/atomicfile"
+	"github.com/gritvq/gritvq/internal/memory"
 	"github.com/gritvq/gritvq/internal/output"
 	"github.com/gritvq/gritvq/task"
 	"github.com/gritvq/gritvq/task/picture"
@@ -82,7 +82,7 @@ func (m *measuring) stage(ctx context.Context, name string, run func(context.Con
 	}
 	var k kept
 	path := m.file(name + ".json")
-	content, err := os.ReadFile(path)
+	content, err := memory.ReadFile(path)
 	switch {
 	case err == nil:
 		if err := json.Unmarshal(content, &k); err != nil {

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"image/png"
-	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/gritvq/gritvq/artifact/bundle"
+	"github.com/gritvq/gritvq/internal/memory"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task"
 	"github.com/gritvq/gritvq/task/prior"
@@ -176,7 +176,7 @@ func (d *demo) page(held *tokenizer.PictureScores, scores *prior.Scores) (*repor
 }
 
 func (d *demo) figure(file, title, alt string) (f report.Figure, err error) {
-	content, err := os.ReadFile(d.path(file))
+	content, err := memory.ReadFile(d.path(file))
 	if err == nil {
 		_, err = png.DecodeConfig(bytes.NewReader(content))
 	}

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/gritvq/gritvq/artifact/bundle"
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/index"
+	"github.com/gritvq/gritvq/internal/memory"
 	"github.com/gritvq/gritvq/internal/output"
 	"github.com/gritvq/gritvq/task/tokenize"
 	"github.com/gritvq/gritvq/tokenizer"
@@ -124,7 +124,7 @@ func (t *tokenizerEncoder) store(dir string) error {
 	if err := bundle.Clear(own); err != nil {
 		return err
 	}
-	log, err := os.ReadFile(filepath.Join(t.dir, bundle.LogFile))
+	log, err := memory.ReadFile(filepath.Join(t.dir, bundle.LogFile))
 	if err == nil {
 		err = writeFile(filepath.Join(own, bundle.LogFile), log)
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/gritvq/gritvq/artifact"
+	"github.com/gritvq/gritvq/internal/memory"
 	"github.com/parquet-go/parquet-go"
 )
 
@@ -82,7 +83,7 @@ func Load(dir string) (*Table, error) {
 		return nil, err
 	}
 	path := filepath.Join(dir, ParquetFile)
-	content, err := os.ReadFile(path)
+	content, err := memory.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the IDs: %w", err)
 	}

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/gritvq/gritvq/internal/memory"
 	"github.com/gritvq/gritvq/internal/seal"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task/tokenize"
@@ -35,7 +35,7 @@ func (u Union) Save(dir string) error {
 // LoadUnion reads the list of dir. The error is fs.ErrNotExist if there is none.
 func LoadUnion(dir string) (Union, error) {
 	path := filepath.Join(dir, UnionFile)
-	content, err := os.ReadFile(path)
+	content, err := memory.ReadFile(path)
 	if err != nil {
 		return Union{}, fmt.Errorf("%s holds no finished union of catalogues: %w", dir, err)
 	}

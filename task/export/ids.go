@@ -4,16 +4,16 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"os"
 	"strconv"
 
 	"github.com/gritvq/gritvq/dataset"
+	"github.com/gritvq/gritvq/internal/memory"
 	"github.com/gritvq/gritvq/internal/rowfile"
 )
 
 // readIDs reads whole numbers, one a vector: an .npy array of int64 or int32, or a line each.
 func readIDs(path string, vectors int) ([]int64, error) {
-	content, err := os.ReadFile(path)
+	content, err := memory.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the IDs: %w", err)
 	}

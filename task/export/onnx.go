@@ -3,7 +3,6 @@ package export
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/gritvq/gritvq/artifact/bundle"
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/export/onnx"
+	"github.com/gritvq/gritvq/internal/memory"
 	"github.com/gritvq/gritvq/internal/output"
 	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/internal/version"
@@ -45,7 +45,7 @@ func toONNX(_ context.Context, o Options, _ task.Watcher) (Result, error) {
 		return Result{}, err
 	}
 	defer claim.Release()
-	card, err := os.ReadFile(filepath.Join(o.Output, cardFile))
+	card, err := memory.ReadFile(filepath.Join(o.Output, cardFile))
 	if err == nil && !strings.HasPrefix(string(card), cardTitle) {
 		return Result{}, output.RefuseForeign(o.Output, "directory of ONNX networks", cardFile)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/gritvq/gritvq/dataset/images"
+	"github.com/gritvq/gritvq/internal/memory"
 )
 
 // Decode returns the picture of a grid of codes. A grid below one window repeats its border.
@@ -22,15 +23,19 @@ func (e Encoder) Decode(ctx context.Context, g Grid) (*images.RGB, error) {
 	if positions < 1 || len(g.Codes) != g.GridWidth*g.GridHeight*positions {
 		return nil, fmt.Errorf("%d codes do not fill a grid of %d x %d", len(g.Codes), g.GridWidth, g.GridHeight)
 	}
+	pixels, latents := 3*g.Width*g.Height, 4*e.Runtime.Tokenizer().Dim()*g.cells().Len()
+	if err := memory.Check(fmt.Sprintf("a picture of %d x %d pixels", g.Width, g.Height), pixels+latents); err != nil {
+		return nil, err
+	}
 	// Codes are looked up in the whole grid: a cell's may depend on those around it.
-	latents, err := e.Runtime.LookUp(ctx, g.Codes, g.cells(), positions)
+	found, err := e.Runtime.LookUp(ctx, g.Codes, g.cells(), positions)
 	if err != nil {
 		return nil, err
 	}
 	blend := newBlender(c, g.Width, g.Height)
 	err = c.bands(func(first, last int) error {
 		n := (last - first) * len(c.x.starts)
-		windows, err := e.Runtime.Reconstruct(ctx, c.windowLatents(latents, first, last), n)
+		windows, err := e.Runtime.Reconstruct(ctx, c.windowLatents(found, first, last), n)
 		if err != nil {
 			return err
 		}

@@ -5,12 +5,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/gritvq/gritvq/dataset/images"
 	"github.com/gritvq/gritvq/internal/fingerprint"
+	"github.com/gritvq/gritvq/internal/memory"
 	"github.com/gritvq/gritvq/internal/output"
 	"github.com/gritvq/gritvq/safetensors"
 )
@@ -102,7 +102,7 @@ func (s *scoring) cacheFile(seen *seenSet, dir string, short int) string {
 	if dir == "" || s.networks.features == "" {
 		return ""
 	}
-	network, err := os.ReadFile(s.networks.features)
+	network, err := memory.ReadFile(s.networks.features)
 	if err != nil {
 		return ""
 	}

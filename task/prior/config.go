@@ -2,9 +2,9 @@ package prior
 
 import (
 	"cmp"
-	"os"
 
 	"github.com/gritvq/gritvq/config"
+	"github.com/gritvq/gritvq/internal/memory"
 	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/optim"
 	"github.com/gritvq/gritvq/task/prior/gpt"
@@ -53,7 +53,7 @@ func (s Settings) Config(compiled bool) (Config, error) {
 	c := Default(compiled)
 	preset := c
 	if s.File != "" {
-		document, err := os.ReadFile(s.File)
+		document, err := memory.ReadFile(s.File)
 		if err != nil {
 			return c, usage.Errorf("cannot read the configuration: %w", err)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/gritvq/gritvq/artifact/bundle"
 	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/internal/atomicfile"
+	"github.com/gritvq/gritvq/internal/memory"
 	"github.com/gritvq/gritvq/internal/output"
 	"github.com/gritvq/gritvq/safetensors"
 	"github.com/gritvq/gritvq/task/prior/gpt"
@@ -158,7 +159,7 @@ func Load(dir string) (*Prior, error) {
 }
 
 func (p *Prior) readConfig(path string) error {
-	document, err := os.ReadFile(path)
+	document, err := memory.ReadFile(path)
 	if err != nil {
 		return err
 	}
@@ -174,7 +175,8 @@ func (p *Prior) readReference(path string) (err error) {
 	return err
 }
 
-func (p *Prior) readWeights(path string) error {
+func (p *Prior) readWeights(path string) (err error) {
+	defer memory.Catch(&err)
 	file, err := safetensors.Read(path)
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/internal/atomicfile"
 	"github.com/gritvq/gritvq/internal/fingerprint"
+	"github.com/gritvq/gritvq/internal/memory"
 	"github.com/gritvq/gritvq/task"
 	"github.com/gritvq/gritvq/task/recommend/network"
 )
@@ -148,7 +149,7 @@ func (r Reference) write(path string) error {
 
 // readReference reads what write wrote; a file that is missing or damaged is not known.
 func readReference(path string) (Reference, bool) {
-	text, err := os.ReadFile(path)
+	text, err := memory.ReadFile(path)
 	var kept keptReference
 	if err != nil || json.Unmarshal(text, &kept) != nil || len(kept.Names) != len(kept.Ranks) || len(kept.Names) == 0 {
 		return Reference{}, false

@@ -2,11 +2,11 @@ package recommend
 
 import (
 	"cmp"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/gritvq/gritvq/config"
+	"github.com/gritvq/gritvq/internal/memory"
 	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/train"
 )
@@ -25,7 +25,7 @@ func (s Settings) Config() (Config, error) {
 	var document []byte
 	if s.File != "" {
 		var err error
-		if document, err = os.ReadFile(s.File); err != nil {
+		if document, err = memory.ReadFile(s.File); err != nil {
 			return nil, usage.Errorf("cannot read the configuration: %w", err)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/dataset/interactions"
 	"github.com/gritvq/gritvq/eval"
+	"github.com/gritvq/gritvq/internal/memory"
 	"github.com/gritvq/gritvq/safetensors"
 	"github.com/gritvq/gritvq/task/catalogue"
 	"github.com/gritvq/gritvq/weights"
@@ -131,7 +131,7 @@ func Load(ctx context.Context, dir string, p *Purpose) (*Recommender, error) {
 }
 
 func (r *Recommender) readConfig(path string) error {
-	stored, err := os.ReadFile(path)
+	stored, err := memory.ReadFile(path)
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,8 @@ func (r *Recommender) readConfig(path string) error {
 	return err
 }
 
-func (r *Recommender) readWeights(path string) error {
+func (r *Recommender) readWeights(path string) (err error) {
+	defer memory.Catch(&err)
 	file, err := safetensors.Read(path)
 	if err != nil {
 		return err

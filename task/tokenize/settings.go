@@ -3,10 +3,10 @@ package tokenize
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"slices"
 
 	"github.com/gritvq/gritvq/config"
+	"github.com/gritvq/gritvq/internal/memory"
 	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/train/vqtrain"
 	"github.com/gritvq/gritvq/vq"
@@ -82,7 +82,7 @@ func (s Settings) document() ([]byte, error) {
 	if s.File == "" {
 		return nil, nil
 	}
-	document, err := os.ReadFile(s.File)
+	document, err := memory.ReadFile(s.File)
 	if err != nil {
 		if path, ok := errors.AsType[*fs.PathError](err); ok {
 			err = path.Err

@@ -81,6 +81,9 @@ func New(backend compute.Backend, c Config, source Source, o Options) (*Trainer,
 	if err != nil {
 		return nil, err
 	}
+	if err := m.CheckStep(c.Train.Batch / max(1, c.Train.Accumulate)); err != nil {
+		return nil, err
+	}
 	t := &Trainer{config: c, backend: backend, model: m, source: source, sampler: sampler}
 	t.state.Window = newWindow(m.Quantizer.Layout(), c.Quantizer.Resets)
 	problem, err := t.problem()

@@ -8,6 +8,7 @@ import (
 	"github.com/gomlx/gomlx/ml/model"
 
 	"github.com/gritvq/gritvq/internal/parallel"
+	"github.com/gritvq/gritvq/internal/program"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -22,7 +23,9 @@ func (s *Sampler) compile() error {
 	paths := m.Init(0).Paths()
 	variables := func(g *graph.Graph) weights.Vars { return m.resolve(weights.FromStore(s.store, g), paths) }
 	add := func(build func(in []*graph.Node) []*graph.Node) error {
-		program, err := model.NewExec(s.backend, s.store, func(_ *model.Scope, in []*graph.Node) []*graph.Node { return build(in) })
+		program, err := model.NewExec(s.backend, s.store, func(_ *model.Scope, in []*graph.Node) []*graph.Node {
+			return program.Planned("drawing codes", in, build(in), nil)
+		})
 		if err == nil {
 			s.programs = append(s.programs, program)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/gomlx/gomlx/ml/model"
 
 	"github.com/gritvq/gritvq/index"
+	"github.com/gritvq/gritvq/internal/program"
 	"github.com/gritvq/gritvq/nn"
 )
 
@@ -32,7 +33,8 @@ func (s *BeamSearch) compile(backend compute.Backend) (err error) {
 		memory := m.decoder.Remember(v.In("decoder"), m.encoder.Build(v.In("encoder"), m.embed(v, in[0]), lengths, nil))
 		start := m.embed(v, m.start(in[0].Graph(), users))
 		h, past := m.decoder.Step(v.In("decoder"), start, nil, memory, lengths)
-		return append(append([]*graph.Node{m.predict(v, h, 0)}, nn.Flatten(memory)...), nn.Flatten(past)...)
+		out := append(append([]*graph.Node{m.predict(v, h, 0)}, nn.Flatten(memory)...), nn.Flatten(past)...)
+		return program.Planned("reading histories", in, out, nil)
 	}); err != nil {
 		return err
 	}
@@ -51,7 +53,7 @@ func (s *BeamSearch) compile(backend compute.Backend) (err error) {
 			if position < len(m.vocab.Codes)-1 {
 				out = append(out, nn.Flatten(next)...)
 			}
-			return out
+			return program.Planned("a beam", in, out, nil)
 		})
 		if err != nil {
 			return err

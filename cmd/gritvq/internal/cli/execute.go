@@ -12,6 +12,7 @@ import (
 
 	"github.com/gritvq/gritvq/engine"
 	"github.com/gritvq/gritvq/internal/interrupt"
+	"github.com/gritvq/gritvq/internal/memory"
 	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/train"
 )
@@ -69,6 +70,7 @@ func withoutPanic(run func() error) (err error) {
 			err = &panicError{p, debug.Stack()}
 		}
 	}()
+	defer memory.Catch(&err)
 	return run()
 }
 

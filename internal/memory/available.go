@@ -1,0 +1,29 @@
+package memory
+
+import (
+	"math"
+	"runtime/metrics"
+)
+
+// unlimited is what a system has that tells nothing.
+const unlimited = math.MaxInt64
+
+// Available is the number of bytes that the process can still take: the least of what the system has, swap included, what
+// the limits of its control groups leave, and what its limit on address space leaves (ulimit -v). Memory that the
+// runtime holds and does not use counts as available. It is [math.MaxInt64] on systems that do not tell.
+func Available() int64 {
+	held := []metrics.Sample{{Name: "/memory/classes/heap/free:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(held)
+	free, released := clamp(held[0].Value.Uint64()), clamp(held[1].Value.Uint64())
+	return min(add(physical(), free), add(addressSpace(), free+released))
+}
+
+// add adds what may be unlimited.
+func add(a, b int64) int64 {
+	if a > unlimited-b {
+		return unlimited
+	}
+	return a + b
+}
+
+func clamp(n uint64) int64 { return int64(min(n, unlimited)) }

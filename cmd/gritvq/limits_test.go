@@ -53,10 +53,10 @@ func TestSizesBeyondTheMachine(t *testing.T) {
 		"hidden":        {vectors, "--dim 8 --hidden 1048576,1048576", exceeded},
 		"batch":         {vectors, "--batch 1000000000", "a step on a batch of 1000000000 rows" + exceeded},
 		"largest batch": {vectors, "--batch 9223372036854775807", "a batch of 9223372036854775807 rows" + exceeded},
-		"codebooks":     {vectors, "--codes 400 --dim 1000000000 --hidden 8",
+		"codebooks": {vectors, "--codes 400 --dim 1000000000 --hidden 8",
 			"4 codebooks of 400 codes for latents of 1000000000 numbers" + exceeded},
-		"widths":        {pictures, "--size 32 --width 1048576,1048576 --codes 8", exceeded},
-		"pictures":      {pictures, "--size 32 --width 16 --codes 8 --batch 10000000", "a step on a batch of 10000000 pictures" + exceeded},
+		"widths":   {pictures, "--size 32 --width 1048576,1048576 --codes 8", exceeded},
+		"pictures": {pictures, "--size 32 --width 16 --codes 8 --batch 10000000", "a step on a batch of 10000000 pictures" + exceeded},
 	} {
 		t.Run(name, func(t *testing.T) {
 			args := append([]string{"train", c.data, "-o", filepath.Join(t.TempDir(), "tok"), "--steps", "2"}, strings.Fields(c.options)...)

@@ -39,9 +39,17 @@ test: ## vet, test and cross-build everything
 	@test -x $(INTEROP) || echo "SKIPPED: the tests against FAISS, ONNX Runtime, TensorBoard and NumPy. make test-interop installs and runs them."
 
 INTEROP := build/interop/bin/python
-test-interop: $(INTEROP) ## test exported files with their real readers: FAISS, ONNX Runtime, TensorBoard
+WEB := build/web/node_modules/onnxruntime-web
+test-interop: $(INTEROP) ## test exported files with their real readers: FAISS, ONNX Runtime, also for the web, TensorBoard
+	@if command -v node >/dev/null && command -v npm >/dev/null; then $(MAKE) --no-print-directory $(WEB); \
+	else echo "SKIPPED: the tests with ONNX Runtime for the web; install Node.js with npm"; fi
 	GRITVQ_INTEROP=required $(GO) test -count=1 -run Interop ./...
 	$(MAKE) test-python
+
+$(WEB): internal/interop/package.json
+	mkdir -p build/web && cp internal/interop/package.json build/web
+	npm install --prefix build/web --no-audit --no-fund --no-package-lock --loglevel error
+	@touch $@
 
 $(INTEROP): internal/interop/requirements.txt
 	python3 -m venv build/interop

@@ -162,14 +162,14 @@ func TestRelativePositionBuckets(t *testing.T) {
 		-128: 15, -5000: 15,
 		1: 17, 7: 23, 8: 24, 12: 25, 16: 26, 64: 30, 128: 31, 5000: 31,
 	} {
-		if got := both.bucket(ahead); got != want {
+		if got := both.Bucket(ahead); got != want {
 			t.Errorf("a key %d ahead is in bucket %d, want %d", ahead, got, want)
 		}
 	}
 	for ahead, want := range map[int]int{
 		0: 0, 1: 0, 90: 0, -1: 1, -15: 15, -16: 16, -18: 16, -19: 17, -20: 17, -21: 18, -113: 31, -112: 30, -5000: 31,
 	} {
-		if got := back.bucket(ahead); got != want {
+		if got := back.Bucket(ahead); got != want {
 			t.Errorf("looking back, a key %d ahead is in bucket %d, want %d", ahead, got, want)
 		}
 	}
@@ -189,7 +189,7 @@ func TestRelativePositions(t *testing.T) {
 		for h := range 2 {
 			for i := range queries {
 				for j := range keys {
-					at := p.bucket(j-(keys-queries+i))*2 + h
+					at := p.Bucket(j-(keys-queries+i))*2 + h
 					counts[at]++
 					if value := got[0][(h*queries+i)*keys+j]; value != in["bias"].Data[at] {
 						t.Fatalf("%d queries: bias %g at head %d, query %d, key %d, want %g", queries, value, h, i, j, in["bias"].Data[at])

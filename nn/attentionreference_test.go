@@ -124,7 +124,7 @@ func positionBias(v variables, heads, queries, keys int, p RelativePositions) []
 	for h := range heads {
 		for i := range queries {
 			for j := range keys {
-				bias[(h*queries+i)*keys+j] = table.Data[p.bucket(j-i)*heads+h]
+				bias[(h*queries+i)*keys+j] = table.Data[p.Bucket(j-i)*heads+h]
 			}
 		}
 	}

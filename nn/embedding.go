@@ -70,14 +70,14 @@ func (p RelativePositions) Init(rng *rand.Rand) weights.Set {
 // Build returns the bias [1, Heads, queries, keys] of queries at the last keys' places.
 func (p RelativePositions) Build(v weights.Vars, g *graph.Graph, queries, keys int) *graph.Node {
 	buckets := constantRow(g, queries*keys, func(i int) int32 {
-		return int32(p.bucket(i%keys - (i/keys + keys - queries)))
+		return int32(p.Bucket(i%keys - (i/keys + keys - queries)))
 	})
 	bias := graph.Gather(v.Get("bias"), graph.ExpandAxes(buckets, -1)) // [queries·keys, Heads]
 	return graph.Reshape(graph.Transpose(bias, 0, 1), 1, p.Heads, queries, keys)
 }
 
-// bucket is the bucket of a key's distance from its query, negative if the key precedes.
-func (p RelativePositions) bucket(ahead int) int {
+// Bucket is the bucket of a key's distance from its query, negative if the key precedes.
+func (p RelativePositions) Bucket(ahead int) int {
 	buckets, first := p.buckets(), 0
 	far := -ahead
 	if p.Causal {

@@ -18,7 +18,7 @@ type GroupNorm struct {
 // The epsilons keep constant groups and zero vectors from division by zero.
 const (
 	GroupNormEpsilon = 1e-5
-	layerNormEpsilon = 1e-6
+	LayerNormEpsilon = 1e-6
 )
 
 // Count is the number of groups in use.
@@ -181,7 +181,7 @@ func (n LayerNorm) Build(v weights.Vars, x *graph.Node) *graph.Node {
 // rootMeanSquareNorm is x scale / √(mean x² + ε) for x [N,width] and scale [1,width].
 // The gradient is written out, which halves the passes over x.
 func rootMeanSquareNorm(x, scale *graph.Node) *graph.Node {
-	size := graph.Reciprocal(graph.Sqrt(graph.AddScalar(rowMean(graph.Mul(x, x)), layerNormEpsilon))) // [N,1]
+	size := graph.Reciprocal(graph.Sqrt(graph.AddScalar(rowMean(graph.Mul(x, x)), LayerNormEpsilon))) // [N,1]
 	unit := graph.Mul(x, size)
 	return withGradients(graph.Mul(unit, scale), []*graph.Node{x, scale}, func(adjoint *graph.Node) []*graph.Node {
 		scaled := graph.Mul(adjoint, scale)

@@ -53,6 +53,7 @@ func init() {
 		"Slice": {slice, nil}, "Unsqueeze": {unsqueeze, nil}, "Squeeze": {squeeze, nil},
 		// Only written.
 		"Abs": {}, "Erf": {}, "Exp": {}, "Floor": {}, "Round": {}, "Greater": {}, "Mod": {}, "Range": {}, "Equal": {}, "Where": {}, "Less": {},
+		"Expand": {}, "Sqrt": {},
 		"ArgMin": {nil, arg}, "TopK": {nil, kinds{"axis": kindInt, "largest": kindInt}}, "GatherElements": {nil, axis},
 		"GatherND": {nil, kinds{"batch_dims": kindInt}}, "ReduceSum": {nil, kinds{"keepdims": kindInt}},
 		"LpNormalization": {nil, kinds{"axis": kindInt, "p": kindInt}}, "InstanceNormalization": {nil, kinds{"epsilon": kindFloat}},

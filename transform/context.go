@@ -16,8 +16,8 @@ import (
 // ContextReach is how many cells away a cell may be to influence a shift and a scale.
 const ContextReach = 2
 
-// scaleRange bounds the scale: exp(±scaleRange).
-const scaleRange = 0.5
+// ScaleRange bounds the scale of a context: exp(±ScaleRange).
+const ScaleRange = 0.5
 
 // Context is the network of the context transform: it reads the quantized latents of the cells that
 // were sent already and says how the codes of a cell that follows are used, as shift + scale * C'.
@@ -58,7 +58,7 @@ func (c Context) Features(v weights.Vars, cells *Node) *Node {
 func (c Context) Affine(v weights.Vars, features *Node) (shift, scale *Node) {
 	out := Add(nn.Product(features, v.Get("last/weights")), ExpandAxes(v.Get("last/bias"), 0))
 	shift = Slice(out, AxisRange(), AxisRange(0, c.Dim))
-	return shift, Exp(MulScalar(Tanh(Slice(out, AxisRange(), AxisRange(c.Dim, 2*c.Dim))), scaleRange))
+	return shift, Exp(MulScalar(Tanh(Slice(out, AxisRange(), AxisRange(c.Dim, 2*c.Dim))), ScaleRange))
 }
 
 // checkContext reports settings of the context that cannot work.

@@ -25,8 +25,8 @@ func (c affine) terms(n network, sent string) (shift, scale string) {
 	d := n.set[path.Join(c.at, "q")].Shape[0]
 	hidden := n.w.Apply("Relu", n.w.Apply("Add", n.product(sent, c.at, "q"), n.variable(c.at, "bias")))
 	out := n.product(hidden, c.at, "u")
-	shift = n.w.Apply("Slice", out, n.w.Ints(0), n.w.Ints(d), n.w.Ints(1))
-	t := n.w.Apply("Slice", out, n.w.Ints(d), n.w.Ints(2*d), n.w.Ints(1))
+	shift = n.columns(out, 0, d)
+	t := n.columns(out, d, 2*d)
 	a := n.scalar("Add", n.scalar("Mul", n.w.Apply("Abs", t), 4), 4)
 	return shift, n.w.Apply("Div", n.w.Apply("Add", a, t), n.w.Apply("Sub", a, t))
 }
@@ -36,18 +36,26 @@ func (c affine) vectors(n network, codes, sent string) string {
 	return n.w.Apply("Add", shift, n.w.Apply("Mul", scale, codes))
 }
 
-// choose compares half the squared distances to s·c, less those to the residual: ⟨s², c²/2⟩ - ⟨s·(r - shift), c⟩.
 func (c affine) choose(n network, position int, residual, sent string) (code, vector string) {
 	shift, scale := c.terms(n, sent)
-	book := n.books[position]
+	code, vector = scaled{scale}.choose(n, position, n.w.Apply("Sub", residual, shift), "")
+	return code, n.w.Apply("Add", shift, vector)
+}
+
+// scaled multiplies codes by a scale [N, d'].
+type scaled struct{ scale string }
+
+func (c scaled) vectors(n network, codes, _ string) string { return n.w.Apply("Mul", c.scale, codes) }
+
+// choose compares half the squared distances to s·c, less those to the residual r: ⟨s², c²/2⟩ - ⟨s·r, c⟩.
+func (c scaled) choose(n network, position int, residual, _ string) (code, vector string) {
+	book, name := n.book(position)
 	turned, halves := turnedAndHalved(book)
-	name := fmt.Sprintf("codebook/%d", position)
 	shape := []int{book.Shape[1], book.Shape[0]}
-	query := n.w.Apply("Mul", scale, n.w.Apply("Sub", residual, shift))
-	along := n.w.Apply("MatMul", query, n.w.Floats(name+"/turned", shape, turned))
-	squares := n.w.Apply("MatMul", n.w.Apply("Mul", scale, scale), n.w.Floats(name+"/halves", shape, halves))
+	along := n.w.Apply("MatMul", n.w.Apply("Mul", c.scale, residual), n.w.Floats(name+"/turned", shape, turned))
+	squares := n.w.Apply("MatMul", n.w.Apply("Mul", c.scale, c.scale), n.w.Floats(name+"/halves", shape, halves))
 	code = n.w.Node("ArgMin", []string{n.w.Apply("Sub", squares, along)}, file.Attributes{"axis": 1, "keepdims": 0})
-	return code, n.w.Apply("Add", shift, n.w.Apply("Mul", scale, n.rows(position, code)))
+	return code, c.vectors(n, n.rows(position, code), "")
 }
 
 // turnedAndHalved returns cᵀ and c²/2, [d, K].

@@ -16,10 +16,11 @@ import (
 
 // sample is a tokenizer with made-up weights.
 type sample struct {
-	name    string
-	bundle  *bundle.Bundle
-	runtime *tokenizer.Runtime
-	items   dataset.Batch
+	name     string
+	bundle   *bundle.Bundle
+	runtime  *tokenizer.Runtime
+	items    dataset.Batch
+	exported *bundle.Bundle // whose networks are run
 }
 
 func backend(t testing.TB) compute.Backend {
@@ -81,12 +82,30 @@ func made(t testing.TB, name string, s tokenizer.Spec, input int, items dataset.
 	if b.Codebooks, err = tokenizer.Usable(backend(t), m, set); err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
+	return sampleOf(t, name, b, b, items)
+}
+
+func sampleOf(t testing.TB, name string, b, exported *bundle.Bundle, items dataset.Batch) sample {
+	t.Helper()
 	r, err := b.Runtime(backend(t))
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
 	t.Cleanup(r.Close)
-	return sample{name, b, r, items}
+	return sample{name, b, r, items, exported}
+}
+
+// resized takes the networks of a sample for pictures of another size, with the results of a tokenizer of that size.
+func resized(t testing.TB, of sample, size int) sample {
+	t.Helper()
+	s := of.bundle.Tokenizer.Spec
+	s.Model.Image.Size = size
+	m, err := tokenizer.New(s, s.Model.Image.Input())
+	if err != nil {
+		t.Fatalf("%s: %v", of.name, err)
+	}
+	b := &bundle.Bundle{Tokenizer: m, Weights: of.bundle.Weights, Codebooks: of.bundle.Codebooks}
+	return sampleOf(t, of.name+"-resized", b, of.bundle, pictureItems(3, size))
 }
 
 func zeros(a *weights.Array) bool {

@@ -1,9 +1,8 @@
-// Package onnx writes trained tokenizers as ONNX networks: encoder, decoder, and both together.
+// Package onnx writes ONNX networks: encoders and decoders of tokenizers, steps of priors and towers of dual encoders.
 package onnx
 
 import (
 	"fmt"
-	"path"
 	"slices"
 
 	"github.com/gritvq/gritvq/artifact/bundle"
@@ -27,7 +26,7 @@ const (
 // Exporter makes the networks of a tokenizer.
 type Exporter struct {
 	tokenizer *tokenizer.Tokenizer
-	set       weights.Set
+	variables weights.Set
 	books     []*weights.Array
 	layout    vq.Layout
 	spec      tokenizer.Spec
@@ -37,12 +36,14 @@ type Exporter struct {
 // network is one under construction.
 type network struct {
 	*Exporter
-	w *file.Writer
+	expressions
+	phase int    // that is being coded, where cells are coded in phases
+	scale string // [N, d] of its codes, "" for codes as they are
 }
 
 // New refuses tokenizers that the networks cannot stand for.
 func New(b *bundle.Bundle, producer string) (*Exporter, error) {
-	e := &Exporter{tokenizer: b.Tokenizer, set: b.Weights, books: b.Codebooks, layout: b.Tokenizer.Quantizer.Layout(), spec: b.Tokenizer.Spec,
+	e := &Exporter{tokenizer: b.Tokenizer, variables: b.Weights, books: b.Codebooks, layout: b.Tokenizer.Quantizer.Layout(), spec: b.Tokenizer.Spec,
 		producer: producer}
 	q := e.spec.Quantizer
 	method, err := vq.MethodNamed(q.Method)
@@ -50,12 +51,10 @@ func New(b *bundle.Bundle, producer string) (*Exporter, error) {
 		return nil, err
 	}
 	size := 0
-	for _, a := range e.set {
+	for _, a := range e.variables {
 		size += 4 * len(a.Data)
 	}
 	switch {
-	case e.layout.Phases > 0:
-		return nil, fmt.Errorf("its cells are coded in phases (quantizer.transform.context), which is not exported to ONNX; train with context 0")
 	case !slices.Contains([]string{vq.FSQ.Name, vq.LFQ.Name}, q.Method) && (!vq.Searchable(b.Tokenizer.Quantizer) || method.Additive):
 		return nil, fmt.Errorf("method %s finds codes in a way that is not exported to ONNX", q.Method)
 	case size > 1<<31-1<<20:
@@ -72,7 +71,7 @@ func (e *Exporter) Greedy() bool {
 func (e *Exporter) pictures() bool { return e.tokenizer.Modality().Kind() == dataset.Pictures }
 
 func (e *Exporter) start(name, text string) network {
-	return network{e, file.NewWriter(name, text)}
+	return network{Exporter: e, expressions: expressions{file.NewWriter(name, text), e.variables}}
 }
 
 // Encoder maps vectors or pictures to codes and latents.
@@ -88,7 +87,7 @@ func (e *Exporter) Encoder() []byte {
 func (e *Exporter) Decoder() []byte {
 	n := e.start("decoder", "Maps codes to items: "+e.spec.Describe(e.tokenizer.Input))
 	codes := n.w.Input(Codes, file.Int64, n.dims(e.layout.Positions())...)
-	n.decode(n.shaped(n.lookUp(n.flat(codes, e.layout.Positions())), codes, e.layout.Dim))
+	n.decode(n.lookUpGrid(codes))
 	return n.w.Encode(e.producer)
 }
 
@@ -120,9 +119,9 @@ func (n network) encode() (latents, codes, quantized string) {
 	} else {
 		latents = n.encodeVectors(n.w.Input(Vectors, file.Float32, "batch", n.tokenizer.Input))
 	}
-	z := n.prepare(n.flat(latents, n.layout.Dim))
-	codes, quantized = n.quantize(z)
-	return n.shaped(z, latents, n.layout.Dim), n.shaped(codes, latents, n.layout.Positions()), n.shaped(quantized, latents, n.layout.Dim)
+	latents = n.shaped(n.prepare(n.flat(latents, n.layout.Dim)), latents, n.layout.Dim)
+	codes, quantized = n.quantizeGrid(latents)
+	return latents, codes, quantized
 }
 
 func (n network) decode(quantized string) {
@@ -149,23 +148,5 @@ func (n network) shaped(rows, like string, last int) string {
 	if !n.pictures() {
 		return rows
 	}
-	leading := n.w.Node("Shape", []string{like}, file.Attributes{"start": 0, "end": 3})
-	return n.w.Apply("Reshape", rows, n.w.Node("Concat", []string{leading, n.w.Ints(last)}, file.Attributes{"axis": 0}))
-}
-
-// variable adds a variable of the tokenizer as a constant.
-func (n network) variable(elements ...string) string {
-	name := path.Join(elements...)
-	a := n.set[name]
-	return n.w.Floats(name, a.Shape, a.Data)
-}
-
-// scalar applies an operator to x and a number.
-func (n network) scalar(op, x string, value float64) string {
-	return n.w.Apply(op, x, n.w.Float(value))
-}
-
-// product is x times a variable's matrix.
-func (n network) product(x string, elements ...string) string {
-	return n.w.Apply("MatMul", x, n.variable(elements...))
+	return n.w.Apply("Reshape", rows, n.beside(0, n.leading(like), n.w.Ints(last)))
 }

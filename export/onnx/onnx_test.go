@@ -58,6 +58,37 @@ for job in json.load(open("jobs.json")):
     decoded.get("values", decoded["decoded"]).astype("<f4").tofile(at("values.onnx"))
 `
 
+const webProgram = `
+const fs = require("fs"), path = require("path"), ort = require("onnxruntime-web");
+ort.env.logLevel = "error";
+ort.env.wasm.numThreads = 1;
+const bytes = (array) => Buffer.from(array.buffer, array.byteOffset, array.byteLength);
+const own = (file) => { const b = fs.readFileSync(file); return b.buffer.slice(b.byteOffset, b.byteOffset + b.length); };
+(async () => {
+  for (const job of JSON.parse(fs.readFileSync("jobs.json"))) {
+    const at = (name) => path.join(job.name, name);
+    const run = async (name, inputs) => {
+      const session = await ort.InferenceSession.create(new Uint8Array(own(at(name + ".onnx"))), {executionProviders: ["wasm"]});
+      const outputs = await session.run(inputs);
+      await session.release();
+      return outputs;
+    };
+    const raw = own(at("items")), pictures = job.kind === "u1";
+    const items = pictures ? new ort.Tensor("uint8", new Uint8Array(raw), job.shape) : new ort.Tensor("float32", new Float32Array(raw), job.shape);
+    const codes = new Uint32Array(own(at("codes"))), shape = job.codes.slice();
+    shape[shape.length - 1] = codes.length / shape.slice(0, -1).reduce((a, b) => a * b);
+    const source = {[pictures ? "pictures" : "vectors"]: items};
+    const encoded = await run("encoder", source), both = await run("tokenizer", source);
+    const decoded = await run("decoder", {codes: new ort.Tensor("int64", BigInt64Array.from(codes, BigInt), shape)});
+    if (encoded.codes.data.some((c, i) => c !== both.codes.data[i])) throw new Error(job.name + ": encoder and tokenizer differ");
+    fs.writeFileSync(at("codes.onnx"), bytes(Uint32Array.from(encoded.codes.data, Number)));
+    fs.writeFileSync(at("latents.onnx"), bytes(encoded.latents.data));
+    fs.writeFileSync(at("decoded.onnx"), bytes(decoded.decoded.data));
+    fs.writeFileSync(at("values.onnx"), bytes((decoded.values || decoded.decoded).data));
+  }
+})().catch((error) => { console.error(error); process.exit(1); });
+`
+
 // samples are every method that is exported, with a network and without, and the settings that change a network.
 func samples(t *testing.T) []sample {
 	var all []sample
@@ -92,7 +123,13 @@ func samples(t *testing.T) []sample {
 			s.Quantizer.Levels = 1
 			change(s)
 		})
-		all = append(all, made(t, name, s, 3*size*size, pictureItems(4, size)))
+		own := made(t, name, s, 3*size*size, pictureItems(4, size))
+		all = append(all, own, resized(t, own, size-2*s.Model.Image.Down()))
+	}
+	context := func(phases, width, levels int) func(*tokenizer.Spec) {
+		return func(s *tokenizer.Spec) {
+			s.Quantizer.Levels, s.Quantizer.Transform.Context, s.Quantizer.Transform.ContextWidth = levels, phases, width
+		}
 	}
 	for _, method := range []string{"grit", "ema", "fsq", "lfq", "simvq"} {
 		picture("pictures-"+method, method, 32, plain)
@@ -102,6 +139,11 @@ func samples(t *testing.T) []sample {
 		s.Model.Image.Strides = []int{3, 2}
 	})
 	picture("pictures-nearest", "ste", 32, func(s *tokenizer.Spec) { s.Model.Image.Up, s.Model.Image.Linear = "nearest", true })
+	picture("pictures-rq", "rq", 32, func(s *tokenizer.Spec) { s.Quantizer.Levels = 2 })
+	picture("pictures-pq", "pq", 32, func(s *tokenizer.Spec) { s.Quantizer.Parts = 2 })
+	picture("pictures-context", "grit", 32, context(2, 6, 1))
+	picture("pictures-context-levels", "ema", 32, context(4, 6, 2))
+	picture("pictures-phases", "ste", 32, context(2, 0, 1))
 	picture("pictures-strides", "ste", 45, func(s *tokenizer.Spec) { s.Model.Image.Strides = []int{5, 3} })
 	return all
 }
@@ -109,15 +151,25 @@ func samples(t *testing.T) []sample {
 // ONNX Runtime gives the codes of --beam 1, except where two are nearly as good, and the reconstructions.
 func TestInteropONNXRuntime(t *testing.T) {
 	python, dir := interop.Find(t, "onnx", "onnxruntime", "numpy"), t.TempDir()
+	compared(t, samples(t), dir, func() { python.Run(t, dir, program) })
+}
+
+// ONNX Runtime for the web, in WebAssembly, gives the same.
+func TestInteropONNXRuntimeWeb(t *testing.T) {
+	node, dir := interop.FindNode(t, "onnxruntime-web"), t.TempDir()
+	compared(t, samples(t), dir, func() { node.Run(t, dir, webProgram) })
+}
+
+// compared writes the networks of samples below a directory, runs them, and compares what they give with the program's results.
+func compared(t *testing.T, all []sample, dir string, run func()) {
 	var jobs []job
-	all := samples(t)
 	codes := make([][]uint32, len(all))
 	for i, s := range all {
 		at := filepath.Join(dir, s.name)
 		if err := os.Mkdir(at, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		e, err := New(s.bundle, "a test")
+		e, err := New(s.exported, "a test")
 		if err != nil {
 			t.Fatalf("%s: %v", s.name, err)
 		}
@@ -145,7 +197,7 @@ func TestInteropONNXRuntime(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "jobs.json"), content, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	python.Run(t, dir, program)
+	run()
 	for i, s := range all {
 		compare(t, s, filepath.Join(dir, s.name), codes[i])
 	}
@@ -286,11 +338,6 @@ func TestNewRefuses(t *testing.T) {
 	for want, change := range map[string]func(s *tokenizer.Spec) string{
 		"method lsh finds codes in a way": func(*tokenizer.Spec) string { return "lsh" },
 		"method lsq finds codes in a way": func(*tokenizer.Spec) string { return "lsq" },
-		"its cells are coded in phases": func(s *tokenizer.Spec) string {
-			s.Model.Dim, s.Model.Image.Size, s.Model.Image.Widths = 4, 16, []int{4, 4}
-			s.Quantizer.Levels, s.Quantizer.Transform.Context, s.Quantizer.Transform.ContextWidth = 1, 2, 4
-			return "grit"
-		},
 	} {
 		s, err := tokenizer.DefaultSpec(change(&tokenizer.Spec{}))
 		if err != nil {
@@ -298,11 +345,7 @@ func TestNewRefuses(t *testing.T) {
 		}
 		s.Quantizer.Codes, s.Quantizer.Transform.Rank = 8, 4
 		change(&s)
-		input := 6
-		if s.Model.Image.Size > 0 {
-			input = s.Model.Image.Input()
-		}
-		m, err := tokenizer.New(s, input)
+		m, err := tokenizer.New(s, 6)
 		if err != nil {
 			t.Fatal(err)
 		}

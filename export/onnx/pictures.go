@@ -14,8 +14,7 @@ import (
 // encodePictures maps pictures to latents [batch, rows, columns, dim].
 func (n network) encodePictures(pixels string) string {
 	c := n.spec.Model.Image
-	x := n.w.Node("Cast", []string{pixels}, file.Attributes{"to": int(file.Float32)})
-	x = n.scalar("Sub", n.scalar("Mul", x, 1/127.5), 1)
+	x := n.scalar("Sub", n.scalar("Mul", n.float(pixels), 1/127.5), 1)
 	x = n.channelsFirst(x)
 	h := n.convolve(x, "encoder/input", 1)
 	for i := range c.Widths {
@@ -53,11 +52,11 @@ func (n network) decodePictures(latents string) (values, pixels string) {
 }
 
 func (n network) channelsFirst(x string) string {
-	return n.w.Node("Transpose", []string{x}, file.Attributes{"perm": []int{0, 3, 1, 2}})
+	return n.transposed(x, 0, 3, 1, 2)
 }
 
 func (n network) channelsLast(x string) string {
-	return n.w.Node("Transpose", []string{x}, file.Attributes{"perm": []int{0, 2, 3, 1}})
+	return n.transposed(x, 0, 2, 3, 1)
 }
 
 // stride is the factor between stages i and i+1 of the encoder.
@@ -92,11 +91,15 @@ func (n network) arranged(name string, a *weights.Array, order ...int) string {
 
 // convolve applies the convolution at a path.
 func (n network) convolve(x, at string, stride int) string {
+	pad := nn.SamePadding(n.set[at+"/weights"].Shape[0], 1)
+	return n.convolvePadded(x, at, stride, []int{pad[0][0], pad[1][0], pad[0][1], pad[1][1]})
+}
+
+// convolvePadded is convolve with zeros above, left, below and right.
+func (n network) convolvePadded(x, at string, stride int, pads []int) string {
 	kernel := n.set[at+"/weights"]
-	pad := nn.SamePadding(kernel.Shape[0], 1)
 	inputs := []string{x, n.arranged(at+"/weights", kernel, 3, 2, 0, 1), n.variable(at, "bias")}
-	return n.w.Node("Conv", inputs, file.Attributes{"kernel_shape": kernel.Shape[:2], "strides": []int{stride, stride},
-		"pads": []int{pad[0][0], pad[1][0], pad[0][1], pad[1][1]}})
+	return n.w.Node("Conv", inputs, file.Attributes{"kernel_shape": kernel.Shape[:2], "strides": []int{stride, stride}, "pads": pads})
 }
 
 // squares maps the square of pixels of every cell to its latent, linearly.

@@ -16,15 +16,7 @@ func (n network) part(z string, part int) string {
 		return z
 	}
 	start, end := n.layout.Bounds(part)
-	return n.w.Apply("Slice", z, n.w.Ints(start), n.w.Ints(end), n.w.Ints(1))
-}
-
-// beside lays tensors [N, ..] side by side.
-func (n network) beside(parts []string) string {
-	if len(parts) == 1 {
-		return parts[0]
-	}
-	return n.w.Node("Concat", parts, file.Attributes{"axis": 1})
+	return n.columns(z, start, end)
 }
 
 // prepare maps latents [N, d] to the space of the codes.
@@ -37,7 +29,7 @@ func (n network) prepare(z string) string {
 	for part := range n.layout.Parts {
 		parts = append(parts, n.w.Node("LpNormalization", []string{n.part(z, part)}, file.Attributes{"axis": -1, "p": 2}))
 	}
-	return n.beside(parts)
+	return n.beside(1, parts...)
 }
 
 // quantize finds the codes [N, positions] of latents [N, d], level by level, and the latents that they stand for.
@@ -56,7 +48,7 @@ func (n network) quantize(z string) (codes, quantized string) {
 		}
 		parts = append(parts, sent)
 	}
-	return n.beside(all), n.beside(parts)
+	return n.beside(1, all...), n.beside(1, parts...)
 }
 
 // lookUp returns the latents [N, d] that codes [N, positions] stand for.
@@ -75,7 +67,7 @@ func (n network) lookUp(codes string) string {
 		}
 		parts = append(parts, sent)
 	}
-	return n.beside(parts)
+	return n.beside(1, parts...)
 }
 
 func (n network) sum(sum, x string) string {
@@ -85,29 +77,35 @@ func (n network) sum(sum, x string) string {
 	return n.w.Apply("Add", sum, x)
 }
 
-func (n network) book(position int) string {
-	b := n.books[position]
-	return n.w.Floats(fmt.Sprintf("codebook/%d", position), b.Shape, b.Data)
+// slot is that of a position in the phase.
+func (n network) slot(position int) int { return n.phase*n.layout.Positions() + position }
+
+// book returns the codebook of a position and its name.
+func (n network) book(position int) (book *weights.Array, name string) {
+	return n.books[n.slot(position)], fmt.Sprintf("codebook/%d", n.slot(position))
 }
 
 // rows gathers codes of a codebook.
 func (n network) rows(position int, code string) string {
-	return n.w.Node("Gather", []string{n.book(position), code}, file.Attributes{"axis": 0})
+	book, name := n.book(position)
+	return n.w.Node("Gather", []string{n.w.Floats(name, book.Shape, book.Data), code}, file.Attributes{"axis": 0})
 }
 
 // at is the path of a position's variable.
-func (e *Exporter) at(position int, name string) string {
-	return path.Join(vq.Prefix, e.layout.Path(position), name)
+func (n network) at(position int, name string) string {
+	return path.Join(vq.Prefix, n.layout.Path(n.slot(position)), name)
 }
 
-// condition is that of a position's codes on those of earlier levels, nil if there is none.
-func (e *Exporter) condition(position int) condition {
+// condition is that of a position's codes on those of earlier levels or of other cells, nil if there is none.
+func (n network) condition(position int) condition {
 	switch {
-	case position%e.layout.Levels == 0:
-	case e.set[e.at(position, "condition/u")] != nil:
-		return affine{e.at(position, "condition")}
-	case e.spec.Quantizer.Transform.Conditional():
-		return implicit{e.at(position, "condition"), position, e.spec.Quantizer.Transform.Candidates}
+	case n.scale != "":
+		return scaled{n.part(n.scale, position/n.layout.Levels)}
+	case position%n.layout.Levels == 0:
+	case n.set[n.at(position, "condition/u")] != nil:
+		return affine{n.at(position, "condition")}
+	case n.spec.Quantizer.Transform.Conditional():
+		return implicit{n.at(position, "condition"), position, n.spec.Quantizer.Transform.Candidates}
 	}
 	return nil
 }
@@ -123,8 +121,8 @@ func (n network) choose(position int, residual, sent string) (code, vector strin
 	case vq.LFQ.Name:
 		code = n.signs(position, residual)
 	default:
-		code = n.w.Node("ArgMin", []string{n.scores(residual, n.books[position], fmt.Sprintf("codebook/%d", position))},
-			file.Attributes{"axis": 1, "keepdims": 0})
+		book, name := n.book(position)
+		code = n.w.Node("ArgMin", []string{n.scores(residual, book, name)}, file.Attributes{"axis": 1, "keepdims": 0})
 	}
 	return code, n.rows(position, code)
 }

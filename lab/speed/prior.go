@@ -14,6 +14,7 @@ import (
 	"github.com/gomlx/compute"
 
 	"github.com/gritvq/gritvq/engine"
+	"github.com/gritvq/gritvq/internal/processor"
 	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task"
@@ -164,10 +165,10 @@ func timePrior(ctx context.Context, backend compute.Backend, s PriorSize, steps 
 		data.Train.Codes = append(data.Train.Codes, uint32(rng.IntN(s.Codes)))
 	}
 	var walls, cpus []float64
-	last, cpu := time.Now(), processorTime()
+	last, cpu := time.Now(), processor.Time()
 	watch := train.Observer{Step: func(train.Record) {
-		walls, cpus = append(walls, time.Since(last).Seconds()), append(cpus, processorTime()-cpu)
-		last, cpu = time.Now(), processorTime()
+		walls, cpus = append(walls, time.Since(last).Seconds()), append(cpus, processor.Time()-cpu)
+		last, cpu = time.Now(), processor.Time()
 	}}
 	trained, err := prior.Train(ctx, backend, data, c, train.Options{Watch: watch})
 	if err != nil {
@@ -188,12 +189,12 @@ func timePrior(ctx context.Context, backend compute.Backend, s PriorSize, steps 
 		rows[i].Number = i
 	}
 	for range 2 { // the second counts
-		last, cpu = time.Now(), processorTime()
+		last, cpu = time.Now(), processor.Time()
 		if _, err := sampler.Sample(ctx, rows, nil); err != nil {
 			return t, err
 		}
 	}
 	share := float64(s.Sample) / float64(len(rows))
-	t.Draw, t.DrawCPU = share*time.Since(last).Seconds(), share*(processorTime()-cpu)
+	t.Draw, t.DrawCPU = share*time.Since(last).Seconds(), share*(processor.Time()-cpu)
 	return t, nil
 }

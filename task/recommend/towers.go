@@ -181,6 +181,9 @@ func (t *towers) shrunk(set weights.Set, factor float64) weights.Set {
 	return twotower.Shrunk(set, factor)
 }
 
+// Dual is the model, for exporters.
+func (t *towers) Dual() *twotower.Model { return t.Model }
+
 func (t *towers) String() string {
 	return fmt.Sprintf("%s, towers of %d and %d layers of width %d", t.kind.Name, t.Config.Layers, t.Config.ItemLayers, t.Config.Width)
 }

@@ -2,11 +2,11 @@ package vqtrain
 
 import (
 	"fmt"
-	"syscall"
 	"testing"
 
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/dataset/images"
+	"github.com/gritvq/gritvq/internal/processor"
 	"github.com/gritvq/gritvq/tokenizer"
 )
 
@@ -35,22 +35,13 @@ func BenchmarkContextStep(b *testing.B) {
 					b.Fatal(err)
 				}
 				if step == 2 {
-					from = processorTime()
+					from = processor.Time()
 					b.ResetTimer()
 				}
 			}
-			b.ReportMetric((processorTime()-from)/float64(b.N), "cpu-s/op")
+			b.ReportMetric((processor.Time()-from)/float64(b.N), "cpu-s/op")
 		})
 	}
-}
-
-// processorTime is the time in seconds that this process has computed, which other processes do not lengthen.
-func processorTime() float64 {
-	var u syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
-		return 0
-	}
-	return float64(u.Utime.Sec) + float64(u.Utime.Usec)/1e6
 }
 
 func pictures64(b *testing.B) Source {

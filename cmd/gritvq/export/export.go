@@ -17,8 +17,9 @@ func New(s *cli.Streams) *cobra.Command {
 	var json bool
 	cmd := &cobra.Command{
 		Use:   "export SOURCE --to FORMAT -o OUTPUT",
-		Short: "Write a tokenizer for FAISS and other programs",
-		Long: `Writes a trained tokenizer in the format of another program.
+		Short: "Write a tokenizer or model for FAISS and other programs",
+		Long: `Writes a trained tokenizer, prior or recommender in the format of another
+program.
 
 faiss: an index that faiss.read_index opens. Residual codes become an
 IndexResidualQuantizer, product codes an IndexPQ, linear encoders and
@@ -27,6 +28,8 @@ stores codes that gritvq encode wrote, --ids gives them IDs (IndexIDMap).
 
 onnx: a directory with encoder.onnx, decoder.onnx and tokenizer.onnx for ONNX
 Runtime, also in browsers. Batch, height and width are free; weights are inside.
+A prior becomes step.onnx; a dual encoder or a search engine query.onnx and
+items.onnx. README.md in the directory describes inputs and outputs.
 
 tensorboard: events of a tokenizer's training, or of the log.jsonl of any run, in a
 directory for tensorboard --logdir. train --tensorboard writes them during training.`,
@@ -34,6 +37,7 @@ directory for tensorboard --logdir. train --tensorboard writes them during train
   gritvq export tok --to faiss -o index.faiss --data vectors.npy
   gritvq export tok --to faiss -o index.faiss --codes codes.npy --ids ids.npy
   gritvq export tok --to onnx -o networks
+  gritvq export prior --to onnx -o networks
   gritvq export tok/log.jsonl --to tensorboard -o runs/tok`,
 		Args: cli.Arguments("SOURCE"),
 		RunE: func(cmd *cobra.Command, args []string) error {

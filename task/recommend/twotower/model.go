@@ -69,6 +69,23 @@ func New(c Config, reads Reads, vocab []int, start Start) (*Model, error) {
 	return &Model{Config: c, reads: reads, vocab: numbered, start: start, query: query, item: c.itemTower(len(vocab))}, nil
 }
 
+// Towers are the transformers of queries and items; that of items may have no layers.
+func (m *Model) Towers() (query, item nn.Transformer) { return m.query.Transformer, m.item.Transformer }
+
+// Searches says whether queries are words.
+func (m *Model) Searches() bool { return m.reads == Words }
+
+// Divisor of the query's vectors: with a prior, inner products have the size of scores in the loss.
+func (m *Model) Divisor(set weights.Set) float64 {
+	switch {
+	case !m.start.Prior:
+		return 1
+	case !m.Config.LearnedTemperature:
+		return m.Config.startTemperature()
+	}
+	return max(math.Exp(float64(set["temperature"].Data[0])), lowestTemperature)
+}
+
 // Init draws the initial variables, a function of the seed.
 func (m *Model) Init(seed uint64) weights.Set {
 	width := m.Config.Width

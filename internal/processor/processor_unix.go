@@ -1,11 +1,11 @@
 //go:build unix
 
-package speed
+package processor
 
 import "syscall"
 
-// processorTime is the processor time of this process in seconds.
-func processorTime() float64 {
+// Time is the processor time of this process in seconds, 0 where the system does not tell.
+func Time() float64 {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
 		return 0

@@ -8,7 +8,7 @@ PYTHON ?= /usr/bin/python3
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo demo-images demo-rec test test-interop test-python wheel lint bench bench-peers faiss sentences bench-vectors
+.PHONY: help build demo demo-images demo-rec test test-interop test-python wheel release-files release-dry lint bench bench-peers faiss sentences bench-vectors
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,7 +35,8 @@ test: ## vet, test and cross-build everything
 	$(GO) test -timeout 14m ./...
 	CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/gritvq
 	GOEXPERIMENT= $(GO) build -o /dev/null ./cmd/gritvq
-	GOARCH=arm64 GOEXPERIMENT= $(GO) vet ./...
+	GOARCH=arm64 $(GO) vet ./...
+	GOOS=windows $(GO) vet ./...
 	@test -x $(INTEROP) || echo "SKIPPED: the tests against FAISS, ONNX Runtime, TensorBoard and NumPy. make test-interop installs and runs them."
 
 INTEROP := build/interop/bin/python
@@ -70,6 +71,23 @@ wheel: $(INTEROP) ## build/wheel: the Python package
 	rm -rf build/wheel build/python-source && cp -r python build/python-source
 	$(INTEROP) -m pip wheel -q --no-deps --no-build-isolation -w build/wheel build/python-source
 	@ls build/wheel
+
+# The newest version whose modules the module proxy has.
+GORELEASER := github.com/goreleaser/goreleaser/v2@v2.13.0
+release-files: build ## build/release: manual pages and shell completions
+	rm -rf build/release && mkdir -p build/release/completions
+	bin/gritvq man build/release/man
+	for shell in bash zsh fish powershell; do bin/gritvq completion $$shell >build/release/completions/gritvq.$$shell || exit 1; done
+
+RELEASE := $(foreach os,linux darwin windows,$(foreach arch,amd64 arm64,$(os)/$(arch)))
+release-dry: ## build/dist: the archives, checksums and SBOMs of a release, and its image; publishes nothing
+	@if GOEXPERIMENT= $(GO) run $(GORELEASER) --version >/dev/null 2>&1; then \
+	  GOEXPERIMENT= $(GO) run $(GORELEASER) release --snapshot --clean --skip=publish && ls -l build/dist; \
+	else echo "SKIPPED: archives, checksums and SBOMs; goreleaser cannot be fetched here. Only the programs are built."; \
+	  $(MAKE) release-files && for target in $(RELEASE); do echo $$target; \
+	  CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} $(GO) build -trimpath -o build/dist/$$target/ ./cmd/gritvq || exit 1; done; fi
+	@if docker info >/dev/null 2>&1; then docker build -q -t gritvq:dry . && docker run --rm gritvq:dry version; \
+	else echo "SKIPPED: the image of the Dockerfile; no Docker daemon answers here"; fi
 
 lint: ## gofmt and golangci-lint with staticcheck (fetched once; skipped where it cannot be)
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "these files need gofmt"; exit 1; }

@@ -17,6 +17,7 @@ import (
 	"github.com/gritvq/gritvq/cmd/gritvq/ids"
 	"github.com/gritvq/gritvq/cmd/gritvq/inspect"
 	"github.com/gritvq/gritvq/cmd/gritvq/internal/cli"
+	"github.com/gritvq/gritvq/cmd/gritvq/man"
 	"github.com/gritvq/gritvq/cmd/gritvq/methods"
 	"github.com/gritvq/gritvq/cmd/gritvq/prior"
 	"github.com/gritvq/gritvq/cmd/gritvq/recommend"
@@ -60,6 +61,6 @@ its rivals, on the CPU without any other software, or on GPUs through XLA.`,
 		eval.New(s), grid.New(s), compare.New(s), prior.New(s), sample.New(s), score.New(s), ids.New(s),
 		recommend.New(s), retrieve.New(s), inspect.New(s), export.New(s), config.New(s),
 		methods.New(s), doctor.New(s), demo.New(s),
-		versioncmd.New(s))
+		versioncmd.New(s), man.New(s))
 	return root
 }

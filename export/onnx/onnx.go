@@ -43,8 +43,8 @@ type network struct {
 
 // New refuses tokenizers that the networks cannot stand for.
 func New(b *bundle.Bundle, producer string) (*Exporter, error) {
-	e := &Exporter{tokenizer: b.Tokenizer, variables: b.Weights, books: b.Codebooks, layout: b.Tokenizer.Quantizer.Layout(), spec: b.Tokenizer.Spec,
-		producer: producer}
+	e := &Exporter{tokenizer: b.Tokenizer, variables: b.Weights, books: b.Codebooks,
+		layout: b.Tokenizer.Quantizer.Layout(), spec: b.Tokenizer.Spec, producer: producer}
 	q := e.spec.Quantizer
 	method, err := vq.MethodNamed(q.Method)
 	if err != nil {

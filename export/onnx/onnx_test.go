@@ -74,7 +74,8 @@ const own = (file) => { const b = fs.readFileSync(file); return b.buffer.slice(b
       return outputs;
     };
     const raw = own(at("items")), pictures = job.kind === "u1";
-    const items = pictures ? new ort.Tensor("uint8", new Uint8Array(raw), job.shape) : new ort.Tensor("float32", new Float32Array(raw), job.shape);
+    const items = pictures ? new ort.Tensor("uint8", new Uint8Array(raw), job.shape)
+      : new ort.Tensor("float32", new Float32Array(raw), job.shape);
     const codes = new Uint32Array(own(at("codes"))), shape = job.codes.slice();
     shape[shape.length - 1] = codes.length / shape.slice(0, -1).reduce((a, b) => a * b);
     const source = {[pictures ? "pictures" : "vectors"]: items};

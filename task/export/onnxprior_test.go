@@ -53,7 +53,8 @@ func TestInteropPriorStep(t *testing.T) {
 	python, dir := interop.Find(t, "onnx", "onnxruntime", "numpy"), t.TempDir()
 	want, jobs := map[string][][]float32{}, []stepJob{}
 	for name, l := range map[string]gpt.Layout{
-		"one": {Vocab: []int{7}, Cells: 6}, "levels": {Vocab: []int{5, 5}, Cells: 4, Classes: 3}, "uneven": {Vocab: []int{5, 3, 6}, Cells: 3, Classes: 2},
+		"one": {Vocab: []int{7}, Cells: 6}, "levels": {Vocab: []int{5, 5}, Cells: 4, Classes: 3},
+		"uneven": {Vocab: []int{5, 3, 6}, Cells: 3, Classes: 2},
 	} {
 		c := gpt.Small()
 		c.Layers, c.Width, c.Heads, c.Tied, c.Precision = 2, 8, 2, name == "uneven", "f32"
@@ -165,14 +166,14 @@ func TestPriorBecomesStep(t *testing.T) {
 	if err := w.Commit(); err != nil {
 		t.Fatal(err)
 	}
-	o := prior.TrainOptions{Dir: filepath.Join(dir, "prior"), Backend: "go", Settings: prior.Settings{Set: []string{"model.layers=1", "model.width=16",
-		"model.heads=2", "train.batch=8", "train.steps=1"}}}
+	o := prior.TrainOptions{Dir: filepath.Join(dir, "prior"), Backend: "go",
+		Settings: prior.Settings{Set: []string{"model.layers=1", "model.width=16", "model.heads=2", "train.batch=8", "train.steps=1"}}}
 	o.Source.Codes = filepath.Join(dir, "codes.npy")
 	if _, err := prior.TrainPrior(t.Context(), o, task.Silent{}); err != nil {
 		t.Fatal(err)
 	}
 	to := filepath.Join(dir, "networks")
-	r, err := Run(t.Context(), Options{CodingOptions: tokenize.CodingOptions{Dir: o.Dir, Backend: "go"}, To: "onnx", Output: to}, task.Silent{})
+	r, err := Run(t.Context(), Options{CodingOptions: tokenize.CodingOptions{Dir: o.Dir}, To: "onnx", Output: to}, task.Silent{})
 	if err != nil {
 		t.Fatal(err)
 	}

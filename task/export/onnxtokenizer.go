@@ -23,8 +23,9 @@ func tokenizerNetworks(dir string) (networks, error) {
 	items, shape, cells, details := "vectors", fmt.Sprintf("float32 [batch, %d]", b.Tokenizer.Input), "", ""
 	if b.Tokenizer.Modality().Kind() == dataset.Pictures {
 		items, shape, cells = "pictures", "uint8 [batch, height, width, 3]", "rows, columns, "
-		details = fmt.Sprintf("Height and width are free multiples of %d pixels, the side of a code's cell; the tokenizer was trained on %d x %d. "+
-			"`values` are decoded pictures as float32 before they are rounded.", spec.Model.Image.Down(), spec.Model.Image.Size, spec.Model.Image.Size)
+		details = fmt.Sprintf("Height and width are free multiples of %d pixels, the side of a code's cell; "+
+			"the tokenizer was trained on %[2]d x %[2]d. `values` are decoded pictures as float32 before they are rounded.",
+			spec.Model.Image.Down(), spec.Model.Image.Size)
 	}
 	codes := fmt.Sprintf("`codes`: int64 [batch, %s%d]", cells, layout.Positions())
 	latents := fmt.Sprintf("`latents`: float32 [batch, %s%d]", cells, layout.Dim)

@@ -18,7 +18,7 @@ func towerNetworks(ctx context.Context, dir string, purpose *recommend.Purpose) 
 	}
 	model, ok := r.Model.(interface{ Dual() *twotower.Model })
 	if !ok {
-		return networks{}, fmt.Errorf("%s cannot become an ONNX network: it is a %s of kind %s, and only dual encoders have towers; train with --model dual",
+		return networks{}, fmt.Errorf("%s cannot become an ONNX network: it is a %s of kind %s, and only dual encoders have towers",
 			dir, purpose.Title(), r.Manifest.Kind)
 	}
 	return networksOfTowers(model.Dual(), r)
@@ -34,8 +34,8 @@ func networksOfTowers(m *twotower.Model, r *recommend.Recommender) (networks, er
 	var input string
 	if m.Searches() {
 		input = "`words`: int64 [batch, places]; `lengths`: int64 [batch]"
-		n.details = fmt.Sprintf("`words` are the first %d runs of letters and digits of a text in lower case, each as its 64-bit FNV-1a hash of UTF-8 "+
-			"modulo %d.", c.Length, c.WordBuckets)
+		n.details = fmt.Sprintf("`words` are the first %d runs of letters and digits of a text in lower case, "+
+			"each as its 64-bit FNV-1a hash of UTF-8 modulo %d.", c.Length, c.WordBuckets)
 	} else {
 		input = fmt.Sprintf("`history`: int64 [batch, places, %d]; `lengths`: int64 [batch]", positions)
 		n.details = fmt.Sprintf("`history` has the codes of the items that a user took, the latest first, up to %d of them.", c.Length)
@@ -50,7 +50,8 @@ func networksOfTowers(m *twotower.Model, r *recommend.Recommender) (networks, er
 	}
 	n.details += " The score of an item is the inner product of its vector and the query's."
 	if weight := r.Weights["prior_weight"]; weight != nil {
-		n.notes = append(n.notes, fmt.Sprintf("gritvq adds %g times the classical score that training started from, which is no network", weight.Data[0]))
+		n.notes = append(n.notes, fmt.Sprintf("gritvq adds %g times the classical score that training started from, which is no network",
+			weight.Data[0]))
 	}
 	if c.Precision == "bf16" {
 		n.notes = append(n.notes, halfNote)

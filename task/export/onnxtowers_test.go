@@ -177,7 +177,8 @@ func inputsOf(m *twotower.Model, name string, questions []network.Question, ids 
 }
 
 // scoresOf are the retriever's scores of all items.
-func scoresOf(t *testing.T, m *twotower.Model, set weights.Set, ids []uint32, vocab []int, questions []network.Question, prior bool) [][]float32 {
+func scoresOf(t *testing.T, m *twotower.Model, set weights.Set, ids []uint32, vocab []int, questions []network.Question,
+	prior bool) [][]float32 {
 	t.Helper()
 	backend, err := engine.Open(engine.Embedded)
 	if err != nil {
@@ -220,8 +221,8 @@ func TestStoredModelsBecomeTowers(t *testing.T) {
 	for kind, want := range map[string]string{"dual": "query.onnx", "search": "query.onnx", "generative": "only dual encoders have towers",
 		"ids": "is no tokenizer but a table of IDs"} {
 		to := filepath.Join(t.TempDir(), "networks")
-		_, err := Run(t.Context(), Options{CodingOptions: tokenize.CodingOptions{Dir: "../../testdata/stored/" + kind, Backend: "go"}, To: "onnx", Output: to},
-			task.Silent{})
+		from := tokenize.CodingOptions{Dir: "../../testdata/stored/" + kind}
+		_, err := Run(t.Context(), Options{CodingOptions: from, To: "onnx", Output: to}, task.Silent{})
 		if strings.HasSuffix(want, ".onnx") {
 			if _, missing := os.Stat(filepath.Join(to, want)); err != nil || missing != nil {
 				t.Errorf("%s: %v, %v", kind, err, missing)

@@ -27,7 +27,8 @@ func priorNetworks(dir string) (networks, error) {
 		step.Step(version.CreatedBy())}}
 	n.details = fmt.Sprintf("A row has %d codes, those of its cells one after the other, of each cell those of its levels. "+
 		"Begin with an empty `cache`, 0 places long, and any `previous`; draw a code from `logits`, "+
-		"and pass it as `previous` with `grown` as `cache` to the next of %d steps. `start` is %s. Guidance by a class is `none + g * (class - none)` of the logits of two rows.",
+		"and pass it as `previous` with `grown` as `cache` to the next of %d steps. `start` is %s. "+
+		"Guidance by a class is `none + g * (class - none)` of the logits of two rows.",
 		layout.Tokens(), layout.Tokens(), starts(layout.Classes))
 	if slices.Min(layout.Vocab) < slices.Max(layout.Vocab) {
 		n.notes = append(n.notes, fmt.Sprintf("levels have %v codes; logits of codes that a level lacks are -1e30", layout.Vocab))

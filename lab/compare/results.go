@@ -13,6 +13,7 @@ import (
 	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/internal/atomicfile"
 	"github.com/gritvq/gritvq/internal/memory"
+	"github.com/gritvq/gritvq/internal/seal"
 	"github.com/gritvq/gritvq/lab/table"
 )
 
@@ -136,13 +137,13 @@ func loadRecord(dir, id string) (r Record, finished bool, err error) {
 	if err != nil {
 		return r, false, fmt.Errorf("reading a finished cell: %w", err)
 	}
-	if json.Unmarshal(content, &r) != nil || r.ID != id {
+	if json.Unmarshal(content, &r) != nil || seal.Verify(content, &r) != nil || r.ID != id {
 		return Record{}, false, nil
 	}
 	return r, r.Error == "", nil
 }
 
-func (r Record) store(dir string) error { return atomicfile.WriteJSON(recordPath(dir, r.ID), "  ", r) }
+func (r Record) store(dir string) error { return seal.WriteFile(recordPath(dir, r.ID), r) }
 
 func (r *Record) count(usage *eval.Usage) {
 	r.Vocab, r.Usage = usage.Vocab(), nil

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -105,14 +106,23 @@ func TestDamagedRecordsAreMadeAgain(t *testing.T) {
 	if _, err := pretend(dir, fine).run(t.Context(), []Cell{cell}); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(recordPath(dir, cell.ID), []byte(`{"id": "`), 0o644); err != nil {
+	whole, err := os.ReadFile(recordPath(dir, cell.ID))
+	if err != nil {
 		t.Fatal(err)
 	}
-	runs := 0
-	count := func(ctx context.Context, cell Cell) (Record, error) { runs++; return fine(ctx, cell) }
-	_, err := pretend(dir, count).run(t.Context(), []Cell{cell})
-	if err != nil || runs != 1 {
-		t.Errorf("%d runs, %v", runs, err)
+	flipped := bytes.Replace(whole, []byte(`"seed": 1`), []byte(`"seed": 3`), 1)
+	for _, content := range [][]byte{[]byte(`{"id": "`), flipped, whole} {
+		if err := os.WriteFile(recordPath(dir, cell.ID), content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		runs, want := 0, 1
+		if bytes.Equal(content, whole) {
+			want = 0
+		}
+		count := func(ctx context.Context, cell Cell) (Record, error) { runs++; return fine(ctx, cell) }
+		if _, err := pretend(dir, count).run(t.Context(), []Cell{cell}); err != nil || runs != want {
+			t.Errorf("%.20q: %d runs, %v", content, runs, err)
+		}
 	}
 }
 

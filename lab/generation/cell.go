@@ -1,6 +1,7 @@
 package generation
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,9 +10,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/gritvq/gritvq/internal/atomicfile"
 	"github.com/gritvq/gritvq/internal/memory"
 	"github.com/gritvq/gritvq/internal/output"
+	"github.com/gritvq/gritvq/internal/seal"
 	"github.com/gritvq/gritvq/task"
 	"github.com/gritvq/gritvq/task/picture"
 	"github.com/gritvq/gritvq/task/prior"
@@ -85,7 +86,7 @@ func (m *measuring) stage(ctx context.Context, name string, run func(context.Con
 	content, err := memory.ReadFile(path)
 	switch {
 	case err == nil:
-		if err := json.Unmarshal(content, &k); err != nil {
+		if err := cmp.Or(json.Unmarshal(content, &k), seal.Verify(content, &k)); err != nil {
 			return fmt.Errorf("%s is damaged: %w; remove it", path, err)
 		}
 		own, _ := json.Marshal(m.job)
@@ -102,7 +103,7 @@ func (m *measuring) stage(ctx context.Context, name string, run func(context.Con
 		if k.Result, err = json.Marshal(result); err != nil {
 			return err
 		}
-		if err := atomicfile.WriteJSON(path, "  ", k); err != nil {
+		if err := seal.WriteFile(path, k); err != nil {
 			return err
 		}
 	default:

@@ -13,6 +13,7 @@ import (
 	"github.com/gritvq/gritvq/internal/atomicfile"
 	"github.com/gritvq/gritvq/internal/fingerprint"
 	"github.com/gritvq/gritvq/internal/memory"
+	"github.com/gritvq/gritvq/internal/seal"
 	"github.com/gritvq/gritvq/task"
 	"github.com/gritvq/gritvq/task/recommend/network"
 )
@@ -135,6 +136,9 @@ func (r Reference) write(path string) error {
 		kept.Names, kept.Ranks = append(kept.Names, r.ranking.User(i)), append(kept.Ranks, r.ranking.Ranks(i))
 	}
 	text, err := json.Marshal(kept)
+	if err == nil {
+		text, err = seal.Add(text)
+	}
 	if err != nil {
 		return err
 	}
@@ -151,7 +155,7 @@ func (r Reference) write(path string) error {
 func readReference(path string) (Reference, bool) {
 	text, err := memory.ReadFile(path)
 	var kept keptReference
-	if err != nil || json.Unmarshal(text, &kept) != nil || len(kept.Names) != len(kept.Ranks) || len(kept.Names) == 0 {
+	if err != nil || json.Unmarshal(text, &kept) != nil || seal.Verify(text, &kept) != nil || len(kept.Names) != len(kept.Ranks) || len(kept.Names) == 0 {
 		return Reference{}, false
 	}
 	r := Reference{Name: kept.Name, Settings: kept.Settings, ranking: eval.NewRanking()}

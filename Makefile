@@ -8,7 +8,7 @@ PYTHON ?= /usr/bin/python3
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo demo-images demo-rec test test-interop test-python wheel release-files release-dry lint bench bench-peers faiss sentences bench-vectors
+.PHONY: help build demo demo-images demo-rec test test-interop test-python wheel release-files release-dry lint bench bench-peers faiss sentences bench-vectors fuzz race torture
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -88,6 +88,14 @@ release-dry: ## build/dist: the archives, checksums and SBOMs of a release, and 
 	  CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} $(GO) build -trimpath -o build/dist/$$target/ ./cmd/gritvq || exit 1; done; fi
 	@if docker info >/dev/null 2>&1; then docker build -q -t gritvq:dry . && docker run --rm gritvq:dry version; \
 	else echo "SKIPPED: the image of the Dockerfile; no Docker daemon answers here"; fi
+fuzz: ## run every fuzz target: FUZZ=20000x each, FUZZ=10m for longer, TARGET=codes for some
+	.ci/fuzz
+
+race: ## the tests of packages with goroutines of their own, under the race detector (needs a C compiler)
+	CGO_ENABLED=1 $(GO) test -race -short -timeout 60m $(RACE)
+
+# All packages but those whose tests only train, which the race detector slows down to hours.
+RACE = $(shell $(GO) list ./... | grep -v -E '/(train/vqtrain|lab/.*|bench|task/recommend|task/tokenize|task/prior|task/catalogue|cmd/gritvq)$$')
 
 lint: ## gofmt and golangci-lint with staticcheck (fetched once; skipped where it cannot be)
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "these files need gofmt"; exit 1; }

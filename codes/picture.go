@@ -153,12 +153,10 @@ func Decode(r io.Reader, fingerprint [32]byte, m *Model) (Picture, error) {
 	if err := m.fits(p.Vocab); err != nil {
 		return Picture{}, err
 	}
-	grid := CodeMap{Height: p.GridHeight(), Width: p.GridWidth()}
-	what := fmt.Sprintf("a picture of %d x %d cells", grid.Width, grid.Height)
-	if err := memory.Check(what, grid.Height, grid.Width, len(p.Vocab), 4); err != nil {
+	grid, err := p.grid()
+	if err != nil {
 		return Picture{}, err
 	}
-	grid.Codes = make([]uint32, grid.Height*grid.Width*len(p.Vocab))
 	d := newRangeDecoder(payload)
 	for _, plane := range grid.planes(m.phasesOf()) {
 		if _, ok := decodePlane(d, plane, p.Vocab[plane.level], m); !ok {
@@ -167,6 +165,16 @@ func Decode(r io.Reader, fingerprint [32]byte, m *Model) (Picture, error) {
 	}
 	p.Codes = grid.Codes
 	return p, nil
+}
+
+// grid returns room for the codes, if the machine has it.
+func (p Picture) grid() (CodeMap, error) {
+	g := CodeMap{Height: p.GridHeight(), Width: p.GridWidth()}
+	if err := memory.Check(fmt.Sprintf("a picture of %d x %d cells", g.Width, g.Height), g.Height, g.Width, len(p.Vocab), 4); err != nil {
+		return g, err
+	}
+	g.Codes = make([]uint32, g.Height*g.Width*len(p.Vocab))
+	return g, nil
 }
 
 // phasesOf is the number of phases in which a model, which may be nil, codes cells.

@@ -104,8 +104,10 @@ func DecodePredicted(ctx context.Context, r io.Reader, fingerprint [32]byte, m P
 	}
 	p := f.Picture
 	p.Fingerprint = fingerprint
-	grid := CodeMap{Height: p.GridHeight(), Width: p.GridWidth()}
-	grid.Codes = make([]uint32, grid.Height*grid.Width*len(p.Vocab))
+	grid, err := p.grid()
+	if err != nil {
+		return Picture{}, err
+	}
 	d := newRangeDecoder(payload)
 	err = m.Walk(ctx, grid, func(at int, weights []uint32) error {
 		_, total := below(weights, 0)

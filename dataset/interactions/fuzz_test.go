@@ -85,3 +85,54 @@ func FuzzItem(f *testing.F) {
 		}
 	})
 }
+
+// Catalogues come from tables and lines of JSON.
+func FuzzItems(f *testing.F) {
+	f.Add([]byte("id,title,brand\n1,a,x\n"), uint8(0))
+	f.Add([]byte("{\"id\": 1, \"title\": \"a\"}\n{\"id\": 2}\n"), uint8(1))
+	type item struct {
+		ID    int64  `parquet:"id"`
+		Title string `parquet:"title"`
+	}
+	f.Add([]byte(parquetText(f, []item{{1, "a"}, {2, "b"}})), uint8(2))
+	f.Fuzz(func(t *testing.T, content []byte, kind uint8) {
+		path := writeFile(t, "x"+[]string{".csv", ".jsonl", ".parquet"}[kind%3], string(content))
+		c, err := ReadItems(t.Context(), path, ItemColumns{})
+		if err == nil && c.Len() < 1 {
+			t.Error("an accepted catalogue is empty")
+		}
+	})
+}
+
+// Searches come from tables, and from judgements of the Shopping Queries Dataset.
+func FuzzQueries(f *testing.F) {
+	f.Add([]byte("query,item\nred shoes,a\nblue,b\n"), false)
+	f.Add([]byte("query_id,query,product_id,product_locale,esci_label,product_title,split\n1,red,p,us,E,shoe,train\n"), false)
+	type judgement struct {
+		QueryID int64  `parquet:"query_id"`
+		Query   string `parquet:"query"`
+		Product string `parquet:"product_id"`
+		Locale  string `parquet:"product_locale"`
+		Label   string `parquet:"esci_label"`
+		Title   string `parquet:"product_title"`
+		Split   string `parquet:"split"`
+	}
+	f.Add([]byte(parquetText(f, []judgement{{1, "red", "p", "us", "E", "shoe", "train"}, {2, "blue", "q", "us", "S", "hat", "test"}})), true)
+	f.Fuzz(func(t *testing.T, content []byte, parquet bool) {
+		extension := ".csv"
+		if parquet {
+			extension = ".parquet"
+		}
+		q, err := ReadQueries(t.Context(), []string{writeFile(t, "x"+extension, string(content))}, QueryOptions{})
+		if err != nil {
+			return
+		}
+		for _, query := range q.List {
+			for _, answer := range query.Answers {
+				if answer < 0 || int(answer) >= q.Catalogue.Len() {
+					t.Errorf("an answer is product %d of %d", answer, q.Catalogue.Len())
+				}
+			}
+		}
+	})
+}

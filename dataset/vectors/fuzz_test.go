@@ -1,6 +1,7 @@
 package vectors
 
 import (
+	"archive/zip"
 	"bytes"
 	"context"
 	"io"
@@ -50,4 +51,43 @@ func FuzzOpenFvecs(f *testing.F) {
 		v, err := openVecs("x.fvecs", ".fvecs", file, file.Size(), io.NopCloser(file))
 		readEnds(t, content, v, err)
 	})
+}
+
+// fuzzFile lets a target open files of a format whose reader needs a real one.
+func fuzzFile(f *testing.F, name string, seeds ...[]byte) {
+	for _, seed := range seeds {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, content []byte) {
+		v, err := Open(t.Context(), writeFile(t, name, content), Options{SpoolDir: t.TempDir()})
+		if err != nil {
+			return
+		}
+		defer v.Close()
+		row := make([]float32, v.Dim())
+		for _, i := range []int{0, v.Len() - 1} {
+			_ = v.Rows(i, 1, row) // a later page may be damaged
+		}
+	})
+}
+
+func FuzzOpenNPZ(f *testing.F) {
+	members := map[string][]byte{"x.npy": []byte(goldenNPY), "readme.txt": []byte("hi")}
+	fuzzFile(f, "x.npz", zipBytes(f, zip.Store, members), zipBytes(f, zip.Deflate, members), []byte("PK\x05\x06"))
+}
+
+func FuzzOpenParquet(f *testing.F) {
+	type lists struct {
+		ID     int64     `parquet:"id"`
+		Vector []float32 `parquet:"vector,list"`
+	}
+	fuzzFile(f, "x.parquet", parquetBytes(f, []lists{{1, []float32{1, 2}}, {2, []float32{3, 4}}}))
+}
+
+func FuzzOpenParquetColumns(f *testing.F) {
+	type columns struct {
+		A float32 `parquet:"0"`
+		B float64 `parquet:"1"`
+	}
+	fuzzFile(f, "x.parquet", parquetBytes(f, []columns{{1, 2}, {3, 4}}))
 }

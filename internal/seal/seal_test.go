@@ -62,3 +62,31 @@ func TestUnsealed(t *testing.T) {
 		t.Errorf("an object without a checksum gave %v", err)
 	}
 }
+
+// Objects of earlier versions have no checksum and no unknown members.
+func TestVerifyOlderObjects(t *testing.T) {
+	type known struct {
+		A int `json:"a"`
+	}
+	for content, fine := range map[string]bool{
+		`{"a": 1}` + "\n": true, `{"a": 1, "b": 2}`: false, `{"a": 1, "sha257": "00"}`: false, `{"a": 1}{`: false, "x": false,
+	} {
+		if err := Verify([]byte(content), &known{}); (err == nil) != fine {
+			t.Errorf("%s: %v", content, err)
+		}
+	}
+	sealed, err := Add([]byte(`{"a": 1}`))
+	if err != nil || Verify(sealed, &known{}) != nil {
+		t.Errorf("%s: %v", sealed, err)
+	}
+	if err := Verify(Renew(append([]byte(nil), sealed...)), &known{}); err != nil {
+		t.Error(err)
+	}
+	sealed[6] = '2'
+	if err := Verify(sealed, &known{}); !errors.Is(err, ErrDamaged) {
+		t.Errorf("an edited object: %v", err)
+	}
+	if err := Verify(Renew(sealed), &known{}); err != nil {
+		t.Errorf("an edited object with a new checksum: %v", err)
+	}
+}

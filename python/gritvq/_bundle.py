@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from typing import Any, Dict
 
 import numpy as np
@@ -27,13 +28,17 @@ def read_manifest(path: str) -> Dict[str, Any]:
     if not os.path.exists(file):
         raise BundleError(f"{path} is no tokenizer: it has no manifest.json")
     try:
-        with open(file, encoding="utf-8") as f:
-            manifest = json.load(f)
+        with open(file, "rb") as f:
+            content = f.read()
+        manifest = json.loads(content)
         kind, schema = manifest["kind"], manifest["schema"]
     except (ValueError, KeyError, TypeError) as err:
         raise BundleError(f"{file} is damaged: {err}") from err
     if kind not in ("vectors", "pictures"):
         raise BundleError(f"{path} is no tokenizer but of kind {kind!r}")
+    seal = re.search(rb'"sha256": "([0-9a-f]{64})"\n}\n$', content)  # manifests of earlier versions end with config
+    if list(manifest)[-1] != "config" and (not seal or hashlib.sha256(content[:seal.start(1)]).hexdigest().encode() != seal[1]):
+        raise BundleError(f"{file} is damaged: its checksum is not that of its content")
     if schema != 1:
         raise BundleError(f"{path} has schema {schema}; this version of the package reads schema 1")
     for entry in manifest.get("files", []):

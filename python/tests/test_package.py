@@ -36,6 +36,7 @@ def test_stored_tokenizers_of_earlier_versions_open():
     "is missing": lambda d: (d / "model.safetensors").unlink(),
     "it has no manifest.json": lambda d: (d / "manifest.json").unlink(),
     "manifest.json is damaged": lambda d: (d / "manifest.json").write_text("{"),
+    "is damaged: its checksum is not that of its content": lambda d: edit(d, sha256="0" * 64),
     "of kind 'dual'": lambda d: edit(d, kind="dual"),
     "has schema 9": lambda d: edit(d, schema=9),
     "method mine is not known": lambda d: edit(d, method="mine"),

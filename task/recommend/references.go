@@ -155,7 +155,8 @@ func (r Reference) write(path string) error {
 func readReference(path string) (Reference, bool) {
 	text, err := memory.ReadFile(path)
 	var kept keptReference
-	if err != nil || json.Unmarshal(text, &kept) != nil || seal.Verify(text, &kept) != nil || len(kept.Names) != len(kept.Ranks) || len(kept.Names) == 0 {
+	if err != nil || json.Unmarshal(text, &kept) != nil || seal.Verify(text, &kept) != nil ||
+		len(kept.Names) != len(kept.Ranks) || len(kept.Names) == 0 {
 		return Reference{}, false
 	}
 	r := Reference{Name: kept.Name, Settings: kept.Settings, ranking: eval.NewRanking()}

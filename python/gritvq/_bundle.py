@@ -16,6 +16,10 @@ _TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", 
           "U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "u1", "BOOL": "?"}
 
 
+# Last keys of manifests that have no checksum, those of earlier versions.
+_UNSEALED = ("files", "config")
+
+
 class BundleError(ValueError):
     """A directory that is no tokenizer, or a damaged or unsupported one."""
 
@@ -36,8 +40,8 @@ def read_manifest(path: str) -> Dict[str, Any]:
         raise BundleError(f"{file} is damaged: {err}") from err
     if kind not in ("vectors", "pictures"):
         raise BundleError(f"{path} is no tokenizer but of kind {kind!r}")
-    seal = re.search(rb'"sha256": "([0-9a-f]{64})"\n}\n$', content)  # manifests of earlier versions end with config
-    if list(manifest)[-1] != "config" and (not seal or hashlib.sha256(content[:seal.start(1)]).hexdigest().encode() != seal[1]):
+    seal = re.search(rb'"sha256": "([0-9a-f]{64})"\n}\n$', content)
+    if list(manifest)[-1] not in _UNSEALED and (not seal or hashlib.sha256(content[:seal.start(1)]).hexdigest().encode() != seal[1]):
         raise BundleError(f"{file} is damaged: its checksum is not that of its content")
     if schema != 1:
         raise BundleError(f"{path} has schema {schema}; this version of the package reads schema 1")

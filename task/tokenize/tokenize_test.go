@@ -214,6 +214,7 @@ func TestPicturesToCodesAndBack(t *testing.T) {
 	if err != nil || result != (Drawn{restored, 16, 16}) {
 		t.Fatalf("decoding a picture gave %+v, %v", result, err)
 	}
+	checkPredictors(t, coding, file, one)
 	coding.Input = folder
 	e, err := Evaluate(t.Context(), EvaluateOptions{CodingOptions: coding}, task.Silent{})
 	if s, ok := e.Result.(*picture.Scores); err != nil || !ok || s.Images != 20 {
@@ -233,6 +234,49 @@ func TestPicturesToCodesAndBack(t *testing.T) {
 	if _, err := Evaluate(t.Context(), EvaluateOptions{CodingOptions: coding}, task.Silent{}); err == nil {
 		t.Error("vectors were scored as pictures")
 	}
+}
+
+// checkPredictors tests options of one picture, which coding names, with a file of codes and a coded picture of its tokenizer.
+func checkPredictors(t *testing.T, coding CodingOptions, rows, one string) {
+	t.Helper()
+	open := func(fingerprint [32]byte, name string) (codes.Predictor, error) {
+		return nil, fmt.Errorf("no predictor for %s: %t", name, fingerprint != [32]byte{})
+	}
+	at := func(name string) string { return filepath.Join(t.TempDir(), name) }
+	encode := func(o EncodeOptions, want string) error {
+		o.Predictor = open
+		_, err := Encode(t.Context(), o, task.Silent{})
+		if err == nil || !strings.Contains(err.Error(), want) || len(left(t, o.Output)) > 0 {
+			t.Errorf("encoding %s: %v, left %v", o.Output, err, left(t, o.Output))
+		}
+		return err
+	}
+	encode(EncodeOptions{CodingOptions: coding, Output: at("x.gvq")}, "no predictor for "+coding.Dir+": true")
+	if err := encode(EncodeOptions{CodingOptions: coding, Output: at("x.npy")}, "--prior is for one picture"); !isUsage(err) {
+		t.Errorf("%v is no misuse", err)
+	}
+	decode := func(o DecodeOptions, want string) error {
+		o.Dir, o.Backend, o.Predictor = coding.Dir, coding.Backend, open
+		_, err := Decode(t.Context(), o, task.Silent{})
+		if err == nil || !strings.Contains(err.Error(), want) || len(left(t, o.Output)) > 0 {
+			t.Errorf("decoding %s: %v, left %v", o.Input, err, left(t, o.Output))
+		}
+		return err
+	}
+	decode(DecodeOptions{Input: one, Output: at("x.png")}, "no predictor for ")
+	if err := decode(DecodeOptions{Input: rows, Output: at("x.tar")}, "--prior is for the .gvq file of one picture"); !isUsage(err) {
+		t.Errorf("%v is no misuse", err)
+	}
+}
+
+// left lists what is in the directory of a path.
+func left(t *testing.T, path string) []os.DirEntry {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entries
 }
 
 func isUsage(err error) bool {

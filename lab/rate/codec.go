@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"os"
 	"slices"
 	"time"
 
@@ -80,6 +81,9 @@ func Codec(ctx context.Context, o CodecOptions, watch task.Watcher) error {
 		return err
 	}
 	if o.Pictures != "" {
+		if err := os.MkdirAll(o.Output, 0o755); err != nil {
+			return err
+		}
 		r, err := o.measure(ctx, watch)
 		if err != nil {
 			return err

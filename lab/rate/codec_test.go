@@ -22,7 +22,7 @@ func TestCodec(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := CodecOptions{Name: "scenes", Pictures: pictures, Most: 2, Tokenizer: tokenizer, Prior: dir, Backend: "go", Commit: "abc",
-		Note: "two steps", Output: t.TempDir()}
+		Note: "two steps", Output: filepath.Join(t.TempDir(), "new")}
 	for range 2 {
 		if err := Codec(t.Context(), o, task.Silent{}); err != nil {
 			t.Fatal(err)

@@ -76,6 +76,9 @@ func Prior(ctx context.Context, o PriorOptions, watch task.Watcher) error {
 		}
 		return err
 	}
+	if err := os.MkdirAll(o.Output, 0o755); err != nil { // before minutes of work
+		return err
+	}
 	if o.Threads > 0 {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(o.Threads))
 	}

@@ -14,7 +14,7 @@ import (
 // Ours and the peer run in every round; the record holds both, a second call replaces it, and the page says whether the
 // bars hold.
 func TestPriorIsTimedBesideItsPeer(t *testing.T) {
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "new")
 	o := PriorOptions{Backend: engine.Embedded, Output: dir, Rounds: 2, Steps: 2, Commit: "abc", Note: "Shared machine",
 		Python: fakePeer(t, `{"train": 1000, "draw": 1e-9, "train_cpu": 1000, "draw_cpu": 1e-9, "engine": "PyTorch 0"}`),
 		Sizes:  []PriorSize{{Layers: 1, Width: 8, Heads: 2, Tokens: 4, Codes: 8, Batch: 2, Sample: 8}}}

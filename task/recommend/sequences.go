@@ -62,6 +62,17 @@ func (c *SASRec) New(size Size) (Model, error) {
 	return sequences{m}, nil
 }
 
+// resize leaves the usual network as it is; the budget alone is fitted.
+func (c *SASRec) resize(size int) bool { return size == 0 }
+
+func (c *SASRec) work(items int, _ []int) float64 {
+	places, compared := float64(c.Train.Batch*c.Model.Length), 2
+	if c.Model.Loss == "softmax" {
+		compared = items
+	}
+	return places * (float64(c.Model.Layers)*blockWork(c.Model.Blocks) + passes*float64(compared*c.Model.Width))
+}
+
 // sequences makes a [Learner] of sasrec's model.
 type sequences struct{ *sasrec.Model }
 

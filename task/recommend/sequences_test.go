@@ -20,6 +20,10 @@ func TestSASRec(t *testing.T) {
 	if len(classes) != 1 || len(classes[0].examples) != 60 || len(d.Example(classes[0].examples[3]).History) != 6 {
 		t.Errorf("classes of whole sequences: %+v", classes)
 	}
+	fitted := DefaultSASRec()
+	if note := fitTo(d, fitted, Free{Network: true, Steps: true}, 2); fitted.Train.Steps >= 20000 || fitted.Model != DefaultSASRec().Model {
+		t.Errorf("fitted to two cores: %s, %+v", note, fitted)
+	}
 	const shop = "synthetic:shop?users=150&items=60"
 	ids, source := shopIDs(t, shop), Log(shop, interactions.Options{})
 	for _, loss := range []string{"softmax", "binary"} {

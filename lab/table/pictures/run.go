@@ -22,12 +22,13 @@ type Run struct {
 	Scores  picture.Scores `json:"scores,omitzero"` // output of eval --json
 	Course  [][]*float64   `json:"course,omitempty"`
 	Failed  string         `json:"failed,omitempty"`
-	// Of runs of today's networks; older lines lack them.
+	// Commit and ConfigHash are of the program and the settings that trained; "unknown" for older lines.
 	Commit     string `json:"commit,omitempty"`
 	ConfigHash string `json:"config_hash,omitempty"` // of config.yaml
-	Hardware   string `json:"hardware,omitempty"`
-	Date       string `json:"date,omitempty"`
-	AtOnce     int    `json:"at_once,omitempty"` // runs that shared the machine
+	// Of runs of today's networks; older lines lack them.
+	Hardware string `json:"hardware,omitempty"`
+	Date     string `json:"date,omitempty"`
+	AtOnce   int    `json:"at_once,omitempty"` // runs that shared the machine
 }
 
 // The columns of a course; the fourth is perplexity.

@@ -27,6 +27,9 @@ type Run struct {
 	Searches  []RankScores `json:"searches,omitempty"`  // the same with other searches
 	Course    [][]*float64 `json:"course,omitempty"`
 	Failed    string       `json:"failed,omitempty"`
+	// Commit and ConfigHash are of the program and the settings that trained; "unknown" for older lines.
+	Commit     string `json:"commit,omitempty"`
+	ConfigHash string `json:"config_hash,omitempty"`
 }
 
 const (

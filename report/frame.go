@@ -22,6 +22,7 @@ type frame struct {
 	size                     chartSize
 	left, right, top, bottom float64 // edges of the plotting area
 	x, y                     axis
+	above                    float64  // height of the labels of marks above it
 	bands                    []string // categories along x instead of ticks
 }
 
@@ -38,7 +39,11 @@ type layout struct {
 	xLabel, yLabel string
 	legend         []legendItem
 	bands          []string
+	marks          int // vertical lines whose labels stand above the plot, where no line crosses them
 }
+
+// markRows bounds the rows of labels of marks.
+const markRows = 3
 
 // newFrame computes the margins, then draws legend, grid, ticks and labels. A
 // single series without a name needs no legend.
@@ -56,6 +61,8 @@ func newFrame(l layout) *frame {
 			f.top += 6
 		}
 	}
+	f.above = 14 * float64(min(markRows, l.marks))
+	f.top += f.above
 	if l.xLabel != "" {
 		f.bottom -= 20
 	}
@@ -74,7 +81,7 @@ func newFrame(l layout) *frame {
 
 	f.drawLegend(rows)
 	if l.yLabel != "" {
-		f.element("text", fitText(l.yLabel, l.size.width-16, labelFont), "class", "label", "x", "8", "y", px(f.top-12))
+		f.element("text", fitText(l.yLabel, l.size.width-16, labelFont), "class", "label", "x", "8", "y", px(f.top-f.above-12))
 	}
 	f.drawYTicks(yTicks)
 	if l.bands == nil {

@@ -115,8 +115,12 @@ func (c LineChart) draw(size chartSize) (*drawing, error) {
 			}
 		}
 	}
+	shown := 0
 	for _, mark := range c.Marks {
 		x.include(mark.X)
+		if drawable(mark.X, c.LogX) {
+			shown++
+		}
 	}
 	if c.FromZero {
 		y.include(0)
@@ -133,7 +137,7 @@ func (c LineChart) draw(size chartSize) (*drawing, error) {
 	if c.LogY {
 		y.pad(0.04)
 	}
-	f := newFrame(layout{size: size, x: x, y: y, xLabel: c.XLabel, yLabel: c.YLabel, legend: c.legend()})
+	f := newFrame(layout{size: size, x: x, y: y, xLabel: c.XLabel, yLabel: c.YLabel, legend: c.legend(), marks: shown})
 	for i, s := range c.Series {
 		f.drawBand(i, s)
 	}

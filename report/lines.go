@@ -128,7 +128,7 @@ func (f *frame) drawBand(number int, s Series) {
 // drawMarks draws the vertical markers; labels that would overlap go to further
 // rows, and are left out once the rows are full.
 func (f *frame) drawMarks(marks []Mark) {
-	ends := []float64{math.Inf(-1), math.Inf(-1), math.Inf(-1)}
+	ends := slices.Repeat([]float64{math.Inf(-1)}, int(f.above/14))
 	for _, mark := range marks {
 		if !drawable(mark.X, f.x.log) {
 			continue
@@ -146,7 +146,7 @@ func (f *frame) drawMarks(marks []Mark) {
 		for row := range ends {
 			if from > ends[row]+6 {
 				ends[row] = from + width
-				f.element("text", text, "x", px(at), "y", px(f.top+10+14*float64(row)), "text-anchor", anchor)
+				f.element("text", text, "x", px(at), "y", px(f.top-f.above+10+14*float64(row)), "text-anchor", anchor)
 				break
 			}
 		}

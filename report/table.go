@@ -134,11 +134,18 @@ func isNumber(s string) bool {
 	return true
 }
 
+// wideColumns is the number of columns above which a table is set closer.
+const wideColumns = 9
+
 func (t Table) render(m *markup, _ *idSource) error {
 	if err := t.validate(); err != nil {
 		return err
 	}
-	m.open("figure", "class", "table")
+	class := "table"
+	if len(t.Columns) > wideColumns {
+		class += " wide"
+	}
+	m.open("figure", "class", class)
 	m.optional("h3", t.Title)
 	m.open("div", "class", "scroll", "tabindex", "0", "role", "group", "aria-label", cmp.Or(t.Title, "table"))
 	m.open("table")
@@ -153,7 +160,14 @@ func (t Table) render(m *markup, _ *idSource) error {
 		if c.Note != "" {
 			attributes = append(attributes, "title", c.Note)
 		}
-		m.element("th", c.Name, attributes...)
+		m.open("th", attributes...)
+		for i, word := range strings.SplitAfter(c.Name, "/") { // units may go on in another line
+			if i > 0 {
+				m.empty("wbr")
+			}
+			m.text(word)
+		}
+		m.close("th")
 	}
 	m.close("tr", "thead")
 	m.open("tbody")
@@ -182,13 +196,35 @@ func (c Cell) render(m *markup) {
 	if c.Strong {
 		name = "strong"
 	}
-	if c.Link == "" {
-		m.element(name, c.Text)
-		return
-	}
 	m.open(name)
-	m.element("a", c.Text, "href", c.Link)
+	if c.Link == "" {
+		m.breakable(c.Text)
+	} else {
+		m.open("a", "href", c.Link)
+		m.breakable(c.Text)
+		m.close("a")
+	}
 	m.close(name)
+}
+
+// breakable writes a text that may go on in another line before a deviation or an interval, and nowhere else in cells that
+// are kept on one line: wide tables fit without scrolling.
+func (m *markup) breakable(text string) {
+	for {
+		at := strings.IndexAny(text, "±[")
+		if at <= 0 || text[at-1] != ' ' {
+			break
+		}
+		m.text(text[:at])
+		m.empty("wbr")
+		after := at + len("±")
+		if text[at] == '[' {
+			after = at + 1
+		}
+		m.text(text[at:after])
+		text = text[after:]
+	}
+	m.text(text)
 }
 
 func (t Table) notes() []string {

@@ -21,6 +21,7 @@ import (
 	"github.com/gritvq/gritvq/cmd/gritvq/methods"
 	"github.com/gritvq/gritvq/cmd/gritvq/prior"
 	"github.com/gritvq/gritvq/cmd/gritvq/recommend"
+	"github.com/gritvq/gritvq/cmd/gritvq/report"
 	"github.com/gritvq/gritvq/cmd/gritvq/retrieve"
 	"github.com/gritvq/gritvq/cmd/gritvq/sample"
 	"github.com/gritvq/gritvq/cmd/gritvq/score"
@@ -59,7 +60,7 @@ its rivals, on the CPU without any other software, or on GPUs through XLA.`,
 	root.AddCommand(
 		train.New(s), encode.New(s), decode.New(s), search.New(s),
 		eval.New(s), grid.New(s), compare.New(s), prior.New(s), sample.New(s), score.New(s), ids.New(s),
-		recommend.New(s), retrieve.New(s), inspect.New(s), export.New(s), config.New(s),
+		recommend.New(s), retrieve.New(s), inspect.New(s), report.New(s), export.New(s), config.New(s),
 		methods.New(s), doctor.New(s), demo.New(s),
 		versioncmd.New(s), man.New(s))
 	return root

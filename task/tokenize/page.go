@@ -3,6 +3,7 @@ package tokenize
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -25,7 +26,7 @@ func (t *training) page(ctx context.Context, b *bundle.Bundle, records []vqtrain
 	if err := describe(ctx, &p); err != nil {
 		return nil, err
 	}
-	page := report.New("Training report: "+m.Data.Name, "Tokenizer: "+result.Config.Spec.Describe(m.Input))
+	page := report.New(fmt.Sprintf("Training report: %s, in %s", m.Data.Name, filepath.Base(t.Output)), "Tokenizer: "+result.Config.Spec.Describe(m.Input))
 	speed := float64(m.Training.Steps-result.First) / result.duration.Seconds()
 	page.Facts(append(p.facts, report.Fact{Name: "training time", Value: report.Duration(result.duration.Round(time.Millisecond)),
 		Note: fmt.Sprintf("%s steps/s", report.Number(speed, 3))}))

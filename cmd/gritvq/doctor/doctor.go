@@ -3,6 +3,7 @@ package doctor
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"runtime"
@@ -21,20 +22,40 @@ import (
 
 // New returns the command.
 func New(s *cli.Streams) *cobra.Command {
-	var json bool
+	var json, rebuild bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check engines, CPU and memory, and say what is missing",
 		Long: `Shows the version, the CPU's vector instructions and whether this build uses them,
 cores and memory, and the available engines, and explains how to add missing ones.
-It fails only if the built-in engine does not work.`,
+--rebuild installs this version with the CPU's vector instructions, in the place of this
+program. It fails only if the built-in engine does not work.`,
 		Example: `  gritvq doctor
-  gritvq doctor --json`,
+  gritvq doctor --json
+  gritvq doctor --rebuild`,
 		Args: cli.Arguments(),
-		RunE: func(*cobra.Command, []string) error { return run(s, json) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if rebuild {
+				return install(cmd.Context(), s)
+			}
+			return run(s, json)
+		},
 	}
+	cmd.Flags().BoolVar(&rebuild, "rebuild", false, "build this version with vector kernels, through the go command")
 	cli.JSONFlag(cmd, &json, "")
 	return cmd
+}
+
+func install(ctx context.Context, s *cli.Streams) error {
+	if engine.SIMD {
+		s.Remark("this build has vector kernels already")
+		return nil
+	}
+	program, err := version.Rebuild(ctx, s.Err)
+	if err == nil {
+		fmt.Fprintln(s.Out, "built "+program)
+	}
+	return err
 }
 
 // diagnosis is the output of doctor --json.
@@ -73,7 +94,7 @@ func diagnose() diagnosis {
 		EngineGo: tryEngine(engine.Embedded), EngineXLA: engine.XLA, Plugins: append([]string{}, engine.Plugins()...), Advice: []string{},
 	}
 	if !d.SIMD && runtime.GOARCH == "amd64" {
-		d.Advice = append(d.Advice, "build with vector kernels, about 20 times faster: GOEXPERIMENT=simd go build ./cmd/gritvq")
+		d.Advice = append(d.Advice, "build with vector kernels, about 20 times faster: gritvq doctor --rebuild")
 	}
 	switch {
 	case !d.EngineXLA:

@@ -33,7 +33,8 @@ func Execute(args []string, s *Streams, newRoot func(*Streams) *cobra.Command) i
 	signals := interrupt.Listen(cancel, s.Remark)
 	defer signals.Stop()
 	if !engine.SIMD && runtime.GOARCH == "amd64" { // other CPUs have no vector kernels
-		s.Remark("gritvq: this build is about 20 times slower than it could be; build it with: GOEXPERIMENT=simd go build ./cmd/gritvq")
+		s.Remark("gritvq: this build has no vector kernels and is about 20 times slower than it could be; " +
+			"gritvq doctor --rebuild builds the right one")
 	}
 	s.Command = commandLine(args)
 	out := &resultWriter{to: s.Out}

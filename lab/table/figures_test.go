@@ -162,10 +162,12 @@ func quotes(t *testing.T) map[string][]string {
 		},
 		"docs/compare.md": {fmt.Sprintf("[at most %.2f](pictures.md#scores) a picture", exact)},
 		"docs/pictures.md": {
-			fmt.Sprintf("doubling GRIT's codes adds %.2f to %.2f dB (from 1,024 to 65,536 codes), a second level of 1,024 codes %.2f dB, a third %.2f dB",
+			fmt.Sprintf("doubling GRIT's codes adds %.2f to %.2f dB (from 1,024 to 65,536 codes), "+
+				"a second level of 1,024 codes %.2f dB, a third %.2f dB",
 				(codes("4096", "1")-codes("1024", "1"))/2, (codes("65536", "1")-codes("16384", "1"))/2,
 				codes("1024", "2")-codes("1024", "1"), codes("1024", "3")-codes("1024", "2")),
-			fmt.Sprintf("need %.2f to %.2f of WebP's bits at equal LPIPS at eight of ten points, %.2f of them at one, and up to %.1f times as many at equal PSNR",
+			fmt.Sprintf("need %.2f to %.2f of WebP's bits at equal LPIPS at eight of ten points, %.2f of them at one, "+
+				"and up to %.1f times as many at equal PSNR",
 				slices.Min(lpips), slices.Max(lpips), worse[0], more),
 			fmt.Sprintf("an exact picture counts %.2f dB", exact),
 		},

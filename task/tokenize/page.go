@@ -26,7 +26,8 @@ func (t *training) page(ctx context.Context, b *bundle.Bundle, records []vqtrain
 	if err := describe(ctx, &p); err != nil {
 		return nil, err
 	}
-	page := report.New(fmt.Sprintf("Training report: %s, in %s", m.Data.Name, filepath.Base(t.Output)), "Tokenizer: "+result.Config.Spec.Describe(m.Input))
+	page := report.New(fmt.Sprintf("Training report: %s, in %s", m.Data.Name, filepath.Base(t.Output)),
+		"Tokenizer: "+result.Config.Spec.Describe(m.Input))
 	speed := float64(m.Training.Steps-result.First) / result.duration.Seconds()
 	page.Facts(append(p.facts, report.Fact{Name: "training time", Value: report.Duration(result.duration.Round(time.Millisecond)),
 		Note: fmt.Sprintf("%s steps/s", report.Number(speed, 3))}))

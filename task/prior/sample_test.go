@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/gritvq/gritvq/dataset/images"
+	"github.com/gritvq/gritvq/internal/seal"
 	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/task"
 	"github.com/gritvq/gritvq/task/prior/gpt"
@@ -272,7 +273,7 @@ func edit(t *testing.T, path, old, with string) {
 	if err != nil || !strings.Contains(string(content), old) {
 		t.Fatalf("cannot change %s: %v", path, err)
 	}
-	if err := os.WriteFile(path, []byte(strings.Replace(string(content), old, with, 1)), 0o644); err != nil {
+	if err := os.WriteFile(path, seal.Renew([]byte(strings.Replace(string(content), old, with, 1))), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -21,8 +21,8 @@ func TestAskMany(t *testing.T) {
 		t.Fatal(err)
 	}
 	model := filepath.Join(dir, "knn")
-	if _, err := TrainModel(t.Context(), TrainOptions{Config: c, IDs: shopIDs(t, shop), Source: Log(shop, interactions.Options{}), Dir: model, Backend: "go"},
-		task.Silent{}); err != nil {
+	train := TrainOptions{Config: c, IDs: shopIDs(t, shop), Source: Log(shop, interactions.Options{}), Dir: model, Backend: "go"}
+	if _, err := TrainModel(t.Context(), train, task.Silent{}); err != nil {
 		t.Fatal(err)
 	}
 	users := filepath.Join(dir, "users.txt")

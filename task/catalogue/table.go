@@ -6,8 +6,8 @@
 //
 // A tokenizer may give two items the same codes. Build makes a Table from codes and names and resolves such
 // collisions in one of three ways: a token at the end numbers the items with equal codes, as TIGER does; the last
-// code of all but one of them moves to the nearest free one; or all of them are spread over the free last codes. A Table is stored as a directory, and incomplete
-// directories are refused. A Union is a directory of several.
+// code of all but one of them moves to the nearest free one; or all of them are spread over the free last codes.
+// A Table is stored as a directory, and incomplete directories are refused. A Union is a directory of several.
 //
 // TextEncoder embeds titles without a network. Numbering makes IDs without
 // meaning, as a baseline. Words finds the words typical of items that share a code.

@@ -373,7 +373,9 @@ func TestProtocolsStayApart(t *testing.T) {
 	if got := rowOf(t, string(page), dropped, "LSH")["R@10"]; got != "0.5000" {
 		t.Errorf("recall %q", got)
 	}
-	for _, want := range []string{"Items of the user's history stay in the lists (`--seen keep`)", "are left out of the lists (`--seen drop`)"} {
+	for _, want := range []string{
+		"Items of the user's history stay in the lists (`--seen keep`)", "are left out of the lists (`--seen drop`)",
+	} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page does not say: %s", want)
 		}

@@ -89,7 +89,8 @@ func TestRecommendationTablesHoldTheRuns(t *testing.T) {
 			t.Errorf("%s: %q, want %q", check.name, check.got, check.want)
 		}
 	}
-	for _, want := range []string{"200 users, 1,000 items. Items of the user's history stay in the lists (`--seen keep`)", "50 queries for testing, 1,000 items.", "* g-lsh-1 after 12s: out of memory",
+	for _, want := range []string{"200 users, 1,000 items. Items of the user's history stay in the lists (`--seen keep`)",
+		"50 queries for testing, 1,000 items.", "* g-lsh-1 after 12s: out of memory",
 		"* `gritvq recommend train IDS LOG -o DIR --model dual --steps 20000` (all methods)",
 		"![Codes in use](recommendation-use-beauty-ids.svg)"} {
 		if !strings.Contains(page, want) {
@@ -296,7 +297,8 @@ func TestExactSearchIsTimedWithTheOthers(t *testing.T) {
 		t.Errorf("the chart of answers: %+v", chart)
 	}
 	run.Searches[1].Lookup = 0.75
-	if chart := timeChart([]Run{run}, place{data: "beauty", kind: dualKind}); chart.XLabel != "ms in the index" || chart.Series[1].X[0] != 0.5 {
+	if chart := timeChart([]Run{run}, place{data: "beauty", kind: dualKind});
+		chart.XLabel != "ms in the index" || chart.Series[1].X[0] != 0.5 {
 		t.Errorf("the chart of searches: %+v", chart)
 	}
 }

@@ -20,7 +20,8 @@ var methods = []string{denseMethod, randomMethod, "lsh", "kmeans-ste", "vqvae", 
 	"no-transform", ourMethod}
 
 // ownTitles are the titles of rows that differ from package vq's.
-var ownTitles = map[string]string{denseMethod: "Dense IDs", randomMethod: "Random codes", "vqvae": "VQ-VAE", "ste": "RQ-VAE", "no-radius": "without radius",
+var ownTitles = map[string]string{denseMethod: "Dense IDs", randomMethod: "Random codes",
+	"vqvae": "VQ-VAE", "ste": "RQ-VAE", "no-radius": "without radius",
 	"no-transform": "without transform"}
 
 // coded says that IDs are codes that a method chose, not numbers.

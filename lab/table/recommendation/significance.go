@@ -135,7 +135,8 @@ func testUsers(dir string, c contest, other string, pairs []seedPair) ([]Test, e
 		if err != nil {
 			return nil, fmt.Errorf("%s and GRIT-VQ on %s: %w", other, c.data, err)
 		}
-		tests = append(tests, Test{c.letter, c.data, c.rule(), c.kind, other, r.Metric, r.K, seeds, r.Paired.N, r.A, r.B, r.Paired.P, r.Wilcoxon.P,
+		tests = append(tests, Test{c.letter, c.data, c.rule(), c.kind, other,
+			r.Metric, r.K, seeds, r.Paired.N, r.A, r.B, r.Paired.P, r.Wilcoxon.P,
 			r.Low, r.High})
 	}
 	return tests, nil

@@ -297,7 +297,8 @@ func TestExactSearchIsTimedWithTheOthers(t *testing.T) {
 		t.Errorf("the chart of answers: %+v", chart)
 	}
 	run.Searches[1].Lookup = 0.75
-	if chart := timeChart([]Run{run}, place{data: "beauty", kind: dualKind}); chart.XLabel != "ms in the index" || chart.Series[1].X[0] != 0.5 {
+	chart := timeChart([]Run{run}, place{data: "beauty", kind: dualKind})
+	if chart.XLabel != "ms in the index" || chart.Series[1].X[0] != 0.5 {
 		t.Errorf("the chart of searches: %+v", chart)
 	}
 }

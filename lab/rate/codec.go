@@ -204,6 +204,7 @@ func writeCodec(page *table.Page, records []CodecRecord) error {
 	return page.Write()
 }
 
-const codecLegend = `Bits a code are of the payload; bits a pixel are of whole files, headers and checksums included. *Own model* is the tokenizer's
+const codecLegend = `Bits a code are of the payload; bits a pixel are of whole files, headers and checksums included. ` +
+	`*Own model* is the tokenizer's
 neighbour model, which gritvq encode uses without --prior.
 `

@@ -41,11 +41,12 @@ func New(s *cli.Streams) *cobra.Command {
 		Long: `Trains a tokenizer on the embeddings of a catalogue, one row an item, and writes the
 table of IDs: the codes of every item. Items with equal codes are distinguished by a
 number at the end (--resolve token) or by other last codes: the nearest free one for
-all but the first (--resolve reassign), or the least moves for all (--resolve sinkhorn). --items gives the names and titles of the items, in the
-order of the rows: .jsonl, .csv, .tsv, .psv or MovieLens .dat. Without embeddings, give the
-items file alone: titles are then embedded by the words and runs of letters they share,
-numbers and years counting little, which is worse than a sentence encoder. DIR/report.html shows utilization and the meaning of codes;
-gritvq ids show explains single codes, gritvq ids add adds items.
+all but the first (--resolve reassign), or the least moves for all (--resolve sinkhorn).
+--items gives the names and titles of the items, in the order of the rows: .jsonl, .csv,
+.tsv, .psv or MovieLens .dat. Without embeddings, give the items file alone: titles are
+then embedded by the words and runs of letters they share, numbers and years counting
+little, which is worse than a sentence encoder. DIR/report.html shows utilization and
+the meaning of codes; gritvq ids show explains single codes, gritvq ids add adds items.
 
 --log adds who took what: items that users take together get similar vectors, and IDs
 serve recommenders better. Only the training part of the log is used, without the last
@@ -85,8 +86,9 @@ or, if two files have the same name, of its directory, unless --name gives one.
 	f.Lookup("levels").Usage = "codes of an ID: residual levels, or slices if the method uses slices"
 	f.Lookup("steps").Usage = "training steps (default 2000)"
 	f.Lookup("split").Hidden = true
-	f.StringArrayVar(&o.items, "items", nil, "names and titles of the items, in the order of the rows: .jsonl, .csv, .tsv, .psv, .dat or .parquet; "+
-		"once a catalogue\n(default: a column id, item, asin or similar of the embeddings' .parquet, or row numbers from 1)")
+	f.StringArrayVar(&o.items, "items", nil,
+		"names and titles of the items, in the order of the rows: .jsonl, .csv, .tsv, .psv, .dat or .parquet; "+
+			"once a catalogue\n(default: a column id, item, asin or similar of the embeddings' .parquet, or row numbers from 1)")
 	f.StringArrayVar(&o.logs, "log", nil, "who took what: sequences.txt, .csv, .tsv or .parquet, as for gritvq recommend; once a catalogue")
 	o.columns.Add(cmd)
 	o.log.Add(cmd, "log-columns")

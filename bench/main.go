@@ -45,8 +45,9 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	commands := map[string]func(context.Context, *flag.FlagSet, []string) error{
-		"speed": runSpeed, "step": runStep, "vectors": runVectors, "rate": runRate, "codec": runCodec, "prior": runPrior, "generation": runGeneration,
-		"cell": runCell, "pictures": runPictures, "recommendation": runRecommendation,
+		"speed": runSpeed, "step": runStep, "vectors": runVectors, "rate": runRate, "codec": runCodec, "prior": runPrior,
+		"generation": runGeneration,
+		"cell":       runCell, "pictures": runPictures, "recommendation": runRecommendation,
 	}
 	if len(os.Args) < 2 || commands[os.Args[1]] == nil {
 		fmt.Fprint(os.Stderr, help)

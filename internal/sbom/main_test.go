@@ -33,7 +33,8 @@ func TestDocumentListsModules(t *testing.T) {
 
 func TestReplacedModulesAreNamed(t *testing.T) {
 	info := &debug.BuildInfo{Path: "a.b/c/cmd/tool", Main: debug.Module{Path: "a.b/c", Version: "v1.2.3"}, GoVersion: "go1.27.3",
-		Deps: []*debug.Module{{Path: "d.e/f", Version: "v1.0.0", Sum: "h1:x"}, {Path: "g.h/i", Replace: &debug.Module{Path: "j.k/l", Version: "v2.0.0"}}}}
+		Deps: []*debug.Module{{Path: "d.e/f", Version: "v1.0.0", Sum: "h1:x"},
+			{Path: "g.h/i", Replace: &debug.Module{Path: "j.k/l", Version: "v2.0.0"}}}}
 	d := describe(info, [32]byte{1})
 	if c := d.Metadata.Component; c.Name != "tool" || c.URL != "pkg:golang/a.b/c@v1.2.3" {
 		t.Errorf("the program is %+v", c)

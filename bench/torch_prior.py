@@ -91,9 +91,22 @@ class Prior(nn.Module):
         return self.head(self.norm(h))[:, 0]
 
 
+def refuse_reference_blas():
+    """Debian's PyTorch uses the reference BLAS where no other is installed, and is then many times slower."""
+    try:
+        with open("/proc/self/maps") as maps:
+            loaded = maps.read()
+    except OSError:
+        return
+    if "/blas/libblas" in loaded:
+        raise SystemExit("PyTorch multiplies matrices with the reference BLAS; install OpenBLAS: apt-get install libopenblas0-pthread")
+
+
 class Rival:
     def __init__(self, o):
         self.o, self.cuda = o, torch.cuda.is_available() and not o.cpu
+        if not self.cuda:
+            refuse_reference_blas()
         self.device = torch.device("cuda" if self.cuda else "cpu")
         self.used = ["CUDA" if self.cuda else "CPU", "bf16" if self.cuda else "f32"]
         self.used.append("SDPA" if fused_attention is not None else "plain attention")

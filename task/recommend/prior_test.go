@@ -1,6 +1,7 @@
 package recommend
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -271,4 +272,45 @@ func allRanks(r *eval.Ranking) [][]int32 {
 		all = append(all, r.Ranks(i))
 	}
 	return all
+}
+
+// A catalogue without texts has no words to start from, and a run says so.
+func TestSearchWithoutTexts(t *testing.T) {
+	const shop = "synthetic:shop?users=40&items=60"
+	dir := shopIDs(t, shop)
+	bare, err := catalogue.Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var items []interactions.Item
+	for row := range bare.Len() {
+		items = append(items, interactions.Item{ID: bare.Key(row)})
+	}
+	if err := catalogue.WriteItems(dir, items); err != nil {
+		t.Fatal(err)
+	}
+	c := tinySearch()
+	c.Prior, c.Train.Steps = bm25Kind.Name, 2
+	source := Searches([]string{"derived"}, interactions.QueryOptions{})
+	open := source.Open
+	source.Open = func(ctx context.Context, items *catalogue.Catalogue, w task.Watcher) (*Dataset, error) {
+		titled, err := catalogue.Open(ctx, shopIDs(t, shop))
+		if err != nil {
+			return nil, err
+		}
+		d, err := open(ctx, titled, w)
+		if d != nil {
+			d.Items = items.Items
+		}
+		return d, err
+	}
+	w := &remarks{}
+	o := TrainOptions{Config: c, IDs: dir, Source: source, Dir: filepath.Join(t.TempDir(), "model"), Backend: "go"}
+	r, err := TrainModel(t.Context(), o, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Prior != noPrior || r.Weights["prior_weight"] != nil || !strings.Contains(w.text.String(), "no BM25 to start from: no item") {
+		t.Errorf("prior %s; remarks %q", c.Prior, w.text.String())
+	}
 }

@@ -87,6 +87,8 @@ func TrainModel(ctx context.Context, o TrainOptions, w task.Watcher) (*Recommend
 	m := made.model
 	if made.prior != nil {
 		w.Remark("starting from: %s", made.prior.text)
+	} else if _, err := textsOf(items); err != nil && kind == searchKind {
+		w.Remark("note: there is no BM25 to start from: %v", err)
 	}
 	if o.Config.Training() != nil {
 		w.Remark("training on %s examples: IDs of %d codes, %s", report.Count(d.Examples()), items.Width(), m)

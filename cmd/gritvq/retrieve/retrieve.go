@@ -21,8 +21,8 @@ func New(s *cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "retrieve",
 		Short: "Train, score and ask a search engine over semantic IDs",
-		Long: `A dual encoder computes a vector of the words of a search and one of every item's
-semantic ID, and returns the items with the largest inner products. It learns from
+		Long: `A dual encoder computes a vector of the words of a search and one of every item, and
+adds their inner products to BM25's scores of the words that titles share with it. It learns from
 searches with their answers: tables of searches and items, files in the layout of
 Amazon's Shopping Queries Dataset (ESCI), or searches derived from the catalogue's titles and categories. --model bm25 compares words.`,
 		Example: `  gritvq ids items.jsonl -o ids

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/gritvq/gritvq/weights"
 )
@@ -56,7 +57,7 @@ func (m EASE) Fit(ctx context.Context, log Log) (Fitted, error) {
 	if err := log.check(); err != nil {
 		return nil, err
 	}
-	f := &ease{EASE: m, chosen: mostFrequent(log, m.Items), places: make([]int32, log.Items)}
+	f := &ease{updates: &updates{of: map[*int32]update{}}, EASE: m, chosen: mostFrequent(log, m.Items), places: make([]int32, log.Items)}
 	for i := range f.places {
 		f.places[i] = -1
 	}
@@ -118,7 +119,17 @@ type ease struct {
 	chosen  []int32   // items of the regression
 	places  []int32   // [items] place in chosen, -1 without
 	inverse []float32 // P [chosen, chosen]
+	updates *updates
 }
+
+// updates keeps what leaving users out changes, for examples of the same user.
+type updates struct {
+	sync.Mutex
+	of map[*int32]update // by the first of the user's items
+}
+
+// keptUpdates bounds the numbers of all updates that are kept: 256 MiB.
+const keptUpdates = 1 << 25
 
 func (f *ease) Score(history []int32, scores []float32) { f.Neighbours.Score(history, scores) }
 
@@ -183,6 +194,25 @@ type update struct {
 }
 
 func (f *ease) leftOut(own []int32) update {
+	if len(own) == 0 {
+		return f.update(own)
+	}
+	f.updates.Lock()
+	u, kept := f.updates.of[&own[0]]
+	f.updates.Unlock()
+	if kept {
+		return u
+	}
+	u = f.update(own)
+	f.updates.Lock()
+	defer f.updates.Unlock()
+	if len(f.updates.of) < keptUpdates/max(1, len(f.chosen)) {
+		f.updates.of[&own[0]] = u
+	}
+	return u
+}
+
+func (f *ease) update(own []int32) update {
 	n, mine := len(f.chosen), f.placesOf(distinct([][]int32{own})[0])
 	u := update{p: make([]float64, n)}
 	for _, i := range mine {

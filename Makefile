@@ -91,6 +91,9 @@ release-dry: ## build/dist: the archives, checksums and SBOMs of a release, and 
 fuzz: ## run every fuzz target: FUZZ=20000x each, FUZZ=10m for longer, TARGET=codes for some
 	.ci/fuzz
 
+torture: ## 500 faults (TORTURE=N) in commands that write: signals, full disks, two at once, little memory, damaged input
+	GRITVQ_TORTURE=$(or $(TORTURE),500) $(GO) test -count=1 -timeout 3h -run '^TestTorture$$' -v ./cmd/gritvq
+
 race: ## the tests of packages with goroutines of their own, under the race detector (needs a C compiler)
 	CGO_ENABLED=1 $(GO) test -race -short -timeout 60m $(RACE)
 

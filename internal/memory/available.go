@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"fmt"
 	"math"
 	"runtime/metrics"
 )
@@ -16,6 +17,19 @@ func Available() int64 {
 	metrics.Read(held)
 	free, released := clamp(held[0].Value.Uint64()), clamp(held[1].Value.Uint64())
 	return min(add(physical(), free), add(addressSpace(), free+released))
+}
+
+// leastAddressSpace is what threads, stacks and the heap of any command take.
+const leastAddressSpace = 128 << 20
+
+// CheckStart fails if the limit on address space is too low for any work. The runtime and the threads of C end a program that
+// meets it without a sentence.
+func CheckStart() error {
+	if left := addressSpace(); left < leastAddressSpace {
+		return fmt.Errorf("the limit on address space leaves %s and any work takes %s; raise it with ulimit -v",
+			Text(float64(left)), Text(leastAddressSpace))
+	}
+	return nil
 }
 
 // add adds what may be unlimited.

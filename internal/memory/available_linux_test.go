@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"golang.org/x/sys/unix"
 )
 
 func files(content map[string]string) fstest.MapFS {
@@ -74,5 +76,32 @@ func TestAddressSpaceCounts(t *testing.T) {
 func TestAvailableIsPlausible(t *testing.T) {
 	if got := Available(); got < 1<<20 || got == unlimited {
 		t.Errorf("%d bytes are available", got)
+	}
+}
+
+// Without room for threads the runtime would end the program with a trace.
+func TestCheckStart(t *testing.T) {
+	if os.Getenv("GRITVQ_LOW_LIMIT") == "" {
+		if err := CheckStart(); err != nil {
+			t.Error(err)
+		}
+		command := exec.Command(os.Args[0], "-test.run", "^TestCheckStart$")
+		command.Env = append(os.Environ(), "GRITVQ_LOW_LIMIT=1")
+		if output, err := command.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, output)
+		}
+		return
+	}
+	statm, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, _, _ := strings.Cut(string(statm), " ")
+	limit := uint64(parse(pages))*uint64(os.Getpagesize()) + 100<<20
+	if err := unix.Setrlimit(unix.RLIMIT_AS, &unix.Rlimit{Cur: limit, Max: limit}); err != nil {
+		t.Fatal(err)
+	}
+	if err := CheckStart(); err == nil || !strings.Contains(err.Error(), "any work takes 128.0 MiB; raise it with ulimit -v") {
+		t.Errorf("got %v", err)
 	}
 }

@@ -41,3 +41,17 @@ func TestOneWriterADirectory(t *testing.T) {
 		t.Error("the file is left, or a directory that was there is gone")
 	}
 }
+
+// A directory that a failed command left empty is no obstacle.
+func TestAnEmptyDirectoryIsNotPresent(t *testing.T) {
+	dir := t.TempDir()
+	if Present(dir) {
+		t.Error("an empty directory is present")
+	}
+	if err := os.WriteFile(filepath.Join(dir, "x"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if !Present(dir) || !Present(filepath.Join(dir, "x")) || Present(filepath.Join(dir, "y")) {
+		t.Error("a file, its directory or a missing file is told wrongly")
+	}
+}

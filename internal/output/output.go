@@ -82,8 +82,12 @@ func Same(a, b string) bool {
 	return err == nil && os.SameFile(x, y)
 }
 
-// Present says whether there is a file.
+// Present says whether there is a file, or a directory with something in it.
 func Present(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
+	info, err := os.Stat(path)
+	if err != nil || !info.IsDir() {
+		return err == nil
+	}
+	entries, err := os.ReadDir(path)
+	return err != nil || len(entries) > 0
 }

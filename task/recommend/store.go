@@ -79,7 +79,8 @@ func (r *Recommender) Save(dir string) error {
 		}
 		return safetensors.Write(path, list, map[string]string{"format": "pt"})
 	}}
-	parts := []artifact.Part{model, artifact.Bytes(ConfigFile, settings)}
+	// The configuration comes first: it shows a run that was killed here that what is beside it is its own.
+	parts := []artifact.Part{artifact.Bytes(ConfigFile, settings), model}
 	if c := r.Catalogue; c != nil && c.Items != nil && c.Items.Len() > 0 {
 		parts = append(parts, artifact.Part{Name: catalogue.ItemsFile, Write: func(path string) error {
 			return catalogue.WriteItems(filepath.Dir(path), c.Items.Items)

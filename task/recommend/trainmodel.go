@@ -141,7 +141,13 @@ func (o TrainOptions) checkDir() error {
 	made := holds != nil && (holds == Recommending.stored || holds == Searching.stored)
 	checkpoint := train.HasCheckpoint(o.Dir)
 	begun := checkpoint || train.IsLog(filepath.Join(o.Dir, train.LogFile)) // perhaps killed before its first checkpoint
+	storing := output.Present(filepath.Join(o.Dir, ConfigFile)) // killed while it was stored
 	switch {
+	case !made && !begun && storing && output.Present(own):
+		if !o.Force {
+			return fmt.Errorf("%s holds an unfinished %s; --force starts over", o.Dir, title)
+		}
+		return nil
 	case !made && !begun && output.Present(own):
 		return fmt.Errorf("%s exists and is not part of a %s; choose another directory", own, title)
 	case !made && !errors.Is(missing, os.ErrNotExist):

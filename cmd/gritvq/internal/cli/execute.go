@@ -42,7 +42,10 @@ func Execute(args []string, s *Streams, newRoot func(*Streams) *cobra.Command) i
 	debugging, root := false, newRoot(s)
 	root.PersistentFlags().BoolVar(&debugging, "debug", false, "print stack traces of failures")
 	root.SetArgs(args)
-	err := withoutPanic(func() error { return root.ExecuteContext(ctx) })
+	err := memory.CheckStart()
+	if err == nil {
+		err = withoutPanic(func() error { return root.ExecuteContext(ctx) })
+	}
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil && !errors.Is(err, train.ErrInterrupted) {
 		err = train.ErrInterrupted
 	}

@@ -37,7 +37,9 @@ test: ## vet, test and cross-build everything
 	GOEXPERIMENT= $(GO) build -o /dev/null ./cmd/gritvq
 	GOARCH=arm64 $(GO) vet ./...
 	GOOS=windows $(GO) vet ./...
-	@test -x $(INTEROP) || echo "SKIPPED: the tests against FAISS, ONNX Runtime, TensorBoard and NumPy. make test-interop installs and runs them."
+	@if test -x $(INTEROP); then $(MAKE) --no-print-directory test-python; \
+	else echo "SKIPPED: the tests against FAISS, ONNX Runtime, TensorBoard and NumPy. make test-interop installs and runs them."; fi
+	@test -d $(WEB) || echo "SKIPPED: the tests with ONNX Runtime for the web. make test-interop installs and runs them where there is Node.js."
 
 INTEROP := build/interop/bin/python
 WEB := build/web/node_modules/onnxruntime-web

@@ -74,8 +74,18 @@ for name in sys.argv[1:]:
     both = [((inner.sa_decode(codes) - x[:1000]) ** 2).sum(1) for codes in (ours, theirs)]
     near = abs(both[0] - both[1]) <= 1e-5 * both[1]
     assert near[other].all() and other.sum() < 10, f"{name}: {other.sum()} rows have other codes"
+    own = json.load(open(name + ".found.json"))
+    if isinstance(stored, faiss.IndexResidualQuantizer):
+        assert stored.rq.max_beam_size == own["beam"], f"{name}: beam {stored.rq.max_beam_size}, want {own['beam']}"
+        stored.rq.max_beam_size = 1
+        theirs, greedy = inner.sa_decode(inner.sa_encode(x)), np.load(name + ".greedy.npy")
+        stored.rq.max_beam_size = own["beam"]
+        both = [((y - x) ** 2).sum(1) for y in (greedy, theirs)]
+        other = abs(greedy - theirs).max(1) > 1e-5
+        near = abs(both[0] - both[1]) <= 1e-5 * both[1]
+        assert near[other].all() and other.sum() < 10, f"{name}: {other.sum()} rows have other codes with beam 1"
     distances, found = index.search(x[:50], 10)
-    want = np.array(json.load(open(name + ".found.json")))
+    want = np.array(own["found"])
     costs = ((x[:50, None, :] - decoded[want]) ** 2).sum(2)
     if isinstance(index, faiss.IndexIDMap):
         found = found - 10**12
@@ -158,7 +168,17 @@ func ourAnswers(t *testing.T, tok, name string, values []float32) {
 	for i := range 50 {
 		table = append(table, found[10*i:10*(i+1)])
 	}
-	content, err := json.Marshal(table)
+	greedy, err := o.Runtime.Encode(t.Context(), items, tokenizer.Options{Beam: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if decoded, err = o.Runtime.Decode(t.Context(), greedy, rows, len(greedy)/rows); err != nil {
+		t.Fatal(err)
+	}
+	if err := vectors.Write(name+".greedy.npy", width, decoded.Values); err != nil {
+		t.Fatal(err)
+	}
+	content, err := json.Marshal(map[string]any{"found": table, "beam": max(1, o.Bundle.Tokenizer.Spec.Quantizer.Beam)})
 	if err != nil {
 		t.Fatal(err)
 	}

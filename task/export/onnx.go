@@ -3,7 +3,6 @@ package export
 import (
 	"context"
 	"fmt"
-
 	"path/filepath"
 	"slices"
 	"strings"

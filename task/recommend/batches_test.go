@@ -111,3 +111,43 @@ func TestUpdatedRanker(t *testing.T) {
 		}
 	}
 }
+
+// A share of the histories begins at a random place, another one at every step; they end
+// where they did, and what is left out of a prior stays the whole sequence.
+func TestCut(t *testing.T) {
+	log, table := carousel(t, 40, 12)
+	d := fromLog(t, log, table)
+	examples := func() []Example {
+		var all []Example
+		for i := range d.Examples() {
+			all = append(all, d.Example(i))
+		}
+		return all
+	}
+	cutAt := func(share float64, step int64) (list []Example, shorter int) {
+		list = examples()
+		cut(list, share, 7, step)
+		for i, before := range examples() {
+			e := list[i]
+			if n := len(e.History); n == 0 || !reflect.DeepEqual(e.History, before.History[len(before.History)-n:]) ||
+				!reflect.DeepEqual(e.Own, before.Own) || e.Target != before.Target {
+				t.Fatalf("example %+v became %+v", before, e)
+			}
+			if len(e.History) < len(before.History) {
+				shorter++
+			}
+		}
+		return list, shorter
+	}
+	if _, n := cutAt(0, 1); n != 0 {
+		t.Errorf("%d histories were cut", n)
+	}
+	first, n := cutAt(0.5, 1)
+	if all := d.Examples(); n < all/8 || n > all/2 {
+		t.Errorf("%d of %d histories were cut", n, all)
+	}
+	again, _ := cutAt(0.5, 1)
+	if other, _ := cutAt(0.5, 2); !reflect.DeepEqual(first, again) || reflect.DeepEqual(first, other) {
+		t.Error("cuts do not depend on the step alone")
+	}
+}

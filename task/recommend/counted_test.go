@@ -178,6 +178,25 @@ func TestNoLeak(t *testing.T) {
 			t.Errorf("%s: the marker changes what is counted", m)
 		}
 	}
+	// What networks start from is counted likewise; validation only chooses its settings,
+	// and the items for testing have no part in it.
+	tested := fromLog(t, marked(t, "i3", "m2"), table)
+	for _, start := range startMethods {
+		var priors []*Prior
+		for _, d := range []*Dataset{plain, tested, planted} {
+			p, err := fitPrior(t.Context(), d, start.name, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			priors = append(priors, p)
+		}
+		if !reflect.DeepEqual(priors[0].arrays, priors[1].arrays) || priors[0].text != priors[1].text {
+			t.Errorf("%s: the items for testing change a prior", start.name)
+		}
+		if !slices.Equal(priors[0].arrays[countsPath].Data, priors[2].arrays[countsPath].Data) {
+			t.Errorf("%s: the items for validation are counted in a prior", start.name)
+		}
+	}
 }
 
 // References stand beside a model, are kept for the next call, and a model that is

@@ -111,3 +111,40 @@ func benchmarkStep(b *testing.B, history int) {
 		run()
 	}
 }
+
+// listing is a prior that lists every sixth item, as many as the rows of a history do.
+type listing struct{ base []float32 }
+
+func (l listing) Base() []float32 { return l.base }
+
+func (l listing) Answer(network.Question) network.Likely {
+	var answer network.Likely
+	for i := 0; i < len(l.base); i += 6 {
+		answer.Items, answer.Scores = append(answer.Items, int32(i)), append(answer.Scores, 1)
+	}
+	return answer
+}
+
+func (l listing) AnswerWithout(e network.Example) network.Likely { return l.Answer(e.Question) }
+
+// The host's part of a search that starts from a prior: its masses for 64 users and 20
+// beams each, at the root and at three more positions.
+func BenchmarkPrior(b *testing.B) {
+	const users, width, codes = 64, 20, 256
+	m, items, examples := paperScale(b, users, 20)
+	prior := listing{make([]float32, items.Len())}
+	s := &BeamSearch{model: m, items: items, masses: network.NewMasses(items, prior)}
+	questions, scores := make([]network.Question, users), make([]float32, users*width*codes)
+	for i, e := range examples {
+		questions[i] = e.Question
+	}
+	for b.Loop() {
+		answers := s.answers(questions)
+		beams := items.Trie.Start(users)
+		for range 4 {
+			s.addPrior(answers, beams, scores, codes)
+			beams = items.Trie.Walk(beams, scores, codes, width, 0)
+		}
+	}
+	b.ReportMetric(float64(b.N*users)/b.Elapsed().Seconds(), "users/s")
+}

@@ -30,14 +30,16 @@ type writer struct {
 }
 
 var writers = []writer{
-	{"train", "train x.npy -o OUT/tok --codes 8 --levels 2 --hidden 16 --dim 4 --steps 40 --batch 32 --set train.checkpoint=5", "--resume", true},
+	{"train", "train x.npy -o OUT/tok --codes 8 --levels 2 --hidden 16 --dim 4 --steps 40 --batch 32 --set train.checkpoint=5",
+		"--resume", true},
 	{"encode", "encode vectors x.npy -o OUT/codes.npy", "", true},
 	{"decode", "decode vectors codes.npy -o OUT/decoded.npy", "--force", false},
 	{"ids", "ids synthetic:shop?users=40&items=60 -o OUT/ids --codes 8 --levels 2 --hidden none --steps 20", "--resume", false},
 	{"recommend", "recommend train ids synthetic:shop?users=40&items=60 -o OUT/rec --model popularity", "--force", false},
 	{"retrieve", "retrieve train ids derived -o OUT/search --model bm25", "--force", false},
 	{"compare", "compare x.npy -o OUT/compared --methods kmeans,rq --codes 8 --levels 2 --hidden none --steps 5", "", true},
-	{"prior", "prior train pictures synthetic:scenes?images=6 -o OUT/prior --layers 1 --width 16 --heads 2 --steps 10 --batch 2", "--resume", false},
+	{"prior", "prior train pictures synthetic:scenes?images=6 -o OUT/prior --layers 1 --width 16 --heads 2 --steps 10 --batch 2",
+		"--resume", false},
 	{"sample", "sample prior -n 2 -o OUT/drawn.npy", "--force", false},
 	{"export", "export vectors --to faiss -o OUT/codes.faiss", "", false},
 }
@@ -247,7 +249,8 @@ func TestForceAfterAKillWhileStoring(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if said, code := run(exec.Command("gritvq", args...)); code != 1 || !strings.Contains(said, "holds an unfinished recommender; --force starts over") {
+	said, code := run(exec.Command("gritvq", args...))
+	if code != 1 || !strings.Contains(said, "holds an unfinished recommender; --force starts over") {
 		t.Errorf("exit code %d: %s", code, said)
 	}
 	runToEnd(t, append(args, "--force"))

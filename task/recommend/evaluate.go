@@ -87,6 +87,7 @@ type EvalOptions struct {
 	SearchOptions
 	Depth   int    // length of the lists; 0 is the kind's own
 	Cold    int    // also score the questions whose relevant items occur at most so often in training
+	Report  string // page of the scores, .html; may be empty
 	Ranks   string // file of every question's ranks and scores; may be empty
 	Seen    Seen   // rule for seen items; empty: the model's or the log's own
 	Alone   bool   // without references
@@ -141,8 +142,16 @@ func Evaluate(ctx context.Context, o EvalOptions, w task.Watcher) (*Evaluation, 
 
 // check reports options that cannot work.
 func (o EvalOptions) check() error {
-	if err := o.SearchOptions.check(); err != nil || o.Ranks == "" {
+	if err := o.SearchOptions.check(); err != nil {
 		return err
+	}
+	if o.Report != "" {
+		if err := o.checkReport(); err != nil {
+			return err
+		}
+	}
+	if o.Ranks == "" {
+		return nil
 	}
 	flag := o.Source.Purpose.perFlag
 	if err := eval.CheckRankingName(o.Ranks); err != nil {
@@ -153,6 +162,17 @@ func (o EvalOptions) check() error {
 	}
 	model := append(output.Inside(o.Dir, modelFiles...), filepath.Join(o.Dir, IDsDir, catalogue.ParquetFile))
 	return output.RefuseInput([]string{o.Ranks}, append(model, o.Source.Paths...)...)
+}
+
+// checkReport refuses a page that could not be written, or would replace something else.
+func (o EvalOptions) checkReport() error {
+	if strings.ToLower(filepath.Ext(o.Report)) != ".html" {
+		return usage.Errorf("--report %s: name the page .html", o.Report)
+	}
+	if info, err := os.Stat(filepath.Dir(o.Report)); err != nil || !info.IsDir() {
+		return usage.Errorf("--report %s: there is no directory %s; make it first", o.Report, filepath.Dir(o.Report))
+	}
+	return output.RefuseInput([]string{o.Report}, o.Source.Paths...)
 }
 
 // timedAnswers is the number of answers that are timed one by one.
@@ -197,13 +217,17 @@ func (o EvalOptions) score(ctx context.Context, r *Recommender, d *Dataset, w ta
 	if cold.Len() > 0 {
 		e.Cold = cold.Means()
 	}
-	if o.Alone {
+	if !o.Alone {
+		if e.References, err = References(ctx, d, o.Depth, o.Cache, w); err != nil {
+			return nil, err
+		}
+		if err := compare(ranking, e.References); err != nil {
+			return nil, err
+		}
+		e.Below = below(e.References)
+	}
+	if o.Report == "" {
 		return e, nil
 	}
-	if e.References, err = References(ctx, d, o.Depth, o.Cache, w); err != nil {
-		return nil, err
-	}
-	err = compare(ranking, e.References)
-	e.Below = below(e.References)
-	return e, err
+	return e, r.writePage(ctx, o.Report, o.Dir, d, TestPart, ranker, e)
 }

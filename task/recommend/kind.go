@@ -32,7 +32,8 @@ var (
 func newPurpose(questions, perFlag, title, command, usage string) *Purpose {
 	return &Purpose{questions, perFlag, artifact.Register(artifact.Kind{
 		Title: title, Command: command, Usage: usage, Schema: Schema, Oldest: 2,
-		Files: []string{ModelFile, ConfigFile, catalogue.ItemsFile}, Spare: []string{catalogue.ItemsFile}, Extra: []string{train.LogFile},
+		Files: []string{ModelFile, ConfigFile, catalogue.ItemsFile}, Spare: []string{catalogue.ItemsFile},
+		Extra: []string{train.LogFile, catalogue.ReportFile},
 		Begun: []string{train.CheckpointFile},
 	})}
 }

@@ -121,11 +121,14 @@ func TrainModel(ctx context.Context, o TrainOptions, w task.Watcher) (*Recommend
 	if err := r.Save(o.Dir); err != nil {
 		return nil, err
 	}
+	if err := r.trainPage(ctx, o.Dir, d, trained.Ranker); err != nil {
+		return nil, err
+	}
 	return r, train.RemoveCheckpoints(o.Dir)
 }
 
 // modelFiles are the files of a directory that holds a model.
-var modelFiles = []string{artifact.ManifestFile, ModelFile, ConfigFile, train.LogFile, catalogue.ItemsFile}
+var modelFiles = []string{artifact.ManifestFile, ModelFile, ConfigFile, train.LogFile, catalogue.ItemsFile, catalogue.ReportFile}
 
 // checkDir refuses an output directory that holds an input or something that
 // nobody asked to replace.

@@ -120,6 +120,7 @@ func (o *EvalFlags) Add(cmd *cobra.Command, p *recommend.Purpose, references str
 	if p == recommend.Recommending {
 		SeenFlag(cmd, &o.seen, "as in training")
 	}
+	f.StringVar(&o.Report, "report", "", "page of scores, references, learning curves and examples, such as report.html")
 	f.BoolVar(&o.Alone, "no-references", false, "do not score "+references+" beside the model")
 	f.StringVar(&o.Cache, "cache", referenceDir(), "directory of references, for the next call (\"\": none)")
 	f.Lookup("cache").DefValue = "" // it differs between users

@@ -30,7 +30,8 @@ func (r *Recommender) writePage(ctx context.Context, path, dir string, d *Datase
 		{Name: d.purpose.questions, Value: report.Count(len(d.cases[part])), Note: "asked for " + string(part)},
 		{Name: "examples", Value: report.Count(d.Examples()), Note: "for training"}}
 	if m.Seconds > 0 {
-		facts = append(facts, report.Fact{Name: "time", Value: report.Duration(time.Duration(m.Seconds * float64(time.Second))), Note: "of training"})
+		facts = append(facts, report.Fact{Name: "time",
+			Value: report.Duration(time.Duration(m.Seconds * float64(time.Second))), Note: "of training"})
 	}
 	page.Facts(facts)
 	scores := []report.Part{ScoreTable("validation", m.Validation)}

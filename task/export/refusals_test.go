@@ -79,7 +79,8 @@ func TestOtherSourcesAreRefused(t *testing.T) {
 func refusedExport(t *testing.T, what, source, format string) {
 	t.Helper()
 	output := filepath.Join(t.TempDir(), "exported")
-	_, err := Run(t.Context(), Options{CodingOptions: tokenize.CodingOptions{Dir: source, Backend: "go"}, To: format, Output: output}, task.Silent{})
+	o := Options{CodingOptions: tokenize.CodingOptions{Dir: source, Backend: "go"}, To: format, Output: output}
+	_, err := Run(t.Context(), o, task.Silent{})
 	switch {
 	case err == nil:
 		t.Errorf("%s was exported", what)

@@ -76,9 +76,10 @@ wheel: $(INTEROP) ## build/wheel: the Python package
 
 # The newest version whose modules the module proxy has.
 GORELEASER := github.com/goreleaser/goreleaser/v2@v2.13.0
-release-files: build ## build/release: manual pages and shell completions
+release-files: build ## build/release: manual pages, shell completions and the program that lists modules
 	rm -rf build/release && mkdir -p build/release/completions
 	bin/gritvq man build/release/man
+	$(GO) build -o build/release/sbom ./internal/sbom
 	for shell in bash zsh fish powershell; do bin/gritvq completion $$shell >build/release/completions/gritvq.$$shell || exit 1; done
 
 RELEASE := $(foreach os,linux darwin windows,$(foreach arch,amd64 arm64,$(os)/$(arch)))

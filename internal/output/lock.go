@@ -87,7 +87,10 @@ func (c *Claim) removeMade() {
 
 // missing lists dir and those of its parents that are not there, the outermost first.
 func missing(dir string) (list []string) {
-	for dir = filepath.Clean(dir); !Present(dir) && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+	for dir = filepath.Clean(dir); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(dir); err == nil {
+			break
+		}
 		list = append([]string{dir}, list...)
 	}
 	return list

@@ -13,8 +13,8 @@ import (
 // Predictor tells how probable codes are, one code after the other, in place of a Model. Its probabilities may come from
 // arithmetic that rounds differently elsewhere: a file names the machine, and other machines refuse it.
 //
-// A file of a picture has format version 2 and between the identity, which is that of the tokenizer and the predictor, and the
-// payload
+// A file of a picture has format version 2. Its identity is of the tokenizer and the predictor together. Between identity and
+// payload it holds
 //
 //	varint  length of the machine's name
 //	...     the name

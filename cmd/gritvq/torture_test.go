@@ -140,7 +140,7 @@ func contents(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// faults are what may happen to a process; each returns what the process said and its exit code, -1 if it was killed.
+// faults may happen to a process. Each returns the output of the process and its exit code, -1 if it was killed.
 var faults = map[string]func(b *bench, rng *rand.Rand, w writer, out string) (said string, code int){
 	"SIGKILL": signalFault(syscall.SIGKILL),
 	"SIGTERM": signalFault(syscall.SIGTERM),

@@ -144,7 +144,7 @@ func (o TrainOptions) checkDir() error {
 	made := holds != nil && (holds == Recommending.stored || holds == Searching.stored)
 	checkpoint := train.HasCheckpoint(o.Dir)
 	begun := checkpoint || train.IsLog(filepath.Join(o.Dir, train.LogFile)) // perhaps killed before its first checkpoint
-	storing := output.Present(filepath.Join(o.Dir, ConfigFile)) // killed while it was stored
+	storing := output.Present(filepath.Join(o.Dir, ConfigFile))             // killed while it was stored
 	switch {
 	case !made && !begun && storing && output.Present(own):
 		if !o.Force {

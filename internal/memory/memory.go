@@ -1,4 +1,4 @@
-// Package memory compares what something needs with what the process can have, before anything is allocated.
+// Package memory weighs the memory that a task needs against the memory of the machine, before anything is allocated.
 //
 // The runtime ends a program that runs out of memory with a trace that no code can catch, and the system kills it without a
 // word. Sizes come from files and options, though, and may be anything. So whatever multiplies such sizes asks [Check]

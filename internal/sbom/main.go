@@ -1,5 +1,5 @@
-// Command sbom lists what a Go program was built from: go run ./internal/sbom PROGRAM OUTPUT writes a CycloneDX document of
-// the modules, versions and settings that the program itself records.
+// Command sbom writes the bill of materials of a Go program, from its own build information, as a CycloneDX document: go run
+// ./internal/sbom PROGRAM OUTPUT.
 package main
 
 import (

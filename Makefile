@@ -105,7 +105,7 @@ RACE = $(shell $(GO) list ./... | grep -v -E '/(train/vqtrain|lab/.*|bench|task/
 
 lint: ## gofmt and golangci-lint with staticcheck (fetched once; skipped where it cannot be)
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "these files need gofmt"; exit 1; }
-	@if $(GO) run $(GOLANGCI) version >/dev/null 2>&1; then $(GO) run $(GOLANGCI) run ./...; \
+	@if $(GO) run $(GOLANGCI) version >/dev/null 2>&1; then $(GO) run $(GOLANGCI) run --allow-parallel-runners ./...; \
 	else echo "golangci-lint cannot be fetched here: skipped"; fi
 
 bench: ## the Go benchmarks

@@ -50,7 +50,7 @@ func TestReadGivesBackWhatWasWritten(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if got.Rows == nil || len(got.Rows) == 0 {
+		if len(got.Rows) == 0 {
 			got.Rows = nil
 		}
 		if diff := cmp.Diff(want, got); diff != "" {

@@ -51,7 +51,7 @@ func Need(what string, factors ...int) {
 	}
 }
 
-// Catch, deferred, stores the error of a failed [Need] in err. Other panics go on.
+// Catch stores the error of a failed [Need] in err. It is deferred; other panics go on.
 func Catch(err *error) {
 	switch problem := recover().(type) {
 	case nil:

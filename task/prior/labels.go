@@ -12,7 +12,7 @@ import (
 	"github.com/gritvq/gritvq/report"
 )
 
-// Folders, as the name of labels, makes the subfolder of a picture its class.
+// Folders is the name of labels that makes the subfolder of a picture its class.
 const Folders = "dir"
 
 // Labels tell the classes of pictures by name.

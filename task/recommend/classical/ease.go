@@ -184,7 +184,7 @@ func (f *ease) ScoreWithout(own, history []int32, scores []float32) {
 		}
 	})
 	clear(rows)
-	sumsPool.Put(rows)
+	sumsPool.Put(rows) //nolint:staticcheck // a slice of known capacity
 }
 
 // update is what leaving a user out adds to P: scale p p'.

@@ -1,19 +1,23 @@
 package index
 
-import "math"
+import (
+	"context"
+	"math"
+)
 
 // Survivors writes to out [n,keep,levels] the best encodings of the rows of x [n,d]
 // among those that a beam search ends with, and to gaps [n,keep] by how much their
 // squared errors exceed the first's. Where there are fewer, the last is repeated with
-// an infinite gap. It panics if beam or keep is not positive or a slice is too short.
-func (q *Additive) Survivors(x []float32, n, beam, keep int, out []uint32, gaps []float32, workers int) {
+// an infinite gap. It fails if ctx ends first, and panics if beam or keep is not positive or
+// a slice is too short.
+func (q *Additive) Survivors(ctx context.Context, x []float32, n, beam, keep int, out []uint32, gaps []float32, workers int) error {
 	levels := len(q.levels)
 	if beam < 1 || keep < 1 {
 		panic("index: Survivors of an empty beam")
 	}
 	checkLengths("Additive.Survivors", len(x), n*q.d, len(out), n*keep*levels, n)
 	checkLengths("Additive.Survivors", len(x), n*q.d, len(gaps), n*keep, n)
-	forBlocks(n, additiveRows, workers, func(from, to int) {
+	return forBlocksUntil(ctx, n, additiveRows, workers, func(from, to int) {
 		m := q.takeMemory(x[from*q.d:], to-from, levels)
 		defer m.release()
 		for i := from; i < to; i++ {

@@ -1,6 +1,9 @@
 package index
 
-import "fmt"
+import (
+	"context"
+	"fmt"
+)
 
 // refitColumns is the number of coordinates that a worker refits together. Coordinates do not influence each other.
 const refitColumns = 32
@@ -13,9 +16,10 @@ const refitColumns = 32
 // One level after the other moves to its minimum: sum/(count + ridge_l) over the rows
 // less the codes of the other levels. rounds is the number of passes over the levels.
 // No pass raises the sum. Codes without rows stay. weights is [n,copies]; encodings
-// of weight 0 are ignored. It returns the first sum by coordinate, [d], and panics if
-// a slice is too short. The result does not depend on workers.
-func Refit(x []float32, n, d int, codes []uint32, weights []float32, books [][]float32, ridge []float64, rounds, workers int) []float64 {
+// of weight 0 are ignored. It returns the first sum by coordinate, [d], fails if ctx ends
+// first, and panics if a slice is too short. The result does not depend on workers.
+func Refit(ctx context.Context, x []float32, n, d int, codes []uint32, weights []float32, books [][]float32, ridge []float64,
+	rounds, workers int) ([]float64, error) {
 	levels, copies := len(books), len(weights)/max(1, n)
 	if len(x) < n*d || len(codes) < n*copies*levels {
 		panic(fmt.Sprintf("index: Refit of %d rows of %d in %d copies at %d levels got %d numbers and %d codes",
@@ -37,19 +41,22 @@ func Refit(x []float32, n, d int, codes []uint32, weights []float32, books [][]f
 		}
 	}
 	left := make([]float64, d)
-	each((d+refitColumns-1)/refitColumns, workers, func(column int) {
+	err := eachUntil(ctx, (d+refitColumns-1)/refitColumns, workers, func(column int) {
 		r := task
 		r.first = column * refitColumns
 		r.width = min(refitColumns, d-r.first)
 		r.begin(x)
 		for range rounds {
 			for l := range books {
+				if ctx.Err() != nil {
+					return
+				}
 				r.move(l, ridge[l])
 			}
 		}
 		r.finish(left[r.first : r.first+r.width])
 	})
-	return left
+	return left, err
 }
 
 // refitting is the work on columns first to first+width.

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"context"
 	"math/bits"
 	"math/rand/v2"
 )
@@ -26,12 +27,12 @@ func NewLocal(levels ...*Codes) (*Residual, error) {
 }
 
 // Improve replaces the codes [n,levels] of the rows of x [n,d] by better ones where
-// iterated local search finds them. Equal seeds give equal codes.
-func (q *Additive) Improve(x []float32, n int, codes []uint32, rounds int, seed uint64, workers int) {
+// iterated local search finds them. Equal seeds give equal codes. It fails if ctx ends first.
+func (q *Additive) Improve(ctx context.Context, x []float32, n int, codes []uint32, rounds int, seed uint64, workers int) error {
 	levels := len(q.levels)
 	checkLengths("Additive.Improve", len(x), n*q.d, len(codes), n*levels, n)
 	swaps := q.swaps(rounds, levels, seed)
-	forBlocks(n, additiveRows, workers, func(from, to int) {
+	return forBlocksUntil(ctx, n, additiveRows, workers, func(from, to int) {
 		m := q.takeMemory(x[from*q.d:], to-from, levels)
 		defer m.release()
 		best := make([]uint32, levels)

@@ -60,7 +60,7 @@ func TestAdditiveSurvivorsMatchBruteForce(t *testing.T) {
 	for _, kern := range supportedKernels() {
 		q := newAdditive(t, kern, 4, d, 6, 5, 4)
 		codes, gaps := make([]uint32, n*keep*3), make([]float32, n*keep)
-		q.Survivors(x, n, 6*5*4, keep, codes, gaps, 2)
+		must(t, q.Survivors(t.Context(), x, n, 6*5*4, keep, codes, gaps, 2))
 		for i := range n {
 			row := x[i*d : (i+1)*d]
 			var errors []float64
@@ -87,20 +87,20 @@ func TestAdditiveSurvivorsAgree(t *testing.T) {
 	for _, kern := range supportedKernels() {
 		q := newAdditive(t, kern, 4, d, 40, 70, 33, 64)
 		codes, gaps := make([]uint32, n*keep*4), make([]float32, n*keep)
-		q.Survivors(x, n, 8, keep, codes, gaps, 3)
+		must(t, q.Survivors(t.Context(), x, n, 8, keep, codes, gaps, 3))
 		if want == nil {
 			want = slices.Clone(codes)
 		}
 		one := make([]uint32, keep*4)
 		for i := range n {
-			q.Survivors(x[i*d:], 1, 8, keep, one, gaps, 1)
+			must(t, q.Survivors(t.Context(), x[i*d:], 1, 8, keep, one, gaps, 1))
 			if !slices.Equal(one, want[i*keep*4:(i+1)*keep*4]) {
 				t.Fatalf("%s: row %d is encoded as %v, in a batch as %v", kern.name, i, one, want[i*keep*4:(i+1)*keep*4])
 			}
 		}
 		decoded := make([]uint32, n*keep*4)
 		q.Residual.Survivors(x, n, keep, decoded, 0)
-		q.Survivors(x, n, keep, keep, codes, gaps, 0)
+		must(t, q.Survivors(t.Context(), x, n, keep, keep, codes, gaps, 0))
 		byTables, byDecoding := rowErrors(t, q.Residual, repeated(x, n, d, keep), codes, n*keep, 4), rowErrors(t, q.Residual,
 			repeated(x, n, d, keep), decoded, n*keep, 4)
 		for i := range byTables {
@@ -164,7 +164,8 @@ func TestRefitIsLeastSquares(t *testing.T) {
 	for l := range books {
 		books[l] = normals(uint64(l), k*d)
 	}
-	objective := func(left []float64) float64 {
+	objective := func(left []float64, err error) float64 {
+		must(t, err)
 		total := 0.0
 		for _, square := range left {
 			total += square
@@ -176,9 +177,9 @@ func TestRefitIsLeastSquares(t *testing.T) {
 		}
 		return total
 	}
-	last := objective(Refit(x, n, d, codes, weights, books, ridge, 0, 1))
+	last := objective(Refit(t.Context(), x, n, d, codes, weights, books, ridge, 0, 1))
 	for range 300 {
-		now := objective(Refit(x, n, d, codes, weights, books, ridge, 1, 2))
+		now := objective(Refit(t.Context(), x, n, d, codes, weights, books, ridge, 1, 2))
 		if now > last*(1+1e-6) {
 			t.Fatalf("the objective rose from %g to %g", last, now)
 		}
@@ -196,7 +197,8 @@ func TestRefitIsLeastSquares(t *testing.T) {
 // One level of one copy moves to sum/(count + ridge); codes without rows stay.
 func TestRefitShrinks(t *testing.T) {
 	books := [][]float32{{9, 9, 7, 7}}
-	left := Refit([]float32{1, 2, 3, 6}, 2, 2, []uint32{0, 0}, []float32{1, 1}, books, []float64{2}, 1, 0)
+	left, err := Refit(t.Context(), []float32{1, 2, 3, 6}, 2, 2, []uint32{0, 0}, []float32{1, 1}, books, []float64{2}, 1, 0)
+	must(t, err)
 	if want := []float32{1, 2, 7, 7}; !slices.Equal(books[0], want) {
 		t.Errorf("codes are %v, want %v", books[0], want)
 	}
@@ -219,7 +221,7 @@ func TestImproveLowersErrors(t *testing.T) {
 			start[i] = rng.Uint32N(7)
 		}
 		codes := slices.Clone(start)
-		q.Improve(x, n, codes, 8, 5, 3)
+		must(t, q.Improve(t.Context(), x, n, codes, 8, 5, 3))
 		if agreed == nil {
 			agreed = codes
 		}
@@ -240,7 +242,7 @@ func TestImproveLowersErrors(t *testing.T) {
 				optimal++
 			}
 			one := slices.Clone(start[i*levels : (i+1)*levels])
-			q.Improve(x[i*d:], 1, one, 8, 5, 1)
+			must(t, q.Improve(t.Context(), x[i*d:], 1, one, 8, 5, 1))
 			if !slices.Equal(one, codes[i*levels:(i+1)*levels]) {
 				t.Fatalf("%s: row %d alone has other codes", kern.name, i)
 			}
@@ -298,5 +300,12 @@ func TestLocalEncoder(t *testing.T) {
 		if !slices.Equal(local, []uint32{0, 0, 0, 0}) {
 			t.Errorf("a row with a NaN has codes %v", local)
 		}
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

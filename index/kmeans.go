@@ -80,7 +80,7 @@ func KMeans(ctx context.Context, x []float32, n, d, k int, opt KMeansOptions) (c
 		if err := ctx.Err(); err != nil {
 			return nil, nil, fmt.Errorf("k-means stopped after %d iterations: %w", i, err)
 		}
-		after, err := l.assign()
+		after, err := l.assign(ctx)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -113,12 +113,14 @@ type lloyd struct {
 }
 
 // assign finds the nearest centres and returns the sum of squared distances.
-func (l *lloyd) assign() (float64, error) {
+func (l *lloyd) assign(ctx context.Context) (float64, error) {
 	codes, err := NewCodes(l.centers, l.k, l.d)
 	if err != nil {
 		return 0, fmt.Errorf("k-means left the range of float32, scale the data down: %w", err)
 	}
-	codes.Nearest(l.x, l.n, l.index, l.dist, l.workers)
+	if err := codes.nearest(ctx, l.x, l.n, l.index, l.dist, l.workers); err != nil {
+		return 0, fmt.Errorf("k-means stopped: %w", err)
+	}
 	clear(l.counts)
 	var total float64
 	for i, c := range l.index {

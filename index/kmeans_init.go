@@ -73,7 +73,9 @@ func (s *seeding) plusPlus(ctx context.Context, points []float32, weights []floa
 			return nil, err
 		}
 		index, dist := make([]uint32, n), make([]float32, n)
-		codes.Nearest(points, n, index, dist, s.workers)
+		if err := codes.nearest(ctx, points, n, index, dist, s.workers); err != nil {
+			return nil, fmt.Errorf("k-means stopped while choosing its first centres: %w", err)
+		}
 		for i, v := range dist {
 			apart[i] = float64(v)
 		}

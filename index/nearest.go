@@ -1,6 +1,7 @@
 package index
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"runtime"
@@ -22,7 +23,12 @@ func (c *Codes) Nearest(x []float32, n int, index []uint32, dist []float32, work
 		panic(fmt.Sprintf("index: Nearest of %d rows of %d got slices of length %d (x), %d (index), %d (dist)",
 			n, c.d, len(x), len(index), len(dist)))
 	}
-	forBlocks(n, blockRows, workers, func(from, to int) {
+	_ = c.nearest(context.Background(), x, n, index, dist, workers)
+}
+
+// nearest is Nearest until ctx ends.
+func (c *Codes) nearest(ctx context.Context, x []float32, n int, index []uint32, dist []float32, workers int) error {
+	return forBlocksUntil(ctx, n, blockRows, workers, func(from, to int) {
 		s := takeScratch(to-from, c.d)
 		defer s.release()
 		c.nearestBlock(s, x[from*c.d:to*c.d], index[from:to], slice(dist, from, to))
@@ -137,23 +143,31 @@ func (c *Codes) packRows(s *scratch, x []float32, rows int) {
 // from up to workers goroutines (GOMAXPROCS if <= 0). Results must not depend on
 // the split.
 func forBlocks(n, block, workers int, work func(from, to int)) {
+	_ = forBlocksUntil(context.Background(), n, block, workers, work)
+}
+
+// forBlocksUntil is forBlocks that begins no further range once ctx has ended.
+func forBlocksUntil(ctx context.Context, n, block, workers int, work func(from, to int)) error {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
 	if share := (n + workers - 1) / workers; share < block {
 		block = max(groupRows, (share+groupRows-1)/groupRows*groupRows)
 	}
-	each((n+block-1)/block, workers, func(b int) { work(b*block, min((b+1)*block, n)) })
+	return eachUntil(ctx, (n+block-1)/block, workers, func(b int) { work(b*block, min((b+1)*block, n)) })
 }
 
 // each calls work on 0 to n-1 from up to workers goroutines (GOMAXPROCS if <= 0).
-func each(n, workers int, work func(i int)) {
+func each(n, workers int, work func(i int)) { _ = eachUntil(context.Background(), n, workers, work) }
+
+// eachUntil is each that begins no further call once ctx has ended, whose error it returns.
+func eachUntil(ctx context.Context, n, workers int, work func(i int)) error {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
 	var next atomic.Int64
 	run := func() {
-		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+		for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
 			work(i)
 		}
 	}
@@ -163,4 +177,5 @@ func each(n, workers int, work func(i int)) {
 	}
 	run()
 	group.Wait()
+	return ctx.Err()
 }

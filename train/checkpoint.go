@@ -67,7 +67,11 @@ func (t *Trainer) Save() (err error) {
 		return err
 	}
 	maps.DeleteFunc(c.Variables, func(p string, _ *weights.Array) bool { return t.problem.Constants[p] != nil })
-	return checkpoint.Save(t.options.Dir, t.config.Keep, c)
+	if err := checkpoint.Save(t.options.Dir, t.config.Keep, c); err != nil {
+		return err
+	}
+	t.saved = s.Step
+	return nil
 }
 
 // restore continues from the directory's newest checkpoint that can be read, and
@@ -97,7 +101,7 @@ func (t *Trainer) restore() (bool, error) {
 	if damaged != nil {
 		t.Status(fmt.Sprintf("%v; continuing from the one before it", damaged))
 	}
-	t.state, t.best, t.before = s, c.Best, s.Seconds
+	t.state, t.best, t.before, t.saved = s, c.Best, s.Seconds, s.Step
 	t.list(c.Variables)
 	return true, t.bank.Install(c.Variables)
 }

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"context"
 	"math"
 	"testing"
 
@@ -19,7 +20,7 @@ func TestDecayByGroup(t *testing.T) {
 	const steps, rate, decay = 5, 0.1, 0.2
 	problem := Problem{
 		Identity: "decay",
-		Init: func() (weights.Set, error) {
+		Init: func(context.Context) (weights.Set, error) {
 			return weights.Set{"layer/up": weights.Full(1, 2, 2), "layer/norm/scale": weights.Full(1, 2)}, nil
 		},
 		Batch: func(int64) ([]*tensors.Tensor, error) { return []*tensors.Tensor{tensors.FromScalar(float32(0))}, nil },

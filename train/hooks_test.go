@@ -37,7 +37,7 @@ type line struct {
 func hooked(state *tally) (Problem, **Trainer) {
 	p, trainer := regression(-1), new(*Trainer)
 	whole, loss := p.Batch, p.Loss
-	p.Init = func() (weights.Set, error) { return weights.Set{"w": weights.New(2, 1)}, nil }
+	p.Init = func(context.Context) (weights.Set, error) { return weights.Set{"w": weights.New(2, 1)}, nil }
 	p.Batch = func(step int64) (parts []*tensors.Tensor, err error) {
 		for _, half := range []int64{2 * step, 2*step + 1} {
 			inputs, err := whole(half)
@@ -116,7 +116,7 @@ func TestHooks(t *testing.T) {
 		state := &tally{}
 		p, trainer := hooked(state)
 		var err error
-		*trainer, err = New(gradtest.Engine(t), p, c, Options{Dir: dir, Resume: true, Watch: Observer{Step: func(r Record) {
+		*trainer, err = New(t.Context(), gradtest.Engine(t), p, c, Options{Dir: dir, Resume: true, Watch: Observer{Step: func(r Record) {
 			if r.Step == stop {
 				cancel()
 			}

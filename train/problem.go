@@ -14,7 +14,7 @@ type Problem struct {
 	// Identity names the model and its settings: a checkpoint of others is refused.
 	Identity string
 	// Init returns the first variables; the group State is not trained.
-	Init func() (weights.Set, error)
+	Init func(ctx context.Context) (weights.Set, error)
 	// Batch returns the inputs of a step; it depends on the step alone.
 	Batch func(step int64) ([]*tensors.Tensor, error)
 	// Loss builds the scalar to be minimised. random is the engine's random state

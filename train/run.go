@@ -21,10 +21,14 @@ const skipsInARow = 20
 // loss by a kill.
 var saveAfter = 3 * time.Minute
 
+// promptly is the time that a run which is to stop waits for an evaluation. Before a step whose evaluation may take longer
+// a checkpoint is saved, from which a resumed run repeats the step.
+var promptly = time.Second
+
 // Run trains a model. Every run of the same problem, configuration and seed ends
 // with the same weights however often it was stopped.
 func Run(ctx context.Context, backend compute.Backend, problem Problem, config Config, o Options) (*Result, error) {
-	t, err := New(backend, problem, config, o)
+	t, err := New(ctx, backend, problem, config, o)
 	if err != nil {
 		return nil, err
 	}
@@ -49,11 +53,14 @@ func (t *Trainer) Run(ctx context.Context) (_ *Result, err error) {
 	}
 	for ctx.Err() == nil && t.state.Step < t.config.Steps && !t.state.Stopped {
 		inputs, err := feed.Next(ctx)
+		if err == nil && t.evaluates(t.state.Step+1) && t.evaluation > promptly && t.saved != t.state.Step {
+			err = t.Save()
+		}
 		if err == nil {
 			err = t.Advance(ctx, inputs)
 			finalize(inputs)
 		}
-		if err != nil && errors.Is(err, ctx.Err()) {
+		if err != nil && (errors.Is(err, ctx.Err()) || t.undone) {
 			break
 		}
 		if err == nil && (t.state.Step%t.config.Checkpoint == 0 || time.Since(saved) >= saveAfter) {
@@ -64,6 +71,9 @@ func (t *Trainer) Run(ctx context.Context) (_ *Result, err error) {
 			// after it is not done, so a run cannot continue from this state.
 			return nil, err
 		}
+	}
+	if t.undone {
+		return nil, ErrInterrupted // the checkpoint is of the step before
 	}
 	if ctx.Err() != nil {
 		// An interrupted step changes nothing: the state is from the last whole
@@ -128,7 +138,7 @@ func (t *Trainer) Advance(ctx context.Context, inputs []*tensors.Tensor) (err er
 		Inputs:    inputs,
 		Outputs:   outputs,
 		Logged:    last || step%t.config.Log == 0,
-		Evaluated: t.problem.Evaluate != nil && (last || t.config.Evaluate > 0 && step%t.config.Evaluate == 0),
+		Evaluated: t.evaluates(step),
 	}
 	for i, g := range weights.Groups {
 		if norm := Finite(float64(report[outGroups+i])); norm > 0 {
@@ -144,13 +154,25 @@ func (t *Trainer) Advance(ctx context.Context, inputs []*tensors.Tensor) (err er
 		}
 	}
 	if s.Evaluated {
-		// An interruption waits for the evaluation: the step is already counted, and
-		// a resumed run would not repeat it.
-		if err := t.evaluate(context.WithoutCancel(ctx), s.Record); err != nil {
+		// The step is already counted, and a resumed run would not make up for its evaluation. So an interruption waits
+		// for it, unless there is a checkpoint of the step before, or none at all.
+		within := context.WithoutCancel(ctx)
+		if t.journal == nil || t.saved == step-1 {
+			within = ctx
+		}
+		begun := time.Now()
+		if err := t.evaluate(within, s.Record); err != nil {
+			t.undone = within.Err() != nil && (errors.Is(err, within.Err()) || errors.Is(err, ErrInterrupted))
 			return err
 		}
+		t.evaluation = time.Since(begun)
 	}
 	return t.log(*s.Record, s.Logged || s.Evaluated || s.Event != "")
+}
+
+// evaluates says whether a step is followed by an evaluation.
+func (t *Trainer) evaluates(step int) bool {
+	return t.problem.Evaluate != nil && (step == t.config.Steps || t.config.Evaluate > 0 && step%t.config.Evaluate == 0)
 }
 
 // guard counts steps that the graph skipped.

@@ -26,7 +26,7 @@ func regression(poison int64) Problem {
 	all := weights.Normal(rng, 1, 256, 2)
 	return Problem{
 		Identity: "regression",
-		Init: func() (weights.Set, error) {
+		Init: func(context.Context) (weights.Set, error) {
 			return weights.Set{"w": weights.New(2, 1), "state/fixed": weights.Full(5, 1)}, nil
 		},
 		Batch: func(step int64) ([]*tensors.Tensor, error) {
@@ -278,8 +278,8 @@ func TestConfigIsChecked(t *testing.T) {
 func TestPackedVariablesLearnTheSame(t *testing.T) {
 	problem := regression(40)
 	first := problem.Init
-	problem.Init = func() (weights.Set, error) {
-		set, err := first()
+	problem.Init = func(ctx context.Context) (weights.Set, error) {
+		set, err := first(ctx)
 		return set.Merge("", weights.Set{"b": weights.New(1, 1)}), err
 	}
 	loss := problem.Loss

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -44,10 +45,13 @@ type Trainer struct {
 	journal    *journal
 	state      state
 	best       weights.Set
+	saved      int           // step of the newest checkpoint; -1 before the first
+	evaluation time.Duration // that the last one took; the longest there is before the first
+	undone     bool          // the last step is counted, and was stopped in its evaluation
 }
 
-// New prepares a run: it restores a checkpoint or starts afresh.
-func New(backend compute.Backend, problem Problem, config Config, o Options) (*Trainer, error) {
+// New prepares a run: it restores a checkpoint or starts afresh. It fails if ctx ends while the first variables are made.
+func New(ctx context.Context, backend compute.Backend, problem Problem, config Config, o Options) (*Trainer, error) {
 	if err := padding.Add(backend); err != nil {
 		return nil, err
 	}
@@ -55,18 +59,18 @@ func New(backend compute.Backend, problem Problem, config Config, o Options) (*T
 		return nil, err
 	}
 	t := &Trainer{config: config, problem: problem, backend: backend, options: o, begun: time.Now(),
-		bank: weights.NewBank(), programs: map[string]*model.Exec{}}
+		bank: weights.NewBank(), programs: map[string]*model.Exec{}, saved: -1, evaluation: math.MaxInt64}
 	t.state = state{Identity: problem.Identity, Data: o.Data, Best: math.Inf(-1)}
-	if err := t.prepare(); err != nil {
+	if err := t.prepare(ctx); err != nil {
 		t.Close()
 		return nil, err
 	}
 	return t, nil
 }
 
-func (t *Trainer) prepare() (err error) {
+func (t *Trainer) prepare(ctx context.Context) (err error) {
 	defer memory.Catch(&err)
-	first, err := t.problem.Init()
+	first, err := t.problem.Init(ctx)
 	if err != nil {
 		return err
 	}

@@ -88,7 +88,7 @@ func (j *jointFit) survivors(rows Latents, count int) (codes []uint32, gaps []fl
 	if index.TablesFit(j.config.Codes, levels) {
 		stack, err := index.NewAdditive(books...)
 		if err == nil {
-			stack.Survivors(rows.Rows, rows.N, j.config.Beam, count, codes, gaps, 0)
+			err = stack.Survivors(j.ctx, rows.Rows, rows.N, j.config.Beam, count, codes, gaps, 0)
 		}
 		return codes, gaps, err
 	}
@@ -97,7 +97,13 @@ func (j *jointFit) survivors(rows Latents, count int) (codes []uint32, gaps []fl
 		return nil, nil, err
 	}
 	best := make([]uint32, rows.N*levels)
-	stack.Encode(rows.Rows, rows.N, 0, j.config.Beam, best, 0)
+	for from := 0; from < rows.N; from += searchRows {
+		if err := j.ctx.Err(); err != nil {
+			return nil, nil, err
+		}
+		n := min(searchRows, rows.N-from)
+		stack.Encode(rows.Rows[from*rows.Dim:], n, 0, j.config.Beam, best[from*levels:], 0)
+	}
 	for i := range gaps {
 		copy(codes[i*levels:(i+1)*levels], best[i/count*levels:])
 		if i%count > 0 {
@@ -109,13 +115,16 @@ func (j *jointFit) survivors(rows Latents, count int) (codes []uint32, gaps []fl
 
 // refit moves all codes to the shrunk centroids of weighted encodings, in passes over the
 // levels, and returns the squares of what is left by coordinate.
-func (j *jointFit) refit(rows Latents, codes []uint32, weight []float32, passes int) []float64 {
-	left := index.Refit(rows.Rows, rows.N, rows.Dim, codes, weight, j.books, j.ridges(codes, weight), passes, 0)
+func (j *jointFit) refit(rows Latents, codes []uint32, weight []float32, passes int) ([]float64, error) {
+	left, err := index.Refit(j.ctx, rows.Rows, rows.N, rows.Dim, codes, weight, j.books, j.ridges(codes, weight), passes, 0)
+	if err != nil {
+		return nil, err
+	}
 	j.error = 0
 	for _, square := range left {
 		j.error += square / float64(rows.N)
 	}
-	return left
+	return left, nil
 }
 
 // ridges returns the shrinkage of every level, in rows: Start.Shrink, but no more than

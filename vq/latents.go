@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/gritvq/gritvq/index"
+	"github.com/gritvq/gritvq/internal/parallel"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -93,17 +94,22 @@ func (s Latents) spread() float64 {
 	return math.Sqrt(max(0, square/n-(sum/n)*(sum/n)))
 }
 
+// searchRows are searched between two looks at the context.
+const searchRows = 4096
+
 // subtractNearest subtracts from each row its nearest code.
 func (s Latents) subtractNearest(codes *weights.Array) error {
-	if err := s.context().Err(); err != nil {
-		return err
-	}
 	search, err := index.NewCodes(codes.Data, codes.Shape[0], s.Dim)
 	if err != nil {
 		return err
 	}
 	chosen := make([]uint32, s.N)
-	search.Nearest(s.Rows, s.N, chosen, nil, 0)
+	for from := 0; from < s.N; from += searchRows {
+		if err := s.context().Err(); err != nil {
+			return err
+		}
+		search.Nearest(s.Rows[from*s.Dim:], min(searchRows, s.N-from), chosen[from:], nil, 0)
+	}
 	for i, code := range chosen {
 		row := s.Row(i)
 		for j, x := range codes.Row(int(code)) {
@@ -131,6 +137,10 @@ type components struct {
 }
 
 func principal(s Latents) (components, error) {
+	return parallel.Until(s.context(), s.principal)
+}
+
+func (s Latents) principal() (components, error) {
 	if s.N < 1 {
 		return components{}, fmt.Errorf("no latents to start from")
 	}

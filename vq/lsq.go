@@ -59,8 +59,13 @@ func fitLSQ(f *Fitting, c Config, sample Latents, rng *rand.Rand) (weights.Set, 
 		if err != nil {
 			return nil, err
 		}
-		stack.Improve(j.sample.Rows, j.sample.N, codes, lsqRounds, rng.Uint64(), 0)
-		left := j.refit(j.sample, codes, slices.Repeat([]float32{1}, j.sample.N), lsqPasses)
+		if err := stack.Improve(f.ctx, j.sample.Rows, j.sample.N, codes, lsqRounds, rng.Uint64(), 0); err != nil {
+			return nil, err
+		}
+		left, err := j.refit(j.sample, codes, slices.Repeat([]float32{1}, j.sample.N), lsqPasses)
+		if err != nil {
+			return nil, err
+		}
 		f.report(j.error * float64(sample.N))
 		j.perturb(left, j.sample.N, rng, lsqNoise*(1-float64(s+1)/float64(sweeps)))
 	}

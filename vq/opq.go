@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/gritvq/gritvq/index"
+	"github.com/gritvq/gritvq/internal/parallel"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -34,7 +35,7 @@ const (
 func (f *Fitting) learnRotation(c Config, sample Latents, rng *rand.Rand) (*weights.Array, [][]float32, error) {
 	sample = sample.first(rotationRows) // it is in random order already
 	layout := Layout{Dim: sample.Dim, Parts: c.Parts}
-	frame, err := sample.balancedFrame(layout)
+	frame, err := parallel.Until(f.ctx, func() (*mat.Dense, error) { return sample.balancedFrame(layout) })
 	if err != nil {
 		return nil, nil, err
 	}
@@ -55,7 +56,7 @@ func (f *Fitting) learnRotation(c Config, sample Latents, rng *rand.Rand) (*weig
 			}
 			total += left
 		}
-		if frame, err = orthogonalFactor(pull); err != nil {
+		if frame, err = parallel.Until(f.ctx, func() (*mat.Dense, error) { return orthogonalFactor(pull) }); err != nil {
 			return nil, nil, err
 		}
 		f.done++

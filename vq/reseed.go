@@ -11,6 +11,9 @@ func (j *jointFit) reseed(rows Latents, codes []uint32, copies int) {
 	var rest Latents
 	var squares []float64 // of rest; a row re-seeds one code
 	for l, book := range j.books {
+		if j.ctx.Err() != nil {
+			return // the next sweep says so
+		}
 		counts := make([]int, j.config.Codes)
 		for i := range rows.N {
 			counts[codes[i*copies*levels+l]]++
@@ -19,6 +22,9 @@ func (j *jointFit) reseed(rows Latents, codes []uint32, copies int) {
 		for idle, count := range counts {
 			if float64(count) > idleShare*float64(rows.N)/float64(len(counts)) {
 				continue
+			}
+			if j.ctx.Err() != nil {
+				return
 			}
 			if squares == nil {
 				rest, squares = j.rest(rows, codes, copies)

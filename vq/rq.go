@@ -77,7 +77,10 @@ func (j *jointFit) sweep(rows Latents, rng *rand.Rand, noise float64) error {
 	if err != nil {
 		return err
 	}
-	left := j.refit(rows, codes, j.weigh(gaps, survivors), 1)
+	left, err := j.refit(rows, codes, j.weigh(gaps, survivors), 1)
+	if err != nil {
+		return err
+	}
 	if noise > 0 {
 		j.reseed(rows, codes, survivors)
 	}

@@ -12,7 +12,7 @@ func TestReseedMovesIdleCodes(t *testing.T) {
 	c := classical(t, "rq", 1, 1)
 	c.Codes = 3
 	rows := Latents{Rows: []float32{1, 1, 1, 3, 5, 8, 0, 0}, N: 4, Dim: 2}
-	j := &jointFit{config: c, books: [][]float32{{1, 1, 4, 4, -9, -9}}}
+	j := &jointFit{Fitting: &Fitting{ctx: t.Context()}, config: c, books: [][]float32{{1, 1, 4, 4, -9, -9}}}
 	j.reseed(rows, []uint32{0, 0, 1, 0}, 1) // errors: 0, 4 and 2 of code 0; 17 of code 1
 	if got := j.books[0][4:]; got[0] != 4.5 || got[1] != 6 {
 		t.Errorf("the idle code is %v, want half way from (4,4) to (5,8)", got)

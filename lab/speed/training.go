@@ -52,7 +52,7 @@ func prepare(ctx context.Context, backend compute.Backend, data string, c vqtrai
 	t := &training{dir: dir}
 	if t.data, err = (tokenize.Input{Path: data, FixedPerceptual: true}).Open(ctx, &c, task.Silent{}); err == nil {
 		watch := vqtrain.Observer{Step: func(vqtrain.Record) { step() }}
-		t.Trainer, err = vqtrain.New(backend, c, t.data.Source, vqtrain.Options{Dir: dir, Data: t.data.Fingerprint, Watch: watch})
+		t.Trainer, err = vqtrain.New(ctx, backend, c, t.data.Source, vqtrain.Options{Dir: dir, Data: t.data.Fingerprint, Watch: watch})
 	}
 	if err != nil {
 		t.close()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/dataset/interactions"
+	"github.com/gritvq/gritvq/internal/parallel"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task"
 	"github.com/gritvq/gritvq/task/catalogue/itemfactors"
@@ -94,7 +95,10 @@ func (s *source) addFactors(ctx context.Context, watch task.Watcher) error {
 	if err != nil {
 		return err
 	}
-	factors, err := itemfactors.Fit(sequences)
+	factors, err := parallel.Until(ctx, func() (*itemfactors.Factors, error) { return itemfactors.Fit(sequences) })
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if err != nil {
 		return fmt.Errorf("%s gives no vectors: %w; give a longer log, or leave --log out", s.Log.Path, err)
 	}

@@ -89,7 +89,7 @@ func Make(ctx context.Context, o Options, watch task.Watcher) (result *Result, e
 		}
 	}
 	if !m.plain() {
-		if err := embedTitles(m.list, watch); err != nil {
+		if err := embedTitles(ctx, m.list, watch); err != nil {
 			return nil, err
 		}
 		for _, s := range m.list {

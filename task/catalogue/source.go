@@ -11,6 +11,7 @@ import (
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/dataset/interactions"
 	"github.com/gritvq/gritvq/dataset/vectors"
+	"github.com/gritvq/gritvq/internal/parallel"
 	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task"
@@ -179,7 +180,7 @@ func joinVectors(list []*source, path string) error {
 const textDim = 256
 
 // embedTitles embeds titles in one space, and stores the encoder for items added later.
-func embedTitles(list []*source, watch task.Watcher) error {
+func embedTitles(ctx context.Context, list []*source, watch task.Watcher) error {
 	var texts []string
 	for _, s := range list {
 		if s.titled() {
@@ -191,7 +192,7 @@ func embedTitles(list []*source, watch task.Watcher) error {
 	}
 	watch.Remark("embedding %s by the words of their titles; a sentence encoder's embeddings give better IDs",
 		report.Counted(len(texts), "item"))
-	encoder, err := FitText(texts, textDim)
+	encoder, err := parallel.Until(ctx, func() (*TextEncoder, error) { return FitText(texts, textDim) })
 	if err != nil {
 		return err
 	}

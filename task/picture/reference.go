@@ -8,6 +8,7 @@ import (
 	"github.com/gomlx/compute"
 
 	"github.com/gritvq/gritvq/dataset"
+	"github.com/gritvq/gritvq/internal/parallel"
 	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
@@ -68,7 +69,12 @@ func FitReference(
 	if err != nil {
 		return nil, nil, err
 	}
-	set = patches.InitNetwork(seed, tokenizer.Sample{Items: items})
+	set, err = parallel.Until(ctx, func() (weights.Set, error) {
+		return patches.InitNetwork(seed, tokenizer.Sample{Items: items}), nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
 	if r, err = tokenizer.NewRuntime(backend, patches, set, nil); err != nil {
 		return nil, nil, err
 	}

@@ -74,7 +74,7 @@ func problemOf(m *gpt.Model, d *Dataset, c Config) (train.Problem, error) {
 	}
 	return train.Problem{
 		Identity: fmt.Sprintf("prior %d %s", version, hash),
-		Init:     func() (weights.Set, error) { return m.Init(c.Train.Seed), nil },
+		Init:     func(context.Context) (weights.Set, error) { return m.Init(c.Train.Seed), nil },
 		Batch:    batches,
 		Loss: func(v weights.Vars, inputs []*graph.Node, random *graph.Node) *graph.Node {
 			return m.Loss(v, inputs, nn.NewRandom(random))

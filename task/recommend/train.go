@@ -163,7 +163,7 @@ func problemOf(m Learner, d *Dataset, c Config) (train.Problem, error) {
 	}
 	return train.Problem{
 		Identity: fmt.Sprintf("%s %s %d", hash, c.Kind().Name, Schema),
-		Init:     func() (weights.Set, error) { return m.Init(seed), nil },
+		Init:     func(context.Context) (weights.Set, error) { return m.Init(seed), nil },
 		Batch:    batches,
 		Loss: func(v weights.Vars, inputs []*graph.Node, random *graph.Node) *graph.Node {
 			return m.Loss(v, inputs, nn.NewRandom(random))

@@ -127,7 +127,7 @@ func TestClassicalMethodsTakeNoNetwork(t *testing.T) {
 	source := open(t, tinySet)
 	c := tiny(t, "pq")
 	c.Model.Hidden = []int{4}
-	_, err := New(gradtest.Engine(t), c, source, Options{Dir: t.TempDir(), Data: "data"})
+	_, err := New(t.Context(), gradtest.Engine(t), c, source, Options{Dir: t.TempDir(), Data: "data"})
 	if err == nil || !strings.Contains(err.Error(), "without a network") || !strings.Contains(err.Error(), "--hidden none") {
 		t.Errorf("a network around pq: %v", err)
 	}

@@ -36,7 +36,7 @@ func (t *Trainer) fitContext(ctx context.Context, q *vq.Phased, latents vq.Laten
 	}
 	seed := t.config.Seed
 	problem := train.Problem{
-		Init: func() (weights.Set, error) { return q.StartContext(weights.Rand(seed, "context")), nil },
+		Init: func(context.Context) (weights.Set, error) { return q.StartContext(weights.Rand(seed, "context")), nil },
 		Batch: func(step int64) ([]*tensors.Tensor, error) {
 			return []*tensors.Tensor{batch(weights.Rand(seed, fmt.Sprintf("context %d", step)).Perm(grids)[:block])}, nil
 		},
@@ -50,7 +50,7 @@ func (t *Trainer) fitContext(ctx context.Context, q *vq.Phased, latents vq.Laten
 			Schedule: optim.Schedule{Kind: "cosine", Warmup: 10}},
 		Optimizer: optim.Optimizer{Name: "adam", Rate: 1e-3, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8},
 	}
-	fit, err := train.New(t.backend, problem, config, train.Options{})
+	fit, err := train.New(ctx, t.backend, problem, config, train.Options{})
 	if err != nil {
 		return nil, latents, err
 	}

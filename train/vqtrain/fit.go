@@ -135,8 +135,8 @@ func (f *fit) status(format string, args ...any) {
 }
 
 // run prepares a trainer.
-func (f *fit) run(c Config, source Source, o Options) (*Trainer, error) {
-	t, err := New(f.backend, c, source, o)
+func (f *fit) run(ctx context.Context, c Config, source Source, o Options) (*Trainer, error) {
+	t, err := New(ctx, f.backend, c, source, o)
 	if err == nil && f.Codes != nil {
 		if err = t.StartFrom(f.Codes); err != nil {
 			t.Close()
@@ -161,7 +161,7 @@ func (f *fit) train(ctx context.Context) (err error) {
 	f.total = f.done + c.Train.Steps
 	o := f.Options
 	o.Watch = f.watch("")
-	t, err := f.run(c, f.judged(c), o)
+	t, err := f.run(ctx, c, f.judged(c), o)
 	if err != nil {
 		return err
 	}
@@ -219,7 +219,7 @@ func (f *fit) reference(ctx context.Context) error {
 	}
 	defer os.RemoveAll(dir)
 	o := Options{Dir: dir, Data: f.Data, Watch: Observer{Step: func(Record) { f.status("fitting the classical start") }}}
-	t, err := New(f.backend, c, source, o)
+	t, err := New(ctx, f.backend, c, source, o)
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ func tiny(t testing.TB, method string) Config {
 
 func start(t testing.TB, c Config, s Source, dir string, resume bool, o Observer) *Trainer {
 	t.Helper()
-	trainer, err := New(gradtest.Engine(t), c, s, Options{Dir: dir, Data: "data", Resume: resume, Watch: o})
+	trainer, err := New(t.Context(), gradtest.Engine(t), c, s, Options{Dir: dir, Data: "data", Resume: resume, Watch: o})
 	if err != nil {
 		t.Fatal(err)
 	}

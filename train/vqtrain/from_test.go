@@ -297,13 +297,14 @@ func TestContradictionsAreRefused(t *testing.T) {
 		other, s := c.Continued(), source
 		other.Quantizer.Beam, s.From = from.Tokenizer.Spec.Quantizer.Beam, from
 		change(&other)
-		if _, err := New(gradtest.Engine(t), other, s, Options{Data: "data"}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := New(t.Context(), gradtest.Engine(t), other, s, Options{Data: "data"}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
 	c = c.Continued()
 	c.Train.Freeze = []string{FreezeEncoder}
-	if _, err := New(gradtest.Engine(t), c, source, Options{Data: "data"}); err == nil || !strings.Contains(err.Error(), "--from") {
+	_, err := New(t.Context(), gradtest.Engine(t), c, source, Options{Data: "data"})
+	if err == nil || !strings.Contains(err.Error(), "--from") {
 		t.Errorf("freezing without a tokenizer: %v", err)
 	}
 	attention := tiny(t, "grit")

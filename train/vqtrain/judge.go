@@ -74,7 +74,7 @@ func (f *fit) judge(ctx context.Context, t *Trainer, c Config, set weights.Set) 
 		return nil, nil, fmt.Errorf("going back to the start: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	again, err := f.run(c, t.source, Options{Dir: dir, Data: f.Data})
+	again, err := f.run(ctx, c, t.source, Options{Dir: dir, Data: f.Data})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -28,7 +28,7 @@ func TestPackedNetworkLearnsTheSame(t *testing.T) {
 						cancel()
 					}
 				}}
-				trainer, err := New(gradtest.Engine(t), c, source, Options{Dir: t.TempDir(), Data: "tiny", Pack: packs, Watch: watch})
+				trainer, err := New(t.Context(), gradtest.Engine(t), c, source, Options{Dir: t.TempDir(), Data: "tiny", Pack: packs, Watch: watch})
 				if err != nil {
 					t.Fatal(err)
 				}

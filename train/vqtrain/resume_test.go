@@ -153,10 +153,10 @@ func TestResumeRefusesAnotherExperiment(t *testing.T) {
 	other.Train.Optimizer.Rate *= 2
 	for word, try := range map[string]func() (*Trainer, error){
 		"other settings": func() (*Trainer, error) {
-			return New(trainer.backend, other, source, Options{Dir: dir, Data: "data", Resume: true})
+			return New(t.Context(), trainer.backend, other, source, Options{Dir: dir, Data: "data", Resume: true})
 		},
 		"other data": func() (*Trainer, error) {
-			return New(trainer.backend, c, source, Options{Dir: dir, Data: "changed", Resume: true})
+			return New(t.Context(), trainer.backend, c, source, Options{Dir: dir, Data: "changed", Resume: true})
 		},
 	} {
 		if _, err := try(); err == nil || !strings.Contains(err.Error(), word) {
@@ -166,7 +166,7 @@ func TestResumeRefusesAnotherExperiment(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, train.CheckpointFile), []byte("not a checkpoint"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	_, err := New(trainer.backend, c, source, Options{Dir: dir, Data: "data", Resume: true})
+	_, err := New(t.Context(), trainer.backend, c, source, Options{Dir: dir, Data: "data", Resume: true})
 	if err == nil || !strings.Contains(err.Error(), "cannot be resumed") {
 		t.Errorf("a damaged checkpoint: %v", err)
 	}

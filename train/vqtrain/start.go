@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/gritvq/gritvq/dataset"
+	"github.com/gritvq/gritvq/internal/parallel"
 	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/vq"
@@ -29,7 +30,7 @@ var (
 // initNetwork returns the first variables around the quantizer: those of the tokenizer that training starts from, or new ones. A linear
 // path is fitted to a seeded sample of the
 // training items.
-func (t *Trainer) initNetwork() (weights.Set, error) {
+func (t *Trainer) initNetwork(ctx context.Context) (weights.Set, error) {
 	if from := t.source.From; from != nil {
 		network := weights.Set{}
 		for p, a := range from.Weights {
@@ -46,7 +47,7 @@ func (t *Trainer) initNetwork() (weights.Set, error) {
 			return nil, fmt.Errorf("reading a sample of the training %ss: %w", t.model.Modality().Item(), err)
 		}
 	}
-	return t.model.InitNetwork(t.config.Seed, sample), nil
+	return parallel.Until(ctx, func() (weights.Set, error) { return t.model.InitNetwork(t.config.Seed, sample), nil })
 }
 
 // sampleRows draws n training rows.
@@ -148,7 +149,8 @@ func (t *Trainer) fitSynthesis(ctx context.Context, all weights.Set) error {
 	if err != nil {
 		return err
 	}
-	return t.model.FitSynthesis(all, items, quantized, t.config.Seed)
+	_, err = parallel.Until(ctx, func() (any, error) { return nil, t.model.FitSynthesis(all, items, quantized, t.config.Seed) })
+	return err
 }
 
 // warmup is the number of steps before codes are placed: none when there is no

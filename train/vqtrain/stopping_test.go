@@ -65,7 +65,7 @@ func TestEvaluationRespectsItsBound(t *testing.T) {
 func TestTooFewRowsAreRefused(t *testing.T) {
 	source, c := open(t, tinySet), tiny(t, "ste")
 	source.Train = dataset.All(5)
-	_, err := New(nil, c, source, Options{Dir: t.TempDir(), Data: "data"})
+	_, err := New(t.Context(), nil, c, source, Options{Dir: t.TempDir(), Data: "data"})
 	if err == nil || !strings.Contains(err.Error(), "5 training rows") || !strings.Contains(err.Error(), "8 codes") {
 		t.Errorf("got %v", err)
 	}
@@ -89,7 +89,7 @@ func TestValidateNamesTheSetting(t *testing.T) {
 	} {
 		c := tiny(t, "grit")
 		change(&c)
-		_, err := New(nil, c, open(t, tinySet), Options{Dir: t.TempDir(), Data: "data"})
+		_, err := New(t.Context(), nil, c, open(t, tinySet), Options{Dir: t.TempDir(), Data: "data"})
 		if err == nil || !strings.Contains(err.Error(), field) {
 			t.Errorf("%s: got %v", field, err)
 		}

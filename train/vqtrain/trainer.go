@@ -58,7 +58,7 @@ type state struct {
 }
 
 // New prepares a run: it restores a checkpoint or starts afresh.
-func New(backend compute.Backend, c Config, source Source, o Options) (*Trainer, error) {
+func New(ctx context.Context, backend compute.Backend, c Config, source Source, o Options) (*Trainer, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func New(backend compute.Backend, c Config, source Source, o Options) (*Trainer,
 	if o.Watch.Step != nil {
 		loop.Watch.Step = func(train.Record) { o.Watch.Step(t.record) }
 	}
-	if t.loop, err = train.New(backend, problem, c.loop(), loop); err != nil {
+	if t.loop, err = train.New(ctx, backend, problem, c.loop(), loop); err != nil {
 		return nil, err
 	}
 	t.bank = t.loop.Bank()

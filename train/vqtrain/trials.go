@@ -115,7 +115,7 @@ func (f *fit) measureStart(ctx context.Context, source Source) error {
 	f.status("measuring the start")
 	c := f.config
 	c.Train.HeldRows = 0 // all validation rows judge
-	t, err := f.run(c, source, Options{Dir: dir, Data: f.Data})
+	t, err := f.run(ctx, c, source, Options{Dir: dir, Data: f.Data})
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (f *fit) try(ctx context.Context, number int, settings []string, source Sou
 	if o.Resume = train.HasCheckpoint(o.Dir); o.Resume { // its beginning is not worth a remark
 		f.status("continuing with %s", name)
 	}
-	t, err := f.run(c, source, o)
+	t, err := f.run(ctx, c, source, o)
 	if err != nil {
 		return trial, err
 	}

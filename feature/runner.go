@@ -15,6 +15,7 @@ import (
 
 	"github.com/gritvq/gritvq/internal/padding"
 	"github.com/gritvq/gritvq/internal/parallel"
+	"github.com/gritvq/gritvq/internal/program"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -54,7 +55,7 @@ func newRunner(
 	}
 	var err error
 	r.exec, err = model.NewExec(backend, r.store, func(_ *model.Scope, pictures []*graph.Node) *graph.Node {
-		return build(weights.FromStore(r.store, pictures[0].Graph()), pictures)
+		return program.PlannedOne("features of pictures", pictures, build(weights.FromStore(r.store, pictures[0].Graph()), pictures))
 	})
 	return r, err
 }

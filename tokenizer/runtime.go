@@ -8,6 +8,7 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
 	"github.com/gritvq/gritvq/internal/padding"
+	"github.com/gritvq/gritvq/internal/program"
 	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
 )
@@ -70,7 +71,7 @@ func NewRuntime(backend compute.Backend, t *Tokenizer, set weights.Set, codebook
 	compile := func(into **model.Exec, build func(v weights.Vars, x *graph.Node) *graph.Node) {
 		if err == nil {
 			*into, err = model.NewExec(backend, r.store, func(_ *model.Scope, x *graph.Node) *graph.Node {
-				return build(weights.FromStore(r.store, x.Graph()), x)
+				return program.PlannedOne("a block of rows", []*graph.Node{x}, build(weights.FromStore(r.store, x.Graph()), x))
 			})
 		}
 	}

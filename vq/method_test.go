@@ -143,6 +143,9 @@ func TestMethodsAreComplete(t *testing.T) {
 			if preset == "paper" && c.Resets.Every != published.Every {
 				t.Errorf("%s: codes are reset as they were not when it was published", name)
 			}
+			if preset == "paper" && c.Radius.PaperScale != (name == "grit") {
+				t.Errorf("%s: the radius does not have the published scale h^2", name)
+			}
 			published.Window = c.Resets.Window
 			if preset == "paper" && c.Resets.Every > 0 && c.Resets != published {
 				t.Errorf("%s: resets %+v, published %+v", name, c.Resets, published)

@@ -25,11 +25,12 @@ import (
 // scripts use, so that tests run the real program.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"gritvq":   main,
-		"vectors":  func() { check(writeVectors(os.Args[1:])) },
-		"exits":    func() { check(expectExit(os.Args[1:])) },
-		"jsonkeys": func() { check(expectKeys(os.Args[1:])) },
-		"networks": func() { check(writeNetworks(os.Args[1])) },
+		"gritvq":    measuredMain,
+		"powerless": powerless,
+		"vectors":   func() { check(writeVectors(os.Args[1:])) },
+		"exits":     func() { check(expectExit(os.Args[1:])) },
+		"jsonkeys":  func() { check(expectKeys(os.Args[1:])) },
+		"networks":  func() { check(writeNetworks(os.Args[1])) },
 	})
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"fmt"
 	"io/fs"
@@ -14,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -26,22 +24,32 @@ const tortureTime = 40 * time.Second
 type writer struct {
 	name, command string
 	again         string // option with which the command is repeated after a fault
-	input         bool   // reads x.npy
+	reads         string // stored directory or file that is damaged for it, inside the bench
 }
+
+// network are settings of recommenders' networks that take a moment to train.
+const network = " --set model.layers=1 --set model.width=16 --set model.feed_forward=16 --set model.heads=2 --set train.checkpoint=2"
 
 var writers = []writer{
 	{"train", "train x.npy -o OUT/tok --codes 8 --levels 2 --hidden 16 --dim 4 --steps 40 --batch 32 --set train.checkpoint=5",
-		"--resume", true},
-	{"encode", "encode vectors x.npy -o OUT/codes.npy", "", true},
-	{"decode", "decode vectors codes.npy -o OUT/decoded.npy", "--force", false},
-	{"ids", "ids synthetic:shop?users=40&items=60 -o OUT/ids --codes 8 --levels 2 --hidden none --steps 20", "--resume", false},
-	{"recommend", "recommend train ids synthetic:shop?users=40&items=60 -o OUT/rec --model popularity", "--force", false},
-	{"retrieve", "retrieve train ids derived -o OUT/search --model bm25", "--force", false},
-	{"compare", "compare x.npy -o OUT/compared --methods kmeans,rq --codes 8 --levels 2 --hidden none --steps 5", "", true},
+		"--resume", "x.npy"},
+	{"encode", "encode vectors x.npy -o OUT/codes.npy", "", "vectors"},
+	{"decode", "decode vectors codes.npy -o OUT/decoded.npy", "--force", "vectors"},
+	{"ids", "ids synthetic:shop?users=40&items=60 -o OUT/ids --codes 8 --levels 2 --hidden none --steps 20", "--resume", ""},
+	{"recommend", "recommend train ids synthetic:shop?users=40&items=60 -o OUT/rec --model popularity", "--force", "ids"},
+	{"dual", "recommend train ids synthetic:shop?users=40&items=60 -o OUT/rec --model dual --steps 12 --batch 16" + network,
+		"--resume", "ids"},
+	{"generative", "recommend train ids synthetic:shop?users=40&items=60 -o OUT/rec --model generative --steps 8 --batch 16 " +
+		"--set model.head_dim=8" + network, "--resume", "ids"},
+	{"sasrec", "recommend train ids synthetic:shop?users=40&items=60 -o OUT/rec --model sasrec --steps 12 --batch 16 " +
+		"--set model.layers=1 --set model.width=16 --set train.checkpoint=2", "--resume", "ids"},
+	{"retrieve", "retrieve train ids derived -o OUT/search --model bm25", "--force", "ids"},
+	{"search", "retrieve train ids derived -o OUT/search --model search --steps 12 --batch 16" + network, "--resume", "ids"},
+	{"compare", "compare x.npy -o OUT/compared --methods kmeans,rq --codes 8 --levels 2 --hidden none --steps 5", "", "x.npy"},
 	{"prior", "prior train pictures synthetic:scenes?images=6 -o OUT/prior --layers 1 --width 16 --heads 2 --steps 10 --batch 2",
-		"--resume", false},
-	{"sample", "sample prior -n 2 -o OUT/drawn.npy", "--force", false},
-	{"export", "export vectors --to faiss -o OUT/codes.faiss", "", false},
+		"--resume", "pictures"},
+	{"sample", "sample prior -n 2 -o OUT/drawn.npy", "--force", "prior"},
+	{"export", "export vectors --to faiss -o OUT/codes.faiss", "", "vectors"},
 }
 
 // bench is a directory with everything that the writers read, and what they write undisturbed.
@@ -140,67 +148,6 @@ func contents(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// faults may happen to a process. Each returns the output of the process and its exit code, -1 if it was killed.
-var faults = map[string]func(b *bench, rng *rand.Rand, w writer, out string) (said string, code int){
-	"SIGKILL": signalFault(syscall.SIGKILL),
-	"SIGTERM": signalFault(syscall.SIGTERM),
-	"SIGINT":  signalFault(syscall.SIGINT),
-	"full disk": func(b *bench, rng *rand.Rand, w writer, out string) (string, int) {
-		return b.limited(w, out, "ulimit -f "+strconv.Itoa(rng.IntN(40)))
-	},
-	"little address space": func(b *bench, rng *rand.Rand, w writer, out string) (string, int) {
-		return b.limited(w, out, "ulimit -v "+strconv.Itoa(2500000+rng.IntN(2000000)))
-	},
-	"two at once": func(b *bench, _ *rand.Rand, w writer, out string) (string, int) {
-		var text bytes.Buffer
-		first, second := b.process(w, out), b.process(w, out)
-		first.Stderr, second.Stderr = &text, nil
-		if first.Start() == nil && second.Start() == nil {
-			first.Wait()
-			second.Wait()
-		}
-		return text.String(), max(first.ProcessState.ExitCode(), 0)
-	},
-	"truncated input": func(b *bench, rng *rand.Rand, w writer, out string) (string, int) {
-		if !w.input {
-			return "", 1 // nothing to truncate: the command is run below
-		}
-		content, _ := os.ReadFile(filepath.Join(b.dir, "x.npy"))
-		cut := filepath.Join(b.dir, "cut.npy")
-		os.WriteFile(cut, content[:rng.IntN(len(content))], 0o644)
-		w.command = strings.Replace(w.command, "x.npy", cut, 1)
-		return run(b.process(w, out))
-	},
-}
-
-func run(cmd *exec.Cmd) (said string, code int) {
-	output, _ := cmd.CombinedOutput()
-	return string(output), cmd.ProcessState.ExitCode()
-}
-
-func (b *bench) limited(w writer, out, limit string) (string, int) {
-	cmd := b.process(w, out)
-	cmd.Args = append([]string{"sh", "-c", limit + ` && exec gritvq "$@"`, "sh"}, cmd.Args[1:]...)
-	path, err := exec.LookPath("sh")
-	if err != nil {
-		return "", 1
-	}
-	cmd.Path = path
-	return run(cmd)
-}
-
-func signalFault(signal syscall.Signal) func(b *bench, rng *rand.Rand, w writer, out string) (string, int) {
-	return func(b *bench, rng *rand.Rand, w writer, out string) (string, int) {
-		cmd := b.process(w, out)
-		time.AfterFunc(time.Duration(rng.Float64()*1.2*float64(b.takes[w.name])), func() {
-			if cmd.Process != nil {
-				cmd.Process.Signal(signal)
-			}
-		})
-		return run(cmd)
-	}
-}
-
 // Whatever happens to a command, it says no trace, and the command repeated ends as if nothing had happened: with the same
 // bytes, and with nothing left behind.
 func TestTorture(t *testing.T) {
@@ -217,7 +164,7 @@ func TestTorture(t *testing.T) {
 	for ; done < wanted || wanted == 0 && time.Since(begun) < tortureTime; done++ {
 		w, fault := writers[rng.IntN(len(writers))], names[done%len(names)]
 		out := b.out(t, "out")
-		said, code := faults[fault](b, rng, w, out)
+		said, code := faults[fault](t, b, rng, w, out)
 		if strings.Contains(said, "goroutine ") || !slices.Contains([]int{0, 1, 2, -1, 130, 143}, code) {
 			t.Errorf("%s, %s: exit code %d\n%.2000s", w.name, fault, code, said)
 		}

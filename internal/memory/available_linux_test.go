@@ -101,7 +101,7 @@ func TestCheckStart(t *testing.T) {
 	if err := unix.Setrlimit(unix.RLIMIT_AS, &unix.Rlimit{Cur: limit, Max: limit}); err != nil {
 		t.Fatal(err)
 	}
-	if err := CheckStart(); err == nil || !strings.Contains(err.Error(), "any work takes 128.0 MiB; raise it with ulimit -v") {
+	if err := CheckStart(); err == nil || !strings.Contains(err.Error(), "any work takes 512.0 MiB; raise it with ulimit -v") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -41,6 +41,7 @@ func Check(what string, factors ...int) error {
 		}
 		return &Exceeded{what, size, available}
 	}
+	announce(what, int64(bytes))
 	return nil
 }
 

@@ -28,6 +28,11 @@ func Planned(what string, inputs, outputs []*graph.Node, updates map[string]*gra
 	return outputs
 }
 
+// PlannedOne is [Planned] for graph code with one output.
+func PlannedOne(what string, inputs []*graph.Node, output *graph.Node) *graph.Node {
+	return Planned(what, inputs, []*graph.Node{output}, nil)[0]
+}
+
 // Peak estimates the bytes that the engine holds at the worst moment beside the graph's inputs: every value lives from its
 // node to the last node that uses it.
 func Peak(results []*graph.Node) int {

@@ -10,6 +10,7 @@ import (
 	"github.com/gritvq/gritvq/codes"
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/index"
+	"github.com/gritvq/gritvq/internal/memory"
 	"github.com/gritvq/gritvq/internal/output"
 	"github.com/gritvq/gritvq/internal/parallel"
 	"github.com/gritvq/gritvq/internal/usage"
@@ -135,6 +136,9 @@ func (o SearchOptions) load(ctx context.Context, t *Opened, watch task.Watcher) 
 		return nil, err
 	}
 	defer in.Close()
+	if err := memory.Check(fmt.Sprintf("%d rows of %d codes", in.Len(), in.Levels()), in.Len(), in.Levels(), 4); err != nil {
+		return nil, err
+	}
 	rows, err := t.Runtime.NewCodedRows(in.Levels())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", o.Codes, err)

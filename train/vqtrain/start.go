@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/gritvq/gritvq/dataset"
+	"github.com/gritvq/gritvq/internal/memory"
 	"github.com/gritvq/gritvq/internal/parallel"
 	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/train"
@@ -26,6 +27,9 @@ var (
 	startSample = sampleSize{perCode: 64, least: 16384, most: 1 << 20, bytes: 128 << 20}
 	fitSample   = sampleSize{perCode: 1024, least: 65536, most: math.MaxInt, bytes: 256 << 20}
 )
+
+// sampleCopies are kept of a sample while codes are placed on it: as it is, centred, and what levels leave over.
+const sampleCopies = 3
 
 // initNetwork returns the first variables around the quantizer: those of the tokenizer that training starts from, or new ones. A linear
 // path is fitted to a seeded sample of the
@@ -170,7 +174,12 @@ func (t *Trainer) sampleLatents(ctx context.Context, size sampleSize) (vq.Latent
 	if n == 0 {
 		n = max(q.Codes, min(max(size.perCode*q.Codes, size.least), size.most, size.bytes/(4*sample.Dim)))
 	}
-	chosen := t.sampleRows(min((n+tokens-1)/tokens, t.source.Train.Len()))
+	items := min((n+tokens-1)/tokens, t.source.Train.Len())
+	if err := memory.Check(fmt.Sprintf("a sample of %d latents of %d numbers", items*tokens, sample.Dim),
+		items, tokens, sample.Dim, sampleCopies, 4); err != nil {
+		return sample, err
+	}
+	chosen := t.sampleRows(items)
 	set, err := t.loop.Variables(false)
 	if err == nil {
 		err = t.renew(set)

@@ -10,6 +10,7 @@ import (
 	"github.com/gomlx/gomlx/ml/model"
 
 	"github.com/gritvq/gritvq/internal/padding"
+	"github.com/gritvq/gritvq/internal/program"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -46,7 +47,8 @@ func NewScorer(backend compute.Backend, m *Model, set weights.Set) (*Scorer, err
 	err := s.Update(context.Background(), set)
 	if err == nil {
 		s.exec, err = model.NewExec(backend, s.store, func(_ *model.Scope, inputs []*graph.Node) []*graph.Node {
-			return []*graph.Node{m.Losses(weights.FromStore(s.store, inputs[0].Graph()), inputs)}
+			losses := m.Losses(weights.FromStore(s.store, inputs[0].Graph()), inputs)
+			return []*graph.Node{program.PlannedOne("scoring codes", inputs, losses)}
 		})
 	}
 	if err != nil {

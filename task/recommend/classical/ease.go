@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/gritvq/gritvq/internal/memory"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -65,6 +66,9 @@ func (m EASE) Fit(ctx context.Context, log Log) (Fitted, error) {
 		f.places[item] = int32(place)
 	}
 	n := len(f.chosen)
+	if err := memory.Check(fmt.Sprintf("a regression of %d items", n), n, n, 4); err != nil {
+		return nil, err
+	}
 	f.inverse = make([]float32, n*n)
 	for _, set := range distinct(log.Users) {
 		mine := f.placesOf(set)
@@ -78,6 +82,13 @@ func (m EASE) Fit(ctx context.Context, log Log) (Fitted, error) {
 		f.inverse[i*n+i] += float32(m.L2)
 	}
 	if err := invert(ctx, f.inverse, n, func(int) {}); err != nil {
+		return nil, err
+	}
+	kept := n
+	if m.Neighbours > 0 {
+		kept = min(n, m.Neighbours)
+	}
+	if err := memory.Check(fmt.Sprintf("%d weights of each of %d items", kept, n), n, kept, entryBytes); err != nil {
 		return nil, err
 	}
 	t, err := makeTable(ctx, log.Items, m.Neighbours, func(item int32, s *sum) {

@@ -17,6 +17,9 @@ type entry struct {
 	key   float64 // the larger, the sooner it is kept
 }
 
+// entryBytes is the size of an entry.
+const entryBytes = 24
+
 // sum adds up the values of a row of a sparse matrix.
 type sum struct {
 	values  []float64

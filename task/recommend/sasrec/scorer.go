@@ -12,6 +12,7 @@ import (
 	"github.com/gomlx/gomlx/ml/model"
 
 	"github.com/gritvq/gritvq/internal/parallel"
+	"github.com/gritvq/gritvq/internal/program"
 	"github.com/gritvq/gritvq/task/recommend/network"
 	"github.com/gritvq/gritvq/weights"
 )
@@ -33,7 +34,7 @@ func NewScorer(backend compute.Backend, m *Model, set weights.Set, items int, o 
 	err := s.Update(context.Background(), set)
 	if err == nil {
 		s.program, err = model.NewExec(backend, s.store, func(_ *model.Scope, in []*graph.Node) *graph.Node {
-			return m.Scores(weights.FromStore(s.store, in[0].Graph()), in[0], in[1])
+			return program.PlannedOne("scores of histories", in, m.Scores(weights.FromStore(s.store, in[0].Graph()), in[0], in[1]))
 		})
 	}
 	if err != nil {

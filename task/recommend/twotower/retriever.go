@@ -15,6 +15,7 @@ import (
 
 	"github.com/gritvq/gritvq/index"
 	"github.com/gritvq/gritvq/internal/padding"
+	"github.com/gritvq/gritvq/internal/program"
 	"github.com/gritvq/gritvq/task/recommend/network"
 	"github.com/gritvq/gritvq/weights"
 )
@@ -76,13 +77,13 @@ func (s *Retriever) compile(backend compute.Backend) (err error) {
 		if s.model.start.Prior { // its scores have the size of those in the loss
 			vectors = graph.Div(vectors, s.model.temperature(v, vectors))
 		}
-		return vectors
+		return program.PlannedOne("vectors of queries", in, vectors)
 	})
 	if err != nil {
 		return err
 	}
 	s.product, err = model.NewExec(backend, s.store, func(_ *model.Scope, in []*graph.Node) *graph.Node {
-		return graph.Dot(in[0], in[1]).General([]int{1}, nil, []int{1}, nil)
+		return program.PlannedOne("scores of items", in, graph.Dot(in[0], in[1]).General([]int{1}, nil, []int{1}, nil))
 	})
 	if err != nil {
 		return err
@@ -92,7 +93,8 @@ func (s *Retriever) compile(backend compute.Backend) (err error) {
 		if s.model.Config.Own {
 			numbers = in[1]
 		}
-		return s.model.itemVectors(weights.FromStore(s.store, in[0].Graph()), in[0], numbers, nil)
+		return program.PlannedOne("vectors of items", in,
+			s.model.itemVectors(weights.FromStore(s.store, in[0].Graph()), in[0], numbers, nil))
 	})
 	return err
 }

@@ -26,6 +26,9 @@ const (
 	ExitTerminated  = 143 // by SIGTERM
 )
 
+// notable is a size of the process that is told before it is reached.
+const notable = 2 << 30
+
 // Execute runs one command line and returns the exit code.
 func Execute(args []string, s *Streams, newRoot func(*Streams) *cobra.Command) int {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -40,8 +43,14 @@ func Execute(args []string, s *Streams, newRoot func(*Streams) *cobra.Command) i
 	out := &resultWriter{to: s.Out}
 	s.Out = out
 	debugging, root := false, newRoot(s)
-	root.PersistentFlags().BoolVar(&debugging, "debug", false, "print stack traces of failures")
+	root.PersistentFlags().BoolVar(&debugging, "debug", false, "print stack traces of failures, and plans of memory")
 	root.SetArgs(args)
+	memory.Limit()
+	memory.Announce(func(what string, bytes int64) {
+		if debugging || bytes >= notable {
+			s.Remark("gritvq: %s: up to %s of memory in all", what, memory.Text(float64(bytes)))
+		}
+	})
 	err := memory.CheckStart()
 	if err == nil {
 		err = withoutPanic(func() error { return root.ExecuteContext(ctx) })

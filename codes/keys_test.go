@@ -33,12 +33,12 @@ func TestKeysOfAnyName(t *testing.T) {
 func FuzzKeys(f *testing.F) {
 	f.Add("a\nb/c\n\"d\\n\"\n")
 	f.Add("\"\n")
+	path := filepath.Join(f.TempDir(), "x.npy") // of this worker
 	f.Fuzz(func(t *testing.T, content string) {
 		keys, err := parseKeys(content)
 		if err != nil || len(keys) == 0 {
 			return
 		}
-		path := filepath.Join(t.TempDir(), "x.npy")
 		if err := WriteKeys(path, keys); err != nil {
 			t.Fatal(err)
 		}

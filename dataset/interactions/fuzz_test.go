@@ -2,6 +2,8 @@ package interactions
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -51,8 +53,9 @@ func FuzzTable(f *testing.F) {
 	f.Add("1\ta\t2020-01-01\n", uint8(1))
 	f.Add("1::2::3::4\n", uint8(2))
 	f.Add("\xef\xbb\xbf\"a\n\",2\n", uint8(0))
+	dir := f.TempDir() // of this worker
 	f.Fuzz(func(t *testing.T, content string, kind uint8) {
-		path := writeFile(t, "x"+[]string{".csv", ".tsv", ".dat"}[kind%3], content)
+		path := writeIn(t, dir, "x"+[]string{".csv", ".tsv", ".dat"}[kind%3], content)
 		table, err := openTable(path, logFormats)
 		if err != nil {
 			return
@@ -95,8 +98,9 @@ func FuzzItems(f *testing.F) {
 		Title string `parquet:"title"`
 	}
 	f.Add([]byte(parquetText(f, []item{{1, "a"}, {2, "b"}})), uint8(2))
+	dir := f.TempDir() // of this worker
 	f.Fuzz(func(t *testing.T, content []byte, kind uint8) {
-		path := writeFile(t, "x"+[]string{".csv", ".jsonl", ".parquet"}[kind%3], string(content))
+		path := writeIn(t, dir, "x"+[]string{".csv", ".jsonl", ".parquet"}[kind%3], string(content))
 		c, err := ReadItems(t.Context(), path, ItemColumns{})
 		if err == nil && c.Len() < 1 {
 			t.Error("an accepted catalogue is empty")
@@ -118,12 +122,13 @@ func FuzzQueries(f *testing.F) {
 		Split   string `parquet:"split"`
 	}
 	f.Add([]byte(parquetText(f, []judgement{{1, "red", "p", "us", "E", "shoe", "train"}, {2, "blue", "q", "us", "S", "hat", "test"}})), true)
+	dir := f.TempDir() // of this worker
 	f.Fuzz(func(t *testing.T, content []byte, parquet bool) {
 		extension := ".csv"
 		if parquet {
 			extension = ".parquet"
 		}
-		q, err := ReadQueries(t.Context(), []string{writeFile(t, "x"+extension, string(content))}, QueryOptions{})
+		q, err := ReadQueries(t.Context(), []string{writeIn(t, dir, "x"+extension, string(content))}, QueryOptions{})
 		if err != nil {
 			return
 		}
@@ -135,4 +140,12 @@ func FuzzQueries(f *testing.F) {
 			}
 		}
 	})
+}
+
+func writeIn(t *testing.T, dir, name, content string) string {
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }

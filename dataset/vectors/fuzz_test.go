@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"os"
+	"path/filepath"
 	"testing"
 )
 
@@ -53,13 +55,22 @@ func FuzzOpenFvecs(f *testing.F) {
 	})
 }
 
+func writeIn(t *testing.T, dir, name string, content []byte) string {
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, content, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // fuzzFile lets a target open files of a format whose reader needs a real one.
 func fuzzFile(f *testing.F, name string, seeds ...[]byte) {
 	for _, seed := range seeds {
 		f.Add(seed)
 	}
+	dir := f.TempDir() // of this worker
 	f.Fuzz(func(t *testing.T, content []byte) {
-		v, err := Open(t.Context(), writeFile(t, name, content), Options{SpoolDir: t.TempDir()})
+		v, err := Open(t.Context(), writeIn(t, dir, name, content), Options{SpoolDir: dir})
 		if err != nil {
 			return
 		}

@@ -19,8 +19,8 @@ func FuzzLoad(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(whole)
+	dir = f.TempDir() // of this worker
 	f.Fuzz(func(t *testing.T, content []byte) {
-		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, Newest), content, 0o644); err != nil {
 			t.Fatal(err)
 		}

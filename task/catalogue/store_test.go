@@ -307,7 +307,6 @@ func FuzzManifest(f *testing.F) {
 	f.Add([]byte(`{"schema":1,"kind":"ids","files":[{"name":"ids.parquet"}],"versions":[]}`))
 	f.Add([]byte(`null`))
 	f.Fuzz(func(t *testing.T, content []byte) {
-		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, artifact.ManifestFile), content, 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -70,8 +70,8 @@ func FuzzUnion(f *testing.F) {
 	f.Add([]byte(`{"schema":1,"tokenizer":"ab","catalogues":["a","b"]}`))
 	f.Add([]byte(`{"schema":1,"catalogues":["../a"]}`))
 	f.Add([]byte(`{"schema":2}`))
+	dir := f.TempDir() // of this worker
 	f.Fuzz(func(t *testing.T, content []byte) {
-		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, UnionFile), content, 0o644); err != nil {
 			t.Fatal(err)
 		}

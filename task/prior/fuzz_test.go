@@ -10,8 +10,8 @@ import (
 func FuzzLabels(f *testing.F) {
 	f.Add("a.png\tcat\nb.png,dog\n")
 	f.Add("\xff,\x00\n\n")
+	path := filepath.Join(f.TempDir(), "labels.tsv") // of this worker
 	f.Fuzz(func(t *testing.T, content string) {
-		path := filepath.Join(t.TempDir(), "labels.tsv")
 		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}

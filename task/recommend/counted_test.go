@@ -181,7 +181,7 @@ func TestNoLeak(t *testing.T) {
 	// What networks start from is counted likewise; validation only chooses its settings,
 	// and the items for testing have no part in it.
 	tested := fromLog(t, marked(t, "i3", "m2"), table)
-	for _, start := range startMethods {
+	for _, start := range append(slices.Clone(startMethods), startMethod{name: blendPrior}) {
 		var priors []*Prior
 		for _, d := range []*Dataset{plain, tested, planted} {
 			p, err := fitPrior(t.Context(), d, start.name, 0)

@@ -24,10 +24,14 @@ func (s Settings) Free() Free {
 
 // Processors that run networks step by step get a network and a budget that suit them.
 const (
-	coreSpeed  = 25e9 // operations a second and core of the embedded engine, in matrix products
-	fitSeconds = 180  // of training, at most, unless steps are given
-	fitEpochs  = 20   // passes over the examples are enough
-	leastSteps = 200
+	coreSpeed    = 75e9  // operations a second and core of the embedded engine, in matrix products
+	tokenSeconds = 15e-6 // of a core for the rest of a block, attention above all, forward and for gradients
+	scoreSeconds = 60e-9 // of a core for the score of an item in a loss, with the prior's share in it
+	atOnce       = 0.8   // share of the cores that work at a time
+	fitSeconds   = 180   // of training, at most, unless steps are given
+	fitEpochs    = 20    // passes over the examples are enough
+	leastSteps   = 200
+	evaluations  = 8 // during training
 )
 
 // resizable is a [Config] of a network that comes in several sizes.
@@ -35,8 +39,8 @@ type resizable interface {
 	Config
 	// resize sets a size, from 0, the default, to smaller ones; false if there is none.
 	resize(size int) bool
-	// work is the number of floating-point operations of a step, over a catalogue of IDs.
-	work(items int, vocab []int) float64
+	// seconds are those of one core for a step, over a catalogue of IDs, with histories of so many items.
+	seconds(items int, vocab []int, history func(longest int) float64) float64
 }
 
 // fitTo chooses the largest network that sees enough examples in time, and the number of steps. It returns a sentence that
@@ -47,8 +51,9 @@ func fitTo(d *Dataset, c Config, free Free, cores int) string {
 		return ""
 	}
 	t := sized.Training()
-	speed := coreSpeed * float64(cores)
-	seconds := func() float64 { return sized.work(d.Table.Len(), d.Table.Vocab()) / speed }
+	seconds := func() float64 {
+		return sized.seconds(d.Table.Len(), d.Table.Vocab(), d.meanHistory) / max(1, atOnce*float64(cores))
+	}
 	enough := t.Steps
 	if free.Steps {
 		enough = min(t.Steps, max(leastSteps, fitEpochs*d.Examples()/t.Batch))
@@ -64,7 +69,7 @@ func fitTo(d *Dataset, c Config, free Free, cores int) string {
 		t.Steps = max(leastSteps, min(enough, int(fitSeconds/seconds())))
 		preset := c.Kind().Default().Training()
 		if t.Evaluate == preset.Evaluate {
-			t.Evaluate = max(1, min(t.Evaluate, t.Steps/4))
+			t.Evaluate = max(1, min(t.Evaluate, t.Steps/evaluations))
 		}
 		if t.Schedule.Warmup == preset.Schedule.Warmup {
 			t.Schedule.Warmup = max(1, min(t.Schedule.Warmup, t.Steps/10))
@@ -123,15 +128,15 @@ func (t *Towers) resize(size int) bool {
 	return true
 }
 
-func (t *Towers) work(items int, vocab []int) float64 {
-	m, batch := t.Model, t.Train.Batch
-	compared := batch
+func (t *Towers) seconds(items int, vocab []int, history func(longest int) float64) float64 {
+	m, batch := t.Model, float64(t.Train.Batch)
+	compared, places := t.Train.Batch, float64(m.Length)
 	if items <= m.Whole {
-		compared = items
+		compared, places = items, history(m.Length) // batches of equally long histories
 	}
-	questions := float64(batch) * float64(m.Length) * float64(m.Layers) * blockWork(m.Blocks)
-	answers := float64(compared) * float64(len(vocab)) * float64(m.ItemLayers) * blockWork(m.Blocks)
-	return questions + answers + passes*float64(batch)*float64(compared)*float64(m.Width)
+	blocks := batch*(1+places)*float64(m.Layers) + float64(compared*len(vocab)*m.ItemLayers)
+	scores := batch * float64(compared)
+	return blocks*blockSeconds(m.Blocks) + scores*(scoreSeconds+passes*float64(m.Width)/coreSpeed)
 }
 
 func (c *Generative) resize(size int) bool {
@@ -146,19 +151,35 @@ func (c *Generative) resize(size int) bool {
 	return true
 }
 
-func (c *Generative) work(_ int, vocab []int) float64 {
+func (c *Generative) seconds(_ int, vocab []int, history func(longest int) float64) float64 {
 	m, codes := c.Model, 0
 	for _, n := range vocab {
 		codes += n
 	}
-	tokens := float64(m.History*len(vocab)) + 1.5*float64(len(vocab)) // decoders look at the history too
-	return float64(c.Train.Batch) * (tokens*float64(m.Layers)*blockWork(m.Blocks) + passes*float64(codes*m.Width))
+	tokens := history(m.History)*float64(len(vocab)) + 1.5*float64(len(vocab)) // decoders look at the history too
+	scores := float64(codes) * (scoreSeconds + passes*float64(m.Width)/coreSpeed)
+	return float64(c.Train.Batch) * (tokens*float64(m.Layers)*blockSeconds(m.Blocks) + scores)
 }
 
 // passes are the operations of a weight and a row in a step: a multiplication and an addition, forward and for two gradients.
 const passes = 6
 
-// blockWork is the number of operations of a token in a block.
-func blockWork(b network.Blocks) float64 {
-	return passes * float64(4*b.Width*b.Heads*b.HeadDim+2*b.Width*b.FeedForward)
+// blockSeconds are those of a core for a token in a block.
+func blockSeconds(b network.Blocks) float64 {
+	return tokenSeconds + passes*float64(4*b.Width*b.Heads*b.HeadDim+2*b.Width*b.FeedForward)/coreSpeed
+}
+
+// meanHistory is the mean number of places that an example's history takes up, if at most so many are read.
+// Searches have no history: their words take up all places.
+func (d *Dataset) meanHistory(longest int) float64 {
+	if d.purpose == Searching {
+		return float64(longest)
+	}
+	rooms, sum := network.Rooms(longest), 0
+	for u := range len(d.first) - 1 {
+		for n := 1; n <= d.first[u+1]-d.first[u]; n++ {
+			sum += network.RoomFor(rooms, n)
+		}
+	}
+	return float64(sum) / float64(max(1, d.Examples()))
 }

@@ -36,11 +36,11 @@ func TestNetworksFitTheMachine(t *testing.T) {
 		d := logOf(t, 40, 200_000)
 		text := fitTo(d, c, settings.Free(), cores)
 		own := c.(*Dual)
-		spent := own.work(40, d.Table.Vocab()) * float64(own.Train.Steps) / (coreSpeed * float64(cores))
+		spent := own.seconds(40, d.Table.Vocab(), d.meanHistory) * float64(own.Train.Steps) / max(1, atOnce*float64(cores))
 		if spent > 1.01*fitSeconds || !strings.Contains(text, "about ") {
 			t.Errorf("%d cores: %s would take %.0f s", cores, text, spent)
 		}
-		if own.Train.Steps < steps || own.Train.Evaluate > own.Train.Steps/4 || own.Train.Schedule.Warmup > own.Train.Steps/10 {
+		if own.Train.Steps < steps || own.Train.Evaluate > own.Train.Steps/evaluations || own.Train.Schedule.Warmup > own.Train.Steps/10 {
 			t.Errorf("%d cores: %+v", cores, own.Train.Loop)
 		}
 		if err := c.Validate(); err != nil {
@@ -58,6 +58,28 @@ func TestNetworksFitTheMachine(t *testing.T) {
 	fitTo(logOf(t, 40, 1000), few, settings.Free(), 2)
 	if few.Training().Steps != leastSteps {
 		t.Errorf("%d steps for few examples", few.Training().Steps)
+	}
+}
+
+// Short histories and small catalogues make steps cheap, and a network's steps fewer where
+// they are not.
+func TestSecondsOfAStep(t *testing.T) {
+	c, small, large := DefaultDual(), logOf(t, 40, 1000), logOf(t, 4000, 1000)
+	c.resize(2)
+	short := logOf(t, 40, 1000)
+	short.first = []int{0}
+	for i := range 500 {
+		short.first = append(short.first, 2*i+2)
+	}
+	if got := short.meanHistory(20); got != 5 {
+		t.Errorf("histories of 1 and 2 items take up %g places", got)
+	}
+	seconds := func(d *Dataset) float64 { return c.seconds(d.Table.Len(), d.Table.Vocab(), d.meanHistory) }
+	if a, b := seconds(short), seconds(small); a > b/2 {
+		t.Errorf("a step of short histories takes %g s, of long ones %g", a, b)
+	}
+	if a, b := seconds(small), seconds(large); b < a+512*3960*scoreSeconds {
+		t.Errorf("a step takes %g s over 40 items, %g over 4,000", a, b)
 	}
 }
 

@@ -25,7 +25,7 @@ var generativeKind = &Kind{Name: "generative", Purpose: Recommending, Score: "lo
 type Generative struct {
 	Model           seqrec.Config `yaml:"model" doc:"The network."`
 	Train           train.Config  `yaml:"train" doc:"The training run."`
-	Prior           string        `yaml:"prior" enum:"auto|none|transitions|itemknn|ease|popularity"`
+	Prior           string        `yaml:"prior" enum:"auto|none|blend|transitions|itemknn|ease|popularity"`
 	Subsequences    float64       `yaml:"subsequences" min:"0" below:"1"`
 	ValidationUsers int           `yaml:"validation_users" min:"0" doc:"Users scored at an evaluation during training (0: all)."`
 	Beam            int           `yaml:"beam" min:"1" doc:"Beams of the search behind an evaluation during training."`

@@ -10,12 +10,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gomlx/gomlx/core/tensors"
+
 	"github.com/gritvq/gritvq/dataset/interactions"
 	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/internal/gradtest"
 	"github.com/gritvq/gritvq/task"
 	"github.com/gritvq/gritvq/task/catalogue"
-	"github.com/gritvq/gritvq/task/recommend/classical"
 	"github.com/gritvq/gritvq/task/recommend/network"
 	"github.com/gritvq/gritvq/weights"
 )
@@ -45,13 +46,13 @@ func scoresOf(p network.Prior, l network.Likely) []float32 {
 // A mixture is what its definition says, and loads as it was stored.
 func TestMixture(t *testing.T) {
 	d, c := shopData(t, 120)
-	for _, name := range []string{"transitions", "itemknn", "ease", "popularity", autoPrior} {
+	for _, name := range []string{"transitions", "itemknn", "ease", popularityName, blendPrior, autoPrior} {
 		p, err := fitPrior(t.Context(), d, name, 50)
 		if err != nil {
 			t.Fatal(err)
 		}
 		m := p.Prior.(*mixture)
-		if (p.name == autoPrior) || name != autoPrior && p.name != name || m.rest <= 0 || m.rest > 1 || m.power <= 0 {
+		if (p.name == autoPrior) || name != autoPrior && p.name != name || name != popularityName && len(m.parts) == 0 {
 			t.Errorf("%s became %+v", name, p)
 		}
 		loaded, err := loadPrior(p.joined(weights.Set{}), p.name, c.Len())
@@ -63,30 +64,41 @@ func TestMixture(t *testing.T) {
 			if again := scoresOf(loaded, loaded.Answer(one.Question)); !reflect.DeepEqual(got, again) {
 				t.Fatalf("%s: a loaded prior answers otherwise", name)
 			}
-			score := make([]float32, c.Len())
-			if m.scorer != nil {
-				m.scorer.Score(one.History, score)
-			}
-			sum := 0.0
-			for _, x := range score {
-				sum += math.Max(0, float64(x))
-			}
-			for i, x := range score {
-				share := math.Max(0, float64(x)) / max(sum, 1e-30)
-				want := math.Pow((1-m.rest)*share+m.rest*(float64(d.seen[i])+1)/m.total, m.power)
-				if math.Abs(math.Exp(float64(got[i]))-want) > 1e-5*want {
-					t.Fatalf("%s: item %d has %g, want %g", name, i, math.Exp(float64(got[i])), want)
+			want := mixedByHand(m, d, one.History)
+			for i, x := range got {
+				if math.Abs(math.Exp(float64(x))-want[i]) > 1e-5*want[i] {
+					t.Fatalf("%s: item %d has %g, want %g", name, i, math.Exp(float64(x)), want[i])
 				}
 			}
 		}
 	}
 }
 
+// mixedByHand are the factors of a mixture's definition, multiplied.
+func mixedByHand(m *mixture, d *Dataset, history []int32) []float64 {
+	want := make([]float64, len(m.counts))
+	for i := range want {
+		want[i] = math.Pow((float64(d.seen[int32(i)])+1)/m.total, m.popular)
+	}
+	for _, p := range m.parts {
+		score, sum := make([]float32, len(want)), 0.0
+		p.scorer.Score(history, score)
+		for _, x := range score {
+			sum += math.Max(0, float64(x))
+		}
+		for i, x := range score {
+			share := math.Max(0, float64(x)) / max(sum, 1e-30)
+			want[i] *= math.Pow((1-p.rest)*share+p.rest*(float64(d.seen[int32(i)])+1)/m.total, p.power)
+		}
+	}
+	return want
+}
+
 // In training the prior is that of a log without the user, so it has not seen the
 // target: an item that the user alone took is as good as one that nobody took.
 func TestPriorHasNotSeenItsTarget(t *testing.T) {
 	d, _ := shopData(t, 40)
-	for _, start := range startMethods[:3] {
+	for _, start := range startMethods {
 		without := func(skip int) (*mixture, []float32) {
 			log, counts := d.counted(), make([]float32, d.Table.Len())
 			if skip >= 0 {
@@ -99,7 +111,7 @@ func TestPriorHasNotSeenItsTarget(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return newMixture(fitted, counts, 0.25, 1), counts
+			return newMixture([]part{{scorer: fitted, rest: 0.25, power: 1}}, 0, counts), counts
 		}
 		whole, _ := without(-1)
 		differs := false
@@ -114,8 +126,8 @@ func TestPriorHasNotSeenItsTarget(t *testing.T) {
 			seen := scoresOf(whole, whole.Answer(e.Question))
 			for item := range got {
 				// Frequencies are shares of all interactions, with the user's.
-				share := math.Exp(float64(want[item])) - rest.rest*rest.frequency(rest.counts[item])
-				exact := math.Log(share + whole.rest*whole.frequency(rest.counts[item]))
+				share := math.Exp(float64(want[item])) - rest.parts[0].rest*rest.frequency(rest.counts[item])
+				exact := math.Log(share + whole.parts[0].rest*whole.frequency(rest.counts[item]))
 				if math.Abs(float64(got[item])-exact) > 1e-4 {
 					t.Fatalf("%s: item %d of example %d has %g, want %g", start.name, item, i, got[item], exact)
 				}
@@ -124,37 +136,6 @@ func TestPriorHasNotSeenItsTarget(t *testing.T) {
 		}
 		if !differs {
 			t.Errorf("%s: no target was seen", start.name)
-		}
-	}
-}
-
-// The power and the rest that made a sample are found again.
-func TestCalibration(t *testing.T) {
-	d, _ := shopData(t, 400)
-	fitted, err := classical.DefaultTransitions().Fit(t.Context(), d.counted())
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := newMixture(fitted, d.popularity(), 0.5, 1).calibrated(d.Cases(ValidationPart, 0))
-	likelihood := func(p network.Prior) float64 {
-		sum := 0.0
-		for _, c := range d.Cases(ValidationPart, 0) {
-			scores, total := scoresOf(p, p.Answer(c.Question)), 0.0
-			for _, x := range scores {
-				total += math.Exp(float64(x))
-			}
-			sum += float64(scores[c.Relevant[0]]) - math.Log(total)
-		}
-		return sum
-	}
-	best := likelihood(p)
-	for _, other := range []*mixture{
-		newMixture(fitted, p.counts, p.rest, p.power*1.3), newMixture(fitted, p.counts, p.rest, p.power/1.3),
-		newMixture(fitted, p.counts, 0.5, 1),
-	} {
-		if x := likelihood(other); x > best {
-			t.Errorf("rest %g and power %g have a likelihood of %g, more than %g of rest %g and power %g",
-				other.rest, other.power, x, best, p.rest, p.power)
 		}
 	}
 }
@@ -312,5 +293,41 @@ func TestSearchWithoutTexts(t *testing.T) {
 	}
 	if c.Prior != noPrior || r.Weights["prior_weight"] != nil || !strings.Contains(w.text.String(), "no BM25 to start from: no item") {
 		t.Errorf("prior %s; remarks %q", c.Prior, w.text.String())
+	}
+}
+
+// Items of the history compete with no target where answers leave them out: a batch says
+// so to the loss, which is that of a softmax over the other items.
+func TestSeenItemsDoNotCompete(t *testing.T) {
+	d, _ := shopData(t, 40)
+	for _, seen := range []Seen{DropSeen, KeepSeen} {
+		d.setSeen(seen)
+		c := tiny()["dual"].(*Dual)
+		c.Prior, c.Model.Own, c.Model.Whole = "transitions", true, 60
+		p, err := prepare(t.Context(), d, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		make, err := p.model.(Learner).Batches(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		examples := []Example{d.Example(0), d.Example(1), d.Example(2)}
+		inputs, err := make(slices.Clone(examples), c.Model.Length)
+		if err != nil {
+			t.Fatal(err)
+		}
+		offsets, err := tensors.CopyFlatData[float32](inputs[len(inputs)-2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, e := range examples {
+			for item := range int32(60) {
+				hidden := offsets[60*i+int(item)] < -1e20
+				if want := seen == DropSeen && item != e.Target && slices.Contains(e.History, item); hidden != want {
+					t.Errorf("--seen %s: item %d of example %d is hidden: %v", seen, item, i, hidden)
+				}
+			}
+		}
 	}
 }

@@ -65,7 +65,7 @@ func fitWords(ctx context.Context, d *Dataset, limit int) (*Prior, error) {
 	if err != nil {
 		return nil, err
 	}
-	settings[5] = float32(bestPower(made, d.Cases(ValidationPart, limit)))
+	settings[5] = float32(max(0.1, likeliestPowers([]network.Prior{made}, []float64{1}, d.Cases(ValidationPart, limit), false)[0]))
 	made.power = float64(settings[5])
 	return &Prior{Prior: made, name: bm25Kind.Name, text: fmt.Sprintf("%s, times %.2f", m, made.power), arrays: arrays}, nil
 }

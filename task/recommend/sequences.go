@@ -65,12 +65,13 @@ func (c *SASRec) New(size Size) (Model, error) {
 // resize leaves the usual network as it is; the budget alone is fitted.
 func (c *SASRec) resize(size int) bool { return size == 0 }
 
-func (c *SASRec) work(items int, _ []int) float64 {
-	places, compared := float64(c.Train.Batch*c.Model.Length), 2
+func (c *SASRec) seconds(items int, _ []int, _ func(int) float64) float64 {
+	places, compared := float64(c.Train.Batch*c.Model.Length), 2.0
 	if c.Model.Loss == "softmax" {
-		compared = items
+		compared = float64(items)
 	}
-	return places * (float64(c.Model.Layers)*blockWork(c.Model.Blocks) + passes*float64(compared*c.Model.Width))
+	score := scoreSeconds + passes*float64(c.Model.Width)/coreSpeed
+	return places * (float64(c.Model.Layers)*blockSeconds(c.Model.Blocks) + compared*score)
 }
 
 // sequences makes a [Learner] of sasrec's model.

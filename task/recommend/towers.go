@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/gomlx/compute"
@@ -25,7 +26,7 @@ var dualKind = &Kind{Name: "dual", Purpose: Recommending, Score: "inner_product"
 // Dual configures a model that compares vectors of histories and items.
 type Dual struct {
 	Towers          `yaml:",inline"`
-	Prior           string `yaml:"prior" enum:"auto|none|transitions|itemknn|ease|popularity"`
+	Prior           string `yaml:"prior" enum:"auto|none|blend|transitions|itemknn|ease|popularity"`
 	ValidationUsers int    `yaml:"validation_users" min:"0" doc:"Users scored at an evaluation during training (0: all)."`
 }
 
@@ -188,11 +189,14 @@ func (t *towers) String() string {
 	return fmt.Sprintf("%s, towers of %d and %d layers of width %d", t.kind.Name, t.Config.Layers, t.Config.ItemLayers, t.Config.Width)
 }
 
-// Rooms has one size: an item is told from the others of its batch, which must
-// not depend on how long their histories are.
+// Rooms has one size where an item is told from the others of its batch, which must not
+// depend on how long their histories are.
 func (t *towers) Rooms() []int {
-	if t.kind == searchKind {
+	switch {
+	case t.kind == searchKind:
 		return nil
+	case t.Whole():
+		return network.Rooms(t.Config.Length)
 	}
 	return []int{t.Config.Length}
 }
@@ -209,6 +213,9 @@ func (t *towers) Batches(d *Dataset) (func(examples []Example, room int) ([]*ten
 	return func(examples []Example, _ int) ([]*tensors.Tensor, error) {
 		logShares := make([]float32, len(examples))
 		for i, e := range examples {
+			if prior != nil && e.Relevant == nil && d.dropsSeen() { // answers leave these out
+				examples[i].Relevant = slices.Sorted(slices.Values(append([]int32{e.Target}, e.History...)))
+			}
 			logShares[i] = float32(math.Log(float64(d.targets[e.Target]) / float64(d.Examples())))
 		}
 		return t.Batch(items, examples, logShares, prior)

@@ -52,12 +52,21 @@ func (w Weighting) visit(history []int32, do func(item int32, weight float64)) {
 		places = min(places, w.Last)
 	}
 	for k := 1; k <= places; k++ {
-		weight := 1.0
-		if w.Decay != 0 {
-			weight = math.Pow(float64(k), -w.Decay)
-		}
-		do(history[len(history)-k], weight)
+		do(history[len(history)-k], reciprocal(float64(k), w.Decay))
 	}
+}
+
+// reciprocal is x^-power. It spares math.Pow where the power is a usual one.
+func reciprocal(x, power float64) float64 {
+	switch power {
+	case 0:
+		return 1
+	case 0.5:
+		return 1 / math.Sqrt(x)
+	case 1:
+		return 1 / x
+	}
+	return math.Pow(x, -power)
 }
 
 var sumsPool = sync.Pool{New: func() any { return []float64(nil) }}

@@ -3,7 +3,6 @@ package classical
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"github.com/gritvq/gritvq/weights"
 )
@@ -95,7 +94,7 @@ func (m Transitions) scale(total float64) float64 {
 	if total == 0 {
 		return 0
 	}
-	return math.Pow(total/parts, -m.Norm) / parts
+	return reciprocal(total/parts, m.Norm) / parts
 }
 
 // Load makes a scorer of packed arrays.
@@ -121,21 +120,20 @@ func (f *transitions) Pack() weights.Set { return f.Neighbours.Pack() }
 
 // ScoreWithout subtracts the transitions of the user's own sequence.
 func (f *transitions) ScoreWithout(own, history []int32, scores []float32) {
-	where := map[int32][]int{} // places of the user's items
-	for place, item := range own {
-		where[item] = append(where[item], place)
-	}
-	sums := borrow(len(scores))
-	mine := map[int32]float64{}
+	sums, mine := borrow(len(scores)), borrow(len(scores)) // mine are the user's followers of an item
 	f.Neighbours.visit(history, func(item int32, weight float64) {
-		clear(mine)
 		total := f.totals[item]
-		for _, place := range where[item] {
-			f.followers(own, place, func(other int32, count float64) {
-				mine[other] += count
-				total -= count
-			})
+		change := func(sign float64) {
+			for place, other := range own {
+				if other == item {
+					f.followers(own, place, func(follower int32, count float64) {
+						mine[follower] += sign * count
+						total -= sign * count
+					})
+				}
+			}
 		}
+		change(1)
 		items, counts := f.row(item)
 		weight *= float64(float32(f.scale(total)))
 		for i, other := range items {
@@ -143,6 +141,8 @@ func (f *transitions) ScoreWithout(own, history []int32, scores []float32) {
 				sums[other] += weight * count
 			}
 		}
+		change(-1) // counts are integers: zeros are left
 	})
+	sumsPool.Put(mine) //nolint:staticcheck // a slice of known capacity
 	giveBack(sums, scores)
 }

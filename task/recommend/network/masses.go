@@ -24,7 +24,7 @@ func NewMasses(items *Items, prior Prior) *Masses {
 		m.place[item] = int32(place)
 	}
 	for item, score := range prior.Base() {
-		node, mass := trie.Root(), math.Exp(float64(score))
+		node, mass := trie.Root(), Exp(float64(score))
 		m.add(node, mass)
 		for _, code := range items.ID(int32(item)) {
 			node = trie.Child(node, code)
@@ -66,7 +66,7 @@ func (m *Masses) of(l Likely) *Answered {
 	for i, at := range order {
 		item := l.Items[at]
 		a.places[i] = m.place[item]
-		a.more[i] = math.Exp(float64(l.Scores[at])) - math.Exp(float64(base[item]))
+		a.more[i] = Exp(float64(l.Scores[at])) - Exp(float64(base[item]))
 	}
 	return a
 }

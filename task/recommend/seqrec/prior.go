@@ -50,7 +50,7 @@ func addPrior(scores, prior []float32) {
 	sum := 0.0
 	for i, p := range prior {
 		if p > network.Impossible/2 {
-			sum += math.Exp(float64(scores[i]) - top)
+			sum += network.Exp(float64(scores[i]) - top)
 		}
 	}
 	whole := float32(top + math.Log(sum))

@@ -12,8 +12,8 @@ import (
 	"github.com/gritvq/gritvq/task/recommend/network"
 )
 
-// whole says whether targets compete with all items.
-func (m *Model) whole() bool { return 0 < m.start.Items && m.start.Items <= m.Config.Whole }
+// Whole says whether targets compete with all items.
+func (m *Model) Whole() bool { return 0 < m.start.Items && m.start.Items <= m.Config.Whole }
 
 // readsNumbers says whether the query tower reads the numbers of items.
 func (m *Model) readsNumbers() bool { return m.Config.Own && m.reads == Histories }
@@ -24,7 +24,7 @@ func (m *Model) BatchInputs() int {
 	if m.readsNumbers() {
 		n++
 	}
-	if m.whole() {
+	if m.Whole() {
 		return n + 4
 	}
 	n += 3
@@ -65,7 +65,7 @@ func (m *Model) Batch(items *network.Items, examples []network.Example, logShare
 	if err != nil {
 		return nil, err
 	}
-	if m.whole() {
+	if m.Whole() {
 		if items.Len() != m.start.Items {
 			return nil, fmt.Errorf("the catalogue has %d items, the model was made for %d", items.Len(), m.start.Items)
 		}

@@ -27,7 +27,7 @@ func (m *Model) Loss(v weights.Vars, inputs []*Node, random *nn.Random) *Node {
 	take := taker(inputs)
 	queries := m.queryVectors(v, m.takeQuery(take), random)
 	queries = Div(queries, m.temperature(v, queries))
-	if m.whole() {
+	if m.Whole() {
 		items := m.itemVectors(v, take(), nil, random)
 		return catalogueLoss(queries, items, take(), m.weighted(v, take()), m.weighted(v, take()))
 	}

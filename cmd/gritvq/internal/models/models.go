@@ -36,7 +36,7 @@ func (o *TrainFlags) Add(cmd *cobra.Command, p *recommend.Purpose, example, batc
 	f.Uint64("seed", 1, "decides initial weights, the order of the data and dropout")
 	starts := "bm25 or none"
 	if p == recommend.Recommending {
-		starts = "auto, the best on validation; none; transitions, itemknn, ease or popularity"
+		starts = "auto, the best on validation; none; transitions, itemknn, ease, popularity; or blend, several of them"
 	}
 	f.String("prior", "", "classical score that a network starts from: "+starts)
 	f.StringVar(&o.File, "config", "", "YAML file of settings, as the config.yaml that training writes")

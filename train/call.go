@@ -18,11 +18,11 @@ import (
 type Program func(v weights.Vars, pace *graph.Node, inputs []*graph.Node) (next map[string]*graph.Node, outputs []*graph.Node)
 
 // Call runs a program, which is compiled once for every name until the model gets
-// other variables. It releases the pace.
+// other variables. It releases the pace. Before a step is counted, building its graph ends with the context.
 func (t *Trainer) Call(name string, pace *tensors.Tensor, inputs []*tensors.Tensor, p Program) ([]*tensors.Tensor, error) {
 	if t.programs[name] == nil {
 		exec, err := model.NewExec(t.backend, t.bank.Store(), func(_ *model.Scope, in []*graph.Node) []*graph.Node {
-			next, outputs := p(t.bank.Vars(in[0].Graph()), in[0], in[1:])
+			next, outputs := p(t.bank.Vars(in[0].Graph()).Until(t.within), in[0], in[1:])
 			t.bank.Assign(next)
 			return program.Planned("the program \""+name+"\" of training", in, outputs, next)
 		})

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gomlx/gomlx/core/graph"
+
 	"github.com/gritvq/gritvq/internal/gradtest"
 	"github.com/gritvq/gritvq/weights"
 )
@@ -93,5 +95,27 @@ func TestInitEndsWithItsContext(t *testing.T) {
 	}
 	if _, err := New(ctx, gradtest.Engine(t), problem, settings(), Options{Dir: t.TempDir()}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A graph that takes long to build is given up, and nothing is lost.
+func TestGraphBuildingCanBeStopped(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	problem, built := regression(-1), 0
+	loss := problem.Loss
+	problem.Loss = func(v weights.Vars, in []*graph.Node, random *graph.Node) *graph.Node {
+		for range 1000 {
+			built++
+			v.Get("w")
+			cancel()
+		}
+		return loss(v, in, random)
+	}
+	dir := t.TempDir()
+	if _, err := Run(ctx, gradtest.Engine(t), problem, settings(), Options{Dir: dir}); !errors.Is(err, ErrInterrupted) || built != 2 {
+		t.Fatalf("%d parts were built: %v", built, err)
+	}
+	if _, err := Run(t.Context(), gradtest.Engine(t), regression(-1), settings(), Options{Dir: dir, Resume: true}); err != nil {
+		t.Error(err)
 	}
 }

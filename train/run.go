@@ -72,8 +72,8 @@ func (t *Trainer) Run(ctx context.Context) (_ *Result, err error) {
 			return nil, err
 		}
 	}
-	if t.undone {
-		return nil, ErrInterrupted // the checkpoint is of the step before
+	if t.undone || ctx.Err() != nil && t.saved == t.state.Step {
+		return nil, ErrInterrupted // the checkpoint is there already, of what the steps left
 	}
 	if ctx.Err() != nil {
 		// An interrupted step changes nothing: the state is from the last whole
@@ -115,6 +115,8 @@ func finalize(list []*tensors.Tensor) {
 // The order is fixed, and everything in it depends only on the saved state, so
 // that a resumed run repeats it.
 func (t *Trainer) Advance(ctx context.Context, inputs []*tensors.Tensor) (err error) {
+	t.within = ctx
+	defer func() { t.within = context.Background() }()
 	kind, more := "training", []*tensors.Tensor(nil)
 	if t.problem.Before != nil {
 		if kind, more, err = t.problem.Before(ctx, inputs); err != nil {
@@ -129,6 +131,7 @@ func (t *Trainer) Advance(ctx context.Context, inputs []*tensors.Tensor) (err er
 	}
 	defer finalize(outputs)
 	t.state.Step++
+	t.within = context.Background() // the work due after a step is done in any case
 	step, last := t.state.Step, t.state.Step == t.config.Steps
 	s := &Step{
 		Record:    &Record{Step: step, Loss: Finite(float64(report[outLoss])), GradientNorm: Finite(float64(report[outNorm])), Rate: rate},

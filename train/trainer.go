@@ -45,9 +45,10 @@ type Trainer struct {
 	journal    *journal
 	state      state
 	best       weights.Set
-	saved      int           // step of the newest checkpoint; -1 before the first
-	evaluation time.Duration // that the last one took; the longest there is before the first
-	undone     bool          // the last step is counted, and was stopped in its evaluation
+	saved      int             // step of the newest checkpoint; -1 before the first
+	evaluation time.Duration   // that the last one took; the longest there is before the first
+	within     context.Context // the graph of a step is not built after its end
+	undone     bool            // the last step is counted, and was stopped in its evaluation
 }
 
 // New prepares a run: it restores a checkpoint or starts afresh. It fails if ctx ends while the first variables are made.
@@ -59,7 +60,7 @@ func New(ctx context.Context, backend compute.Backend, problem Problem, config C
 		return nil, err
 	}
 	t := &Trainer{config: config, problem: problem, backend: backend, options: o, begun: time.Now(),
-		bank: weights.NewBank(), programs: map[string]*model.Exec{}, saved: -1, evaluation: math.MaxInt64}
+		bank: weights.NewBank(), programs: map[string]*model.Exec{}, saved: -1, within: context.Background(), evaluation: math.MaxInt64}
 	t.state = state{Identity: problem.Identity, Data: o.Data, Best: math.Inf(-1)}
 	if err := t.prepare(ctx); err != nil {
 		t.Close()

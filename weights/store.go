@@ -1,6 +1,7 @@
 package weights
 
 import (
+	"context"
 	"fmt"
 	"path"
 	"strings"
@@ -117,6 +118,17 @@ func NewVars(find func(path string) *graph.Node) Vars { return Vars{find: find} 
 // FromNodes resolves from a fixed map: how gradient tests feed parameters.
 func FromNodes(nodes map[string]*graph.Node) Vars {
 	return NewVars(func(p string) *graph.Node { return nodes[p] })
+}
+
+// Until is v for graph code that is not to be finished once ctx has ended: looking up a variable then panics with the
+// error of ctx, as graph code does. Graphs of thousands of levels take minutes to build.
+func (v Vars) Until(ctx context.Context) Vars {
+	return Vars{prefix: v.prefix, find: func(path string) *graph.Node {
+		if err := ctx.Err(); err != nil {
+			panic(err)
+		}
+		return v.find(path)
+	}}
 }
 
 // In descends into a sub-path.

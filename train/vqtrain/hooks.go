@@ -58,12 +58,12 @@ func (t *Trainer) before(ctx context.Context, inputs []*tensors.Tensor) (kind st
 		if err := t.start(ctx); err != nil {
 			return "", nil, err
 		}
-		if err := t.measureOwnStart(ctx); err != nil {
-			return "", nil, err
-		}
 	}
 	if !t.state.Started {
 		return "warm-up", nil, nil
+	}
+	if err := t.measureOwnStart(ctx); err != nil { // a run that was stopped here measures again
+		return "", nil, err
 	}
 	if err := t.beginContest(step); err != nil {
 		return "", nil, err

@@ -40,7 +40,7 @@ func (t *Trainer) validationError(ctx context.Context, set weights.Set) (float64
 
 // measureOwnStart notes the validation error of the start.
 func (t *Trainer) measureOwnStart(ctx context.Context) error {
-	if t.source.Validation.Len() == 0 || t.Step() > 0 {
+	if t.source.Validation.Len() == 0 || t.Step() > 0 || t.state.Start != nil {
 		return nil
 	}
 	set, err := t.loop.Variables(true)
@@ -48,7 +48,9 @@ func (t *Trainer) measureOwnStart(ctx context.Context) error {
 		return err
 	}
 	before, err := t.validationError(ctx, set)
-	t.state.Start = &before
+	if err == nil {
+		t.state.Start = &before
+	}
 	return err
 }
 

@@ -71,3 +71,30 @@ func TestJudgedPictures(t *testing.T) {
 		}
 	}
 }
+
+// A run that is stopped between its start and the start's measurement measures it when it goes on.
+func TestStoppedBeforeTheStartIsMeasured(t *testing.T) {
+	c, dir := small(t, "ema"), t.TempDir()
+	c.Train.Steps, c.Train.Checkpoint = 3, 5
+	source := (&fit{FitOptions: FitOptions{Trials: "x"}, source: scenes(t, "synthetic:scenes?images=60&size=16", nil)}).judged(c)
+	whole := start(t, c, source, t.TempDir(), false, Observer{})
+	want := run(t, whole)
+	first := start(t, c, source, dir, false, Observer{})
+	if err := first.start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	stopped, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := first.measureOwnStart(stopped); !errors.Is(err, context.Canceled) || first.state.Start != nil {
+		t.Fatalf("got %v and an error of %v", err, first.state.Start)
+	}
+	if err := errors.Join(first.loop.Save(), first.Close()); err != nil {
+		t.Fatal(err)
+	}
+	second := start(t, c, source, dir, true, Observer{})
+	got := run(t, second)
+	if second.state.Start == nil || *second.state.Start != *whole.state.Start {
+		t.Errorf("the start's error is %v, want %g", second.state.Start, *whole.state.Start)
+	}
+	identical(t, got, want)
+}

@@ -131,6 +131,7 @@ func (t *Trainer) begin(ctx context.Context, quantizer weights.Set) error {
 		err = t.loop.Restart(all)
 	}
 	if err != nil {
+		t.state.Started = false // a checkpoint may be saved now, and the next run begins again
 		return err
 	}
 	return t.listCached()

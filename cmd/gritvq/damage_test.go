@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -69,4 +70,21 @@ func TestDamagedStateIsNoticed(t *testing.T) {
 	}
 	runToEnd(t, resume)
 	same(t, whole, broken, bundle.ModelFile, bundle.LogFile, bundle.ConfigFile)
+}
+
+// IDs whose tokenizer was damaged before they were finished are not resumed, and the refusal says what to do.
+func TestDamagedTokenizerOfUnfinishedIDs(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "ids")
+	args := []string{"ids", "synthetic:shop?users=40&items=60", "-o", dir, "--codes", "8", "--levels", "2", "--hidden", "none", "--steps", "5"}
+	runToEnd(t, args)
+	for _, name := range []string{"manifest.json", "ids.parquet", "tokenizer/config.json"} {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	said, code := run(exec.Command("gritvq", append(args, "--resume")...))
+	if code != 1 || !strings.Contains(said, "config.json is missing; ") || !strings.HasSuffix(said, "; --force starts over\n") {
+		t.Errorf("exit code %d: %s", code, said)
+	}
+	runToEnd(t, append(args, "--force"))
 }

@@ -181,7 +181,11 @@ func (m *maker) train(ctx context.Context, dir, vectors string) (itemEncoder, er
 	if err != nil {
 		return nil, err
 	}
-	return openTokenizer(own, m.Backend)
+	encoder, err := openTokenizer(own, m.Backend)
+	if err != nil && m.Resume { // it was finished, and was damaged since
+		return nil, fmt.Errorf("%w; --force starts over", err)
+	}
+	return encoder, err
 }
 
 // plain says that IDs do not depend on what items are like.

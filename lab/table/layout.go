@@ -143,12 +143,22 @@ func (l Layout) Sweep(groups []Group, m Measure, settings []int) report.Table {
 
 // Lines are the rows of [Layout.Sweep] for a chart over the settings.
 func (l Layout) Lines(groups []Group, m Measure, settings []int) []report.Series {
+	return l.lines(groups, m, settings, func(_ Group, setting int) float64 { return float64(setting) })
+}
+
+// Curves are lines of one measure over another, with a point a setting.
+func (l Layout) Curves(groups []Group, over, m Measure, settings []int) []report.Series {
+	return l.lines(groups, m, settings, func(g Group, _ int) float64 { return over.scale() * g.Score(over.Name).Mean })
+}
+
+func (l Layout) lines(groups []Group, m Measure, settings []int, x func(g Group, setting int) float64) []report.Series {
 	var lines []report.Series
 	for _, r := range l.Rows {
 		line := report.Series{Name: l.Name(r.Method)}
 		for _, setting := range settings {
-			if s := Find(groups, r.Method, strconv.Itoa(setting)).Score(m.Name); s.N > 0 {
-				line.X, line.Y = append(line.X, float64(setting)), append(line.Y, m.scale()*s.Mean)
+			g := Find(groups, r.Method, strconv.Itoa(setting))
+			if s := g.Score(m.Name); s.N > 0 {
+				line.Add(x(g, setting), m.scale()*s.Mean)
 			}
 		}
 		if len(line.X) > 0 {

@@ -22,6 +22,7 @@ var (
 	// Rows of today's networks, which start as a linear map of patches; the others are older.
 	linearRows = table.Plan("ema x 5", "fsq x 3", "simvq x 3", "diveq x 3", "ibq x 3", "grit x 5", "ema+context x 5", "grit+context x 5")
 	sizeRows   = table.Plan("ema", "grit")
+	bitRows    = table.Plan("ema", "grit", "ema+context", "grit+context")
 
 	faceRows     = table.Plan("ste", "ema x 3", "nsvq", "simvq x 3", "diveq", "fsq x 3", "lfq", "rotation", "grit x 3")
 	largeRows    = table.Plan("ema", "simvq", "diveq", "fsq", "grit")
@@ -81,6 +82,7 @@ func fill(page *table.Page, runs *table.Runs[Run]) error {
 		page.Text("### %s, and the number of codes, faces at 128 px\n", capital(m.Title))
 		page.Table(layout(sizeRows).Sweep(groups, m, linearCodes))
 	}
+	addBits(page, sizes)
 	origins(page, append(slices.Clone(linearRuns.from(runs)), sizes...))
 	page.Text("%s", older)
 	scores("(a) Faces at 128 px, 4,096 codes", faceRuns.from(runs), faceRows)
@@ -104,6 +106,21 @@ func fill(page *table.Page, runs *table.Runs[Run]) error {
 	}
 	runs.Failures(page)
 	return nil
+}
+
+// addBits shows scores over bits a pixel before and after entropy coding: the coder's own model also finds part of what
+// contexts save.
+func addBits(page *table.Page, runs []Run) {
+	groups := table.Groups(runs, func(r Run) string { return strconv.Itoa(r.codes()) })
+	page.Text("### Bits a pixel before and after entropy coding, faces at 128 px\n")
+	page.Table(layout(bitRows).BySetting(groups, bitMeasures, "codes", linearCodes))
+	for _, over := range []table.Measure{bits, coded} {
+		for _, m := range []table.Measure{psnr, lpips} {
+			title := fmt.Sprintf("%s over %s", capital(m.Title), over.Title)
+			page.Figure("pictures-"+over.Name+"-"+m.Name+".svg", title, report.LineChart{Title: title, XLabel: over.Title, YLabel: m.Title,
+				Series: layout(bitRows).Curves(groups, over, m, linearCodes)})
+		}
+	}
 }
 
 func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
@@ -183,6 +200,7 @@ var (
 	frechet = table.Measure{Name: "frechet", Title: "Frechet", Goal: table.Lower, Text: table.Decimals(2)}
 	kid     = table.Measure{Name: "kid", Title: "KID", Goal: table.Lower, Text: table.Decimals(4)}
 	bits    = table.Measure{Name: "bits", Title: "bits/pixel", Text: table.Decimals(4)}
+	coded   = table.Measure{Name: "bits_coded", Title: "bits/pixel, coded", Text: table.Decimals(4)}
 	used    = table.Measure{Name: "used", Title: "codes used, training", Goal: table.Higher, Percent: true, Text: table.PercentDecimals(1)}
 
 	// measures are the columns of a full table.
@@ -193,9 +211,11 @@ var (
 		{Name: "dead", Title: "dead", Text: table.PercentDecimals(1)},
 		{Name: "perplexity", Title: "perplexity", Text: table.Decimals(0)},
 		bits,
-		{Name: "bits_coded", Title: "bits/pixel, coded", Text: table.Decimals(4)},
+		coded,
 		{Name: "seconds", Title: "seconds", Text: table.Decimals(0)},
 	}
+	// bitMeasures are the measures of the table of bits.
+	bitMeasures = []table.Measure{bits, coded, psnr, lpips, kid}
 	// levelMeasures are the measures of the table of residual levels.
 	levelMeasures = []table.Measure{bits, psnr, ssim, lpips, frechet, kid, used}
 )

@@ -72,8 +72,8 @@ func (l *LPIPSRunner) Distances(ctx context.Context, a, b []uint8, n, size int) 
 	if err := cmp.Or(checkPixels(a, n, size), checkPixels(b, n, size)); err != nil {
 		return nil, err
 	}
-	if size < smallestPicture {
-		return nil, fmt.Errorf("LPIPS compares pictures of at least %d x %d, not %d x %d", smallestPicture, smallestPicture, size, size)
+	if size < SmallestPicture {
+		return nil, fmt.Errorf("LPIPS compares pictures of at least %d x %d, not %d x %d", SmallestPicture, SmallestPicture, size, size)
 	}
 	picture := size * size * 3
 	values, err := l.runner.run(ctx, n, size, 2, func(argument, start, count int, block []float32) {

@@ -18,9 +18,9 @@ type LPIPS struct {
 	variables weights.Set
 }
 
-// smallestPicture is the height and width below which the deepest activations
+// SmallestPicture is the height and width below which the deepest activations
 // vanish.
-const smallestPicture = 32
+const SmallestPicture = 32
 
 func newLPIPS(file *safetensors.File) (*LPIPS, error) {
 	b, err := identifyBackbone(file)
@@ -61,9 +61,9 @@ func (l *LPIPS) Variables() weights.Set { return l.variables }
 // values are in [0, 1].
 func (l *LPIPS) Activations(v weights.Vars, x *Node) []*Node {
 	dims := x.Shape().Dimensions
-	if len(dims) != 4 || dims[3] != 3 || dims[1] < smallestPicture || dims[2] < smallestPicture {
+	if len(dims) != 4 || dims[3] != 3 || dims[1] < SmallestPicture || dims[2] < SmallestPicture {
 		panic(fmt.Errorf("feature: LPIPS compares pictures [batch, height, width, 3] of at least %d x %d, not %v",
-			smallestPicture, smallestPicture, dims))
+			SmallestPicture, SmallestPicture, dims))
 	}
 	return l.backbone.activations(v, normalized(x,
 		// The published scaling of 2x - 1: by channel (shift -0.030, -0.088,

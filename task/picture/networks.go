@@ -109,9 +109,6 @@ func (n Networks) Skipped() []string {
 	return skipped
 }
 
-// smallestLPIPS is the side of the smallest pictures that LPIPS compares.
-const smallestLPIPS = 32
-
 // keptFeatures bounds the pictures used by the kernel distance. The Frechet distance uses all.
 const keptFeatures = 10000
 
@@ -140,7 +137,7 @@ func newPerception(backend compute.Backend, networks Networks, size, total int) 
 	if backend == nil && (networks.LPIPS != nil || networks.Features != nil) {
 		return nil, errors.New("LPIPS and features need an engine to run on; give one in the options")
 	}
-	if networks.LPIPS != nil && size >= smallestLPIPS {
+	if networks.LPIPS != nil && size >= feature.SmallestPicture {
 		if p.lpips, err = feature.NewLPIPSRunner(backend, networks.LPIPS); err != nil {
 			return nil, err
 		}
@@ -204,7 +201,7 @@ func (p *perception) score(ctx context.Context, s *Scores) error {
 		s.LPIPS, s.LPIPSNetwork = p.distances/float64(p.images), p.networks.LPIPS.Name()
 	case p.networks.LPIPS != nil:
 		s.Notes = append(s.Notes, fmt.Sprintf("LPIPS is skipped: it compares pictures of at least %d x %d pixels, these are %d x %d.",
-			smallestLPIPS, smallestLPIPS, p.size, p.size))
+			feature.SmallestPicture, feature.SmallestPicture, p.size, p.size))
 	}
 	if p.extractor == nil {
 		return nil

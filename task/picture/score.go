@@ -142,9 +142,9 @@ func (s *scoring) prepare(ctx context.Context) (err error) {
 	case s.KernelOnly:
 	case s.networks.LPIPS == nil:
 		s.skip(fmt.Sprintf("there is no lpips*.safetensors in %s", s.networks.dir), "diversity", "nearest.lpips")
-	case s.size < smallestLPIPS:
-		s.skip(fmt.Sprintf("LPIPS compares pictures of at least %d x %d pixels, these are %d x %d", smallestLPIPS, smallestLPIPS, s.size, s.size),
-			"diversity", "nearest.lpips")
+	case s.size < feature.SmallestPicture:
+		s.skip(fmt.Sprintf("LPIPS compares pictures of at least %d x %d pixels, these are %d x %d",
+			feature.SmallestPicture, feature.SmallestPicture, s.size, s.size), "diversity", "nearest.lpips")
 	default:
 		if s.lpips, err = feature.NewLPIPSRunner(backend, s.networks.LPIPS); err != nil {
 			s.close()

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/gritvq/gritvq/feature"
+	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/task"
 	"github.com/gritvq/gritvq/task/picture"
 	"github.com/gritvq/gritvq/train/vqtrain"
@@ -27,6 +28,15 @@ func (in Input) perceptual(c *vqtrain.Config, watch task.Watcher) (*feature.LPIP
 				"name its directory with --metrics, or pass --perceptual 0")
 		}
 		watch.Remark("training without a perceptual loss: no network was given (--metrics DIR)")
+		return nil, nil
+	}
+	const least = feature.SmallestPicture
+	if size := c.Model.Image.Size; size < least {
+		if chosen {
+			return nil, usage.Errorf("the perceptual loss compares pictures of at least %d x %d pixels, not %d x %d: "+
+				"pass --perceptual 0 or a larger --size", least, least, size, size)
+		}
+		watch.Remark("training without a perceptual loss: it compares pictures of at least %d x %d pixels", least, least)
 		return nil, nil
 	}
 	network, err := feature.LoadLPIPS(files[0])

@@ -174,6 +174,11 @@ func (m *maker) train(ctx context.Context, dir, vectors string) (itemEncoder, er
 			return nil, err
 		}
 	}
+	if m.Resume && state == artifact.Finished {
+		if _, err := bundle.Load(own); err != nil {
+			return nil, fmt.Errorf("%w; --force starts over", err)
+		}
+	}
 	_, err = tokenize.Train(ctx, tokenize.TrainOptions{
 		Config: m.Config, Input: tokenize.Input{Path: vectors}, Output: own, Backend: m.Backend,
 		Resume: m.Resume, Force: !m.Resume, Command: m.Command,
@@ -181,11 +186,7 @@ func (m *maker) train(ctx context.Context, dir, vectors string) (itemEncoder, er
 	if err != nil {
 		return nil, err
 	}
-	encoder, err := openTokenizer(own, m.Backend)
-	if err != nil && m.Resume { // it was finished, and was damaged since
-		return nil, fmt.Errorf("%w; --force starts over", err)
-	}
-	return encoder, err
+	return openTokenizer(own, m.Backend)
 }
 
 // plain says that IDs do not depend on what items are like.

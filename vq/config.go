@@ -11,6 +11,12 @@ const (
 	Cosine    = "cosine"
 )
 
+// Values of [Config].Search.
+const (
+	Beam  = "beam"
+	Local = "local"
+)
+
 // Values of [Resets].Rule.
 const (
 	RuleTokens  = "tokens"
@@ -25,6 +31,7 @@ type Config struct {
 	Parts     int              `yaml:"parts" doc:"Product quantization: slices of the vector quantized side by side."`
 	Shared    bool             `yaml:"shared" doc:"All residual levels share one codebook."`
 	Beam      int              `yaml:"beam"`
+	Search    string           `yaml:"search" enum:"beam|local"`
 	Dropout   float64          `yaml:"dropout"`
 	Distance  string           `yaml:"distance" enum:"euclidean|cosine"`
 	Start     Start            `yaml:"start" doc:"How codes start."`
@@ -109,7 +116,7 @@ type Resets struct {
 
 func commonDefaults() Config {
 	return Config{
-		Codes: 256, Levels: 4, Parts: 1, Beam: 1, Distance: Euclidean,
+		Codes: 256, Levels: 4, Parts: 1, Beam: 1, Search: Beam, Distance: Euclidean,
 		Start:     Start{From: "kmeans", Warmup: 0.2, Shrink: 4},
 		Learn:     "gradient",
 		Average:   Average{Decay: 0.99, Epsilon: 1e-5},
@@ -150,7 +157,7 @@ func (c Config) Earlier() Config {
 // a search outside the graph finds with it, as encoding does. Cells in phases, whose
 // codes depend on those before, take the nearest code of each level in training.
 func (c Config) SearchesBeam() bool {
-	return c.Beam > 1 && c.Levels > 1 && methods[c.Method].Tabled() && c.Transform.Context == 0
+	return (c.Beam > 1 || c.Search == Local) && c.Levels > 1 && methods[c.Method].Tabled() && c.Transform.Context == 0
 }
 
 // Arrange sets levels times parts codes a vector: side by side for product
@@ -170,6 +177,9 @@ func (c Config) Placed() bool { return !methods[c.Method].Implicit }
 var texts = map[string]map[string]string{
 	"quantizer": {
 		"beam": "Partial encodings kept from level to level, in training and when encoding; 1 takes the nearest code of each level.",
+		"search": "How codes of several levels are found: the best encoding of the beam, or local: that one, improved by exchanging " +
+			"codes of all levels (iterated local search, as method lsq), where no code depends on those before it. " +
+			"A classical start is fitted for it.",
 		"dropout": "Probability that a training step uses only a random number of leading levels, so that fewer levels " +
 			"decode well.",
 		"distance": "What makes a code the nearest; cosine puts latents and codes on the unit sphere (methods that store " +
@@ -180,7 +190,7 @@ var texts = map[string]map[string]string{
 		"noise":   "diveq, sf-diveq: standard deviation of the noise on the quantization direction (0 is the detach variant).",
 	},
 	"start": {
-		"from": "rq (all levels fitted together, as method rq does; one level is k-means), kmeans (level by level; both on latents of the " +
+		"from": "rq (all levels fitted together, as method rq does, or lsq for a local search; one level is k-means), kmeans (level by level; both on latents of the " +
 			"untrained or warmed-up encoder), data (random latents) or random (uniform in +-1/K). Shared levels and cosine distances take " +
 			"kmeans for rq.",
 		"warmup": "Share of the steps trained without quantization before the codes are placed (none without a " +

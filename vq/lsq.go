@@ -16,10 +16,9 @@ import (
 var LSQ = Method{
 	Name: "lsq", Title: "LSQ",
 	Summary:   "additive codes: least squares and local search over all levels",
-	Defaults:  RQ.Defaults,
+	Defaults:  func(c *Config, r *Rates) { RQ.Defaults(c, r); c.Search = Local },
 	Check:     checkAdditive,
 	Classical: fitLSQ,
-	Additive:  true,
 }
 
 const (

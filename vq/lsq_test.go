@@ -3,8 +3,10 @@ package vq
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
+	"github.com/gritvq/gritvq/transform"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -87,4 +89,77 @@ func ExampleLSQ() {
 	fitted, err := FitClassical(context.Background(), c, sample, FitOptions{})
 	fmt.Println(len(fitted.Variables), "codebooks added up,", err)
 	// Output: 2 codebooks added up, <nil>
+}
+
+// A trained method with a local search starts as LSQ, to the bit: its codes and the codes of every row.
+func TestLocalSearchStartsAsLSQ(t *testing.T) {
+	for _, parts := range []int{1, 2} {
+		sample := gaussianSample(20, 600, 12)
+		lsq, grit := classical(t, "lsq", 3, parts), chosenConfig(t, "grit", 3)
+		grit.Codes, grit.Parts, grit.Beam, grit.Search, grit.Start.From, grit.Start.Shrink = 8, parts, 1, Local, "rq", lsq.Start.Shrink
+		want := fitted(t, lsq, sample, FitOptions{Seed: 4})
+		books, err := FitStart(t.Context(), grit, sample, FitOptions{Seed: 4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		encoded := func(c Config) []uint32 {
+			q, err := New(c, sample.Dim)
+			if err != nil {
+				t.Fatal(err)
+			}
+			search, err := NewSearch(q, nil, books)
+			if err != nil {
+				t.Fatal(err)
+			}
+			codes := make([]uint32, sample.N*len(books))
+			search.Encode(sample.Rows, sample.N, 0, 1, codes, 0)
+			return codes
+		}
+		layout := Layout{Parts: parts, Levels: 3}
+		for position, book := range books {
+			if !slices.Equal(book.Data, want.Variables[layout.Path(position)+"/"+CodesPath].Data) {
+				t.Errorf("%d parts: codebook %d is not that of LSQ", parts, position)
+			}
+		}
+		local := encoded(grit)
+		if !slices.Equal(local, encoded(lsq)) {
+			t.Errorf("%d parts: rows have other codes than with LSQ", parts)
+		}
+		if grit.Search = Beam; slices.Equal(local, encoded(grit)) {
+			t.Errorf("%d parts: the beam finds the same codes, so the search is untested", parts)
+		}
+	}
+}
+
+func TestLocalSearchNeedsIndependentCodes(t *testing.T) {
+	for want, change := range map[string]func(*Config){
+		"exchanged one by one": func(c *Config) { c.Transform.Levels = transform.LevelsAffine },
+		"Euclidean distance":   func(c *Config) { c.Levels, c.Distance = 1, Cosine },
+		"fewer":                func(c *Config) { c.Codes = 1 << 14 },
+		"no codes of levels":   func(c *Config) { *c = chosenConfig(t, "fsq", 1) },
+		"unknown value":        func(c *Config) { c.Search = "random" },
+	} {
+		c := chosenConfig(t, "ste", 2)
+		c.Search = Local
+		if change(&c); want == "fewer" {
+			want = "too many for 2 levels of 16384"
+		}
+		if want != "unknown value" {
+			c.Search = Local
+		}
+		mentions(t, c.Validate(8), "quantizer.search", want)
+		if c.Exchangeable() && c.Search == Local {
+			t.Errorf("%s: codes can be exchanged", want)
+		}
+	}
+}
+
+// Tokenizers that were stored without the key search as they did.
+func TestEarlierSearches(t *testing.T) {
+	for method, want := range map[string]string{"lsq": Local, "rq": Beam, "grit": Beam} {
+		c, err := Defaults(method)
+		if err != nil || c.Earlier().Search != want {
+			t.Errorf("%s searched by %s, want %s (%v)", method, c.Earlier().Search, want, err)
+		}
+	}
 }

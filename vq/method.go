@@ -40,7 +40,6 @@ type Method struct {
 	Concat      bool // networks of Transform.Levels begin with a layer over a code and what was sent
 	Chooses     bool // codes are not the nearest ones in Euclidean distance: only the graph can assign them
 	Independent bool // every level codes the latents themselves, not the residuals of the levels before
-	Additive    bool // no level is finer than others: codes are found by local search over all
 	Product     bool // codes lie side by side, not in levels
 	Implicit    bool // codes are a fixed grid, of which none is stored
 	Rotated     bool // codes are for latents in a learned rotation

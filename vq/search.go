@@ -38,7 +38,7 @@ func NewSearch(q Quantizer, set weights.Set, books []*weights.Array) (Search, er
 
 // Search implements [HostSearcher].
 func (s *stack) Search(set weights.Set, books []*weights.Array) (Search, error) {
-	if methods[s.config.Method].Additive {
+	if s.config.Search == Local {
 		return newLocalSearch(s.layout, books)
 	}
 	conditions := make([]index.Condition, len(books))

@@ -63,22 +63,25 @@ func (c Config) startCodes(sample Latents, rng *rand.Rand) (*weights.Array, []in
 // cosine distances and a classical start need one.
 func (m Method) Tabled() bool { return m.Level == nil && m.Classical == nil && m.New == nil }
 
-// StartsClassical says whether codes start as those of the classical residual
+// StartsClassical says whether codes start as those of a classical
 // quantizer, see [FitStart].
 func (c Config) StartsClassical() bool {
 	return c.Start.From == RQ.Name && methods[c.Method].Tabled() && !(c.Shared && c.Levels > 1) &&
 		!c.Normalized()
 }
 
-// Reference returns the settings of the classical residual quantizer of the same size.
+// Reference returns the settings of the classical quantizer of the same size and search: [RQ], or [LSQ] for a local search.
 func (c Config) Reference() Config {
 	r := RQ.Config()
+	if c.Search == Local {
+		r = LSQ.Config()
+	}
 	r.Codes, r.Levels, r.Parts = c.Codes, c.Levels, c.Parts
 	r.Start.Shrink = c.Start.Shrink
 	return r
 }
 
-// FitStart fits the classical residual quantizer to a sample and returns its codes
+// FitStart fits the classical quantizer of [Config.Reference] to a sample and returns its codes
 // [K,d'] at every code position, for [StartFrom].
 func FitStart(ctx context.Context, c Config, sample Latents, o FitOptions) ([]*weights.Array, error) {
 	fitted, err := FitClassical(ctx, c.Reference(), sample, o)

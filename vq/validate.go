@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gritvq/gritvq/index"
 	"github.com/gritvq/gritvq/transform"
 )
 
@@ -20,6 +21,7 @@ func (c Config) Validate(dim int) error {
 		c.Start.check, c.Average.check, c.Loss.check, c.Cache.check, c.Resets.check, c.Radius.Validate,
 		func() error { return c.checkLearning(m, dim) },
 		func() error { return c.checkDistance(m) },
+		func() error { return c.checkSearch(m) },
 		func() error { return c.checkTransform(m, dim) },
 		func() error { return c.checkContext(m) },
 		func() error { return c.checkLevels(m) },
@@ -153,6 +155,33 @@ func (c Config) checkDistance(m Method) error {
 		return fmt.Errorf("transform.row_norm: cosine has unit codes without a gain; use none or latent with %s", c.Method)
 	}
 	return oneOf("distance", cmp.Or(c.Distance, Euclidean), Euclidean, Cosine)
+}
+
+func (c Config) checkSearch(m Method) error {
+	if c.Search == Local {
+		if err := c.exchangeable(m); err != nil {
+			return err
+		}
+	}
+	return oneOf("search", cmp.Or(c.Search, Beam), Beam, Local)
+}
+
+// Exchangeable says whether a local search over several levels is possible: codes are summands of a vector and nothing else.
+func (c Config) Exchangeable() bool { return c.Levels > 1 && c.exchangeable(methods[c.Method]) == nil }
+
+func (c Config) exchangeable(m Method) error {
+	switch {
+	case !m.Tabled() && m.Name != LSQ.Name:
+		return fmt.Errorf("search: %s has no codes of levels that could be exchanged; use beam", c.Method)
+	case c.Transform.Conditional() || c.Transform.Context > 0:
+		return fmt.Errorf("search: codes that depend on others cannot be exchanged one by one; use beam with %s", c.Method)
+	case c.Normalized():
+		return fmt.Errorf("search: a local search compares by Euclidean distance; use beam with %s", c.Method)
+	case m.Tabled() && !index.TablesFit(c.Codes, c.Levels):
+		return fmt.Errorf("search: a local search keeps the products of all pairs of codes, too many for %d levels of %d; use beam",
+			c.Levels, c.Codes)
+	}
+	return nil
 }
 
 func (c Config) checkTransform(m Method, dim int) error {

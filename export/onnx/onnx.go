@@ -46,16 +46,15 @@ func New(b *bundle.Bundle, producer string) (*Exporter, error) {
 	e := &Exporter{tokenizer: b.Tokenizer, variables: b.Weights, books: b.Codebooks,
 		layout: b.Tokenizer.Quantizer.Layout(), spec: b.Tokenizer.Spec, producer: producer}
 	q := e.spec.Quantizer
-	method, err := vq.MethodNamed(q.Method)
-	if err != nil {
-		return nil, err
-	}
 	size := 0
 	for _, a := range e.variables {
 		size += 4 * len(a.Data)
 	}
 	switch {
-	case !slices.Contains([]string{vq.FSQ.Name, vq.LFQ.Name}, q.Method) && (!vq.Searchable(b.Tokenizer.Quantizer) || method.Additive):
+	case q.Search == vq.Local:
+		return nil, fmt.Errorf("method %s finds codes in a way that is not exported to ONNX, by local search; "+
+			"train with --set quantizer.search=beam", q.Method)
+	case !slices.Contains([]string{vq.FSQ.Name, vq.LFQ.Name}, q.Method) && !vq.Searchable(b.Tokenizer.Quantizer):
 		return nil, fmt.Errorf("method %s finds codes in a way that is not exported to ONNX", q.Method)
 	case size > 1<<31-1<<20:
 		return nil, fmt.Errorf("its weights of %d bytes do not fit into an ONNX file, which ends at 2 GiB", size)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._bundle import BundleError
+from ._quantizer import searches_locally
 from .tokenizer import Tokenizer
 
 _FAR = 1e18  # coordinates of codes that fill a codebook up to a power of two; their squares are finite
@@ -25,7 +26,7 @@ def index_of(tokenizer: Tokenizer) -> Any:
     stack = t.quantizer.stacks[0]
     if t.kind != "vectors":
         raise BundleError("a tokenizer of pictures has no FAISS index; index what you like of decoded pictures")
-    if stack.choose is not None or stack.normalises or t.config["quantizer"]["method"] == "lsq":
+    if stack.choose is not None or stack.normalises or searches_locally(t.config["quantizer"]):
         raise BundleError(f"FAISS cannot represent codes of method {t.config['quantizer']['method']} that are not the nearest ones")
     if any(c is not None for part in range(layout.parts) for c in stack.conditions(part)):
         raise BundleError("FAISS cannot represent codes that depend on earlier levels (quantizer.transform.levels)")

@@ -18,6 +18,11 @@ _NEAREST = {"grit", "ste", "ema", "nsvq", "diveq", "sf-diveq", "simvq", "rotatio
             "opq", "rq", "lsq"}
 
 
+def searches_locally(config: Mapping[str, Any]) -> bool:
+    """Whether the codes of all levels are searched together. Earlier versions did so for method lsq alone, without a key."""
+    return config.get("search", "local" if config["method"] == "lsq" else "beam") == "local"
+
+
 class Layout:
     """The arrangement of code positions: parts side by side, levels of each part, phases of cells."""
 
@@ -67,7 +72,7 @@ class Stack:
 
     def _part(self, part: int) -> Any:
         books = self.books[part * self.layout.levels:(part + 1) * self.layout.levels]
-        if self.config["method"] == "lsq":
+        if searches_locally(self.config):
             return Local(books)
         return Residual(books, self.conditions(part), self.weights)
 

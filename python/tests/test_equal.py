@@ -22,6 +22,7 @@ VECTORS = {
     "silu by feature": [*PLAIN, *NETWORK, "--set", "model.activation=silu", "--set", "model.standardize=feature"],
     "parts": [*PLAIN, "--parts", 2], "parts implicit": [*PLAIN, "--parts", 2, "--set", "quantizer.transform.levels=implicit"],
     "cosine": [*PLAIN, "--method", "ste", "--levels", 1, "--set", "quantizer.distance=cosine", "--set", "quantizer.start.from=kmeans"],
+    "local search": [*PLAIN, "--set", "quantizer.search=local", "--set", "train.keep_start=true"],
     "shared": [*PLAIN, "--method", "ste", "--set", "quantizer.shared=true", "--set", "quantizer.start.from=kmeans",
                "--set", "quantizer.beam=1"],  # codes in another order have the same sum
     "qinco": [*PLAIN, "--method", "qinco", "--set", "quantizer.transform.hidden=8"],

@@ -64,10 +64,6 @@ func newIndex(dir string, b *bundle.Bundle, levels, beam int) (*faiss.Index, str
 	if levels == 0 {
 		levels = layout.Levels
 	}
-	method, err := vq.MethodNamed(spec.Quantizer.Method)
-	if err != nil {
-		return nil, "", err
-	}
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("%s cannot become a FAISS index: %w", dir, fmt.Errorf(format, args...))
 	}
@@ -78,8 +74,11 @@ func newIndex(dir string, b *bundle.Bundle, levels, beam int) (*faiss.Index, str
 		return nil, "", usage.Errorf("--levels %d: the tokenizer has levels 1 to %d", levels, layout.Levels)
 	case spec.Quantizer.Transform.Conditional() && levels > 1:
 		return nil, "", refuse("its codes depend on those of earlier levels; train with --set quantizer.transform.levels=none")
-	case !vq.Searchable(b.Tokenizer.Quantizer) || method.Additive:
-		return nil, "", refuse("method %s finds codes in a way of its own, and FAISS takes the nearest", method.Name)
+	case spec.Quantizer.Search == vq.Local:
+		return nil, "", refuse("method %s finds codes in a way of its own, by local search, and FAISS takes the nearest; "+
+			"train with --set quantizer.search=beam", spec.Quantizer.Method)
+	case !vq.Searchable(b.Tokenizer.Quantizer):
+		return nil, "", refuse("method %s finds codes in a way of its own, and FAISS takes the nearest", spec.Quantizer.Method)
 	case layout.Parts > 1 && levels > 1:
 		return nil, "", refuse("it has parts and levels, and an index has either; use --levels 1, or train with --levels 1 or --parts 1")
 	case layout.Parts > 1 && layout.Dim%layout.Parts != 0:

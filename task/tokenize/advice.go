@@ -81,8 +81,12 @@ func classicalIsBetter(m bundle.Manifest) []string {
 				"--down that leave more bits", r.Name, report.Number(r.Score, 4), report.Number(s.PSNR, 4))}
 		}
 	} else if r.Score < s.RelativeError*(1-clearlyLess) {
+		method := vq.RQ.Name
+		if r.Name == vq.LSQ.Title {
+			method = vq.LSQ.Name
+		}
 		return []string{fmt.Sprintf("a classical method does better: %s has a relative error of %s, this tokenizer %s; use --method %s",
-			r.Name, report.Number(r.Score, 4), report.Number(s.RelativeError, 4), vq.RQ.Name)}
+			r.Name, report.Number(r.Score, 4), report.Number(s.RelativeError, 4), method)}
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 func TestOverlay(t *testing.T) {
 	first, o := trainVectors(t)
 	o.Output = filepath.Join(t.TempDir(), "wider")
-	o.Config.Quantizer.Codes, o.Config.Train.Evaluate = 16, 5
+	o.Config.Quantizer.Codes, o.Config.Train.Evaluate, o.Config.Train.Choose = 16, 5, nil // it takes steps, and keeps no start
 	second, err := Train(t.Context(), o, task.Silent{})
 	if err != nil {
 		t.Fatal(err)

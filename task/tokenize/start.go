@@ -55,8 +55,12 @@ func keptSentence(c tokenizer.Choice) string {
 			least = trial
 		}
 	}
-	return fmt.Sprintf("training does not improve on the start (error of validation rows %s, at best %s): the start is kept",
-		errorText(c.Start), errorText(least.Error))
+	which := ""
+	if start, number := c.BestStart(); number > 0 {
+		which = ", " + tokenizer.SettingsText(start.Settings)
+	}
+	return fmt.Sprintf("training does not improve on the start (error of validation rows %s, at best %s): the start is kept%s",
+		errorText(c.Start), errorText(least.Error), which)
 }
 
 // errorText writes an error of validation rows. Training that diverged, or codes that wait for a warm-up, have none.
@@ -72,7 +76,13 @@ func choiceTable(c tokenizer.Choice) report.Table {
 	t := report.Table{Title: "Choice of settings", Columns: []report.Column{{Name: "settings"}, {Name: "steps", Align: report.Right},
 		{Name: "error", Align: report.Right, Note: "of validation rows"},
 		{Name: "seconds", Align: report.Right}}}
-	t.Rows = append(t.Rows, report.Cells("start", "0", errorText(c.Start), ""))
+	if len(c.Starts) < 2 { // tokenizers of earlier versions name none
+		t.Rows = append(t.Rows, report.Cells("start", "0", errorText(c.Start), ""))
+	} else {
+		for _, s := range c.Starts {
+			t.Rows = append(t.Rows, report.Cells("start, "+tokenizer.SettingsText(s.Settings), "0", errorText(s.Error), report.Number(s.Seconds, 3)))
+		}
+	}
 	for _, trial := range c.Trials {
 		t.Rows = append(t.Rows, report.Cells(tokenizer.SettingsText(trial.Settings), report.Count(trial.Steps), errorText(trial.Error),
 			report.Number(trial.Seconds, 3)))

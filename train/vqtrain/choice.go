@@ -18,6 +18,7 @@ import (
 	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/transform"
+	"github.com/gritvq/gritvq/vq"
 )
 
 // rules give the values of settings that the data choose, the likeliest first, for
@@ -25,6 +26,13 @@ import (
 // mean nothing to the configuration. They were found on embeddings of items and patches
 // of pictures, 3,000 to 260,000 rows.
 var rules = map[string]func(c Config, rows int, start float64) []string{
+	// Starts, not trials: which classical codes have less error. See [fit.measureStarts].
+	searchKey: func(c Config, _ int, _ float64) []string {
+		if q := c.Quantizer; !q.StartsClassical() || !q.Exchangeable() {
+			return nil
+		}
+		return []string{vq.Beam, vq.Local}
+	},
 	"train.steps": func(_ Config, rows int, _ float64) []string {
 		switch {
 		case rows < 3000:
@@ -68,12 +76,14 @@ var rules = map[string]func(c Config, rows int, start float64) []string{
 	},
 }
 
+const searchKey = "quantizer.search"
+
 // manyRows are enough for wide networks.
 const manyRows = 20000
 
 // later are values that only codes of later levels have a use for.
 func later(c Config, values ...string) []string {
-	if q := c.Quantizer; q.Levels == 1 || q.Shared {
+	if q := c.Quantizer; q.Levels == 1 || q.Shared || q.Search == vq.Local {
 		return nil
 	}
 	return values
@@ -144,7 +154,6 @@ type choices struct {
 	Identity  string               `json:"identity"`
 	Data      string               `json:"data"`
 	Reference *tokenizer.Reference `json:"reference,omitempty"`
-	Started   bool                 `json:"started"` // the validation error of the start is known
 	Choice    tokenizer.Choice     `json:"choice"`
 	Done      bool                 `json:"done"` // all is chosen
 }

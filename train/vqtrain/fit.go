@@ -74,7 +74,7 @@ func Fit(ctx context.Context, backend compute.Backend, c Config, source Source, 
 		}
 		if damaged != nil {
 			next := "continuing from those before"
-			if !f.state.Started {
+			if len(f.state.Choice.Starts) == 0 {
 				next = "choosing again"
 			}
 			f.status("%v; %s", damaged, next)
@@ -84,7 +84,11 @@ func Fit(ctx context.Context, backend compute.Backend, c Config, source Source, 
 			return nil, interrupted(ctx, err)
 		}
 		if chooses {
-			if err := f.choose(ctx); err != nil {
+			err := f.choose(ctx)
+			if err == nil {
+				err = f.betterReference(ctx)
+			}
+			if err != nil {
 				return nil, interrupted(ctx, err)
 			}
 		}
@@ -199,51 +203,17 @@ func (f *fit) train(ctx context.Context) (err error) {
 // it is, and measures it.
 func (f *fit) reference(ctx context.Context) error {
 	q := f.config.Quantizer
-	known := f.state.Reference != nil || f.state.Started
+	known := f.state.Reference != nil || len(f.state.Choice.Starts) > 0
 	starts := f.Started != nil && q.StartsClassical() && f.Codes == nil && f.source.From == nil
-	if known || f.config.Model.Pictures() || !starts && (!f.Reference || f.source.Held.Len() == 0) {
+	if known || f.config.Model.Pictures() || !starts && !f.measures() {
 		return nil
 	}
-	c, err := Default(vq.RQ.Name)
+	s, err := f.fitReference(ctx, q)
 	if err != nil {
 		return err
-	}
-	c.Seed, c.Quantizer = f.config.Seed, q.Reference()
-	c.Train.Split, c.Train.HeldRows = f.config.Train.Split, f.config.Train.HeldRows
-	c.Model.Standardize = f.config.Model.Standardize
-	source := f.source
-	source.From = nil
-	dir, err := os.MkdirTemp(f.Trials, "reference")
-	if err != nil {
-		return fmt.Errorf("fitting the classical reference: %w", err)
-	}
-	defer os.RemoveAll(dir)
-	o := Options{Dir: dir, Data: f.Data, Watch: Observer{Step: func(Record) { f.status("fitting the classical start") }}}
-	t, err := New(ctx, f.backend, c, source, o)
-	if err != nil {
-		return err
-	}
-	defer t.Close()
-	set, err := t.Run(ctx)
-	if err != nil {
-		return err
-	}
-	s := Start{Config: c, Weights: set}
-	seconds := t.Seconds()
-	if s.Runtime, err = t.Runtime(set); err != nil {
-		return err
-	}
-	if f.source.Held.Len() > 0 {
-		if s.Held, _, err = s.Runtime.Evaluate(ctx, f.source.HeldSet, f.source.Held, tokenizer.Options{}, nil); err != nil {
-			s.Runtime.Close()
-			return err
-		}
-		if score := s.Held.Summary().Criterion; f.Reference && !math.IsInf(score, 0) { // equal rows have no relative error
-			f.state.Reference = &tokenizer.Reference{Name: referenceName(q), Score: score, Seconds: seconds}
-		}
 	}
 	if starts {
-		err = f.Started(s)
+		err = f.Started(*s)
 	} else {
 		s.Runtime.Close()
 	}
@@ -253,8 +223,76 @@ func (f *fit) reference(ctx context.Context) error {
 	return f.state.save(f.Trials)
 }
 
+// measures says whether a reference is measured on held-out rows.
+func (f *fit) measures() bool { return f.Reference && f.source.Held.Len() > 0 }
+
+// betterReference measures the classical start that validation rows prefer to the one that training began with, unless it is
+// the result.
+func (f *fit) betterReference(ctx context.Context) error {
+	best, number := f.state.Choice.BestStart()
+	if r := f.state.Reference; number == 0 || f.state.Choice.Kept || !f.measures() || r != nil && r.Name == vq.LSQ.Title {
+		return nil
+	}
+	c, err := f.config.with(best.Settings)
+	if err != nil {
+		return err
+	}
+	s, err := f.fitReference(ctx, c.Quantizer)
+	if err != nil {
+		return err
+	}
+	s.Runtime.Close()
+	return f.state.save(f.Trials)
+}
+
+// fitReference fits the classical method for a quantizer and measures it. The caller closes its runtime.
+func (f *fit) fitReference(ctx context.Context, q vq.Config) (*Start, error) {
+	c, err := Default(q.Reference().Method)
+	if err != nil {
+		return nil, err
+	}
+	c.Seed, c.Quantizer = f.config.Seed, q.Reference()
+	c.Train.Split, c.Train.HeldRows = f.config.Train.Split, f.config.Train.HeldRows
+	c.Model.Standardize = f.config.Model.Standardize
+	source := f.source
+	source.From = nil
+	dir, err := os.MkdirTemp(f.Trials, "reference")
+	if err != nil {
+		return nil, fmt.Errorf("fitting the classical reference: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	o := Options{Dir: dir, Data: f.Data, Watch: Observer{Step: func(Record) { f.status("fitting the classical start") }}}
+	t, err := New(ctx, f.backend, c, source, o)
+	if err != nil {
+		return nil, err
+	}
+	defer t.Close()
+	set, err := t.Run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &Start{Config: c, Weights: set}
+	seconds := t.Seconds()
+	if s.Runtime, err = t.Runtime(set); err != nil {
+		return nil, err
+	}
+	if f.source.Held.Len() > 0 {
+		if s.Held, _, err = s.Runtime.Evaluate(ctx, f.source.HeldSet, f.source.Held, tokenizer.Options{}, nil); err != nil {
+			s.Runtime.Close()
+			return nil, err
+		}
+		if score := s.Held.Summary().Criterion; f.Reference && !math.IsInf(score, 0) { // equal rows have no relative error
+			f.state.Reference = &tokenizer.Reference{Name: referenceName(q), Score: score, Seconds: seconds}
+		}
+	}
+	return s, nil
+}
+
 func referenceName(q vq.Config) string {
-	if q.Levels > 1 {
+	switch {
+	case q.Search == vq.Local:
+		return vq.LSQ.Title
+	case q.Levels > 1:
 		return "residual k-means"
 	}
 	return "k-means"

@@ -140,6 +140,49 @@ func TestUselessTrainingKeepsTheStart(t *testing.T) {
 	}
 }
 
+// Of two classical starts validation rows prefer one. If training does not improve on it, the tokenizer is that one, to the bit;
+// otherwise it is the reference.
+func TestTheBetterClassicalStart(t *testing.T) {
+	source, c := open(t, tinySet), chosen(t, "grit")
+	c.Quantizer.Levels = 3
+	c.Train.Choose = append(c.Train.Choose, searchKey)
+	kept := c
+	kept.Train.Optimizer.Rate, kept.Train.ClipNorm = 3, 0 // training can only harm
+	result, err := fitted(t, kept, source, FitOptions{Reference: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	choice := result.Choice
+	best, number := choice.BestStart()
+	if len(choice.Starts) != 2 || number != 1 || !choice.Kept || choice.Start != best.Error || !(best.Error < choice.Starts[0].Error) {
+		t.Fatalf("the choice is %+v", choice)
+	}
+	if q := result.Config.Quantizer; q.Search != vq.Local || q.Method != "grit" {
+		t.Errorf("the kept start has method %s and a search by %s", q.Method, q.Search)
+	}
+	additive := kept
+	additive.Quantizer = result.Config.Quantizer.Reference()
+	additive.Train.Steps, additive.Train.Choose = 25, nil
+	lsq := start(t, additive, source, t.TempDir(), false, Observer{})
+	for path, codes := range run(t, lsq) {
+		if at := firstDifference(result.Weights[path].Data, codes.Data); at >= 0 {
+			t.Errorf("%s is not that of lsq", path)
+		}
+	}
+	if back, err := result.Config.Unchosen(kept); err != nil || back.Quantizer.Search != vq.Beam {
+		t.Errorf("before the choice codes were searched by %s, %v", back.Quantizer.Search, err)
+	}
+	better := c
+	better.Train.Optimizer.Rate, better.Train.Steps = 0.02, 60
+	better.Train.Choose = append(better.Train.Choose, "quantizer.transform.levels", "quantizer.transform.hidden")
+	if result, err = fitted(t, better, source, FitOptions{Reference: true}); err != nil {
+		t.Fatal(err)
+	}
+	if result.Choice.Kept || result.Config.Quantizer.Search != vq.Beam || result.Reference.Name != vq.LSQ.Title {
+		t.Errorf("choice %+v, search by %s, reference %+v", result.Choice, result.Config.Quantizer.Search, result.Reference)
+	}
+}
+
 // A run that is stopped in a trial, between trials, or in the last part ends as one
 // that was not: the same choice, weights and log.
 func TestResumedChoiceIsIdentical(t *testing.T) {

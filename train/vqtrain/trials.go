@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/train"
@@ -28,7 +29,9 @@ func (f *fit) plan() {
 	f.trials = 1
 	for _, key := range c.Train.Choose {
 		values := rules[key](c, f.source.Train.Len(), 1)
-		f.trials += max(0, len(values)-1)
+		if key != searchKey {
+			f.trials += max(0, len(values)-1)
+		}
 		if key == "train.steps" {
 			f.total, _ = strconv.Atoi(values[0])
 		}
@@ -52,14 +55,17 @@ func (f *fit) choose(ctx context.Context) error {
 	if choice.Rows < 2 || f.config.Quantizer.Placed() && source.Train.Len() < f.config.Quantizer.Codes {
 		return f.decide(nil, true) // too few rows to judge by: the error of one has no variance to relate to
 	}
-	if err := f.measureStart(ctx, source); err != nil {
+	if err := f.measureStarts(ctx, source); err != nil {
 		return err
 	}
 	var settings []string
 	var tries [][]string // assignments of one setting each, the likeliest first
 	for _, key := range f.config.Train.Choose {
+		if key == searchKey {
+			continue // training starts from the beam's codes
+		}
 		var values []string
-		for _, value := range rules[key](f.config, f.source.Train.Len(), choice.Start) {
+		for _, value := range rules[key](f.config, f.source.Train.Len(), choice.Starts[0].Error) {
 			values = append(values, key+"="+value)
 		}
 		settings = append(settings, values[:min(1, len(values))]...)
@@ -96,35 +102,71 @@ const keepsStart = "train.keep_start=true"
 func (f *fit) decide(settings []string, keep bool) error {
 	choice := &f.state.Choice
 	if choice.Settings, choice.Kept = settings, keep; keep {
-		choice.Settings, choice.Error = []string{keepsStart}, choice.Start
+		best, _ := choice.BestStart()
+		choice.Settings, choice.Error = append([]string{keepsStart}, best.Settings...), choice.Start
 	}
 	f.state.Done = true
 	return f.state.save(f.Trials)
 }
 
-// measureStart scores the start on the validation rows.
-func (f *fit) measureStart(ctx context.Context, source Source) error {
-	if f.state.Started {
-		return nil
+// starts are the settings of the classical starts to compare.
+func (f *fit) starts() [][]string {
+	if !slices.Contains(f.config.Train.Choose, searchKey) {
+		return [][]string{nil}
+	}
+	var all [][]string
+	for _, value := range rules[searchKey](f.config, f.source.Train.Len(), 1) {
+		all = append(all, []string{searchKey + "=" + value})
+	}
+	if all == nil {
+		return [][]string{nil}
+	}
+	return all
+}
+
+// measureStarts scores the starts on the validation rows.
+func (f *fit) measureStarts(ctx context.Context, source Source) error {
+	choice := &f.state.Choice
+	for number, settings := range f.starts() {
+		if number < len(choice.Starts) {
+			continue // known from an earlier session
+		}
+		start, err := f.measureStart(ctx, settings, source)
+		if err != nil {
+			return err
+		}
+		choice.Starts = append(choice.Starts, start)
+		best, _ := choice.BestStart()
+		choice.Start = best.Error
+		if err := f.state.save(f.Trials); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *fit) measureStart(ctx context.Context, settings []string, source Source) (start tokenizer.Trial, err error) {
+	c, err := f.config.with(settings)
+	if err != nil {
+		return start, err
 	}
 	dir, err := os.MkdirTemp(f.Trials, "start")
 	if err != nil {
-		return fmt.Errorf("measuring the start: %w", err)
+		return start, fmt.Errorf("measuring the start: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	f.status("measuring the start")
-	c := f.config
 	c.Train.HeldRows = 0 // all validation rows judge
+	begun := time.Now()
 	t, err := f.run(ctx, c, source, Options{Dir: dir, Data: f.Data})
 	if err != nil {
-		return err
+		return start, err
 	}
 	defer t.Close()
-	if f.state.Choice.Start, err = t.startError(ctx); err != nil {
-		return err
-	}
-	f.state.Started = true
-	return f.state.save(f.Trials)
+	start.Settings = settings
+	start.Error, err = t.startError(ctx)
+	start.Seconds = time.Since(begun).Seconds()
+	return start, err
 }
 
 // try returns a trial's result: of an earlier session, or of training without the

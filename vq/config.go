@@ -178,8 +178,8 @@ var texts = map[string]map[string]string{
 	"quantizer": {
 		"beam": "Partial encodings kept from level to level, in training and when encoding; 1 takes the nearest code of each level.",
 		"search": "How codes of several levels are found: the best encoding of the beam, or local: that one, improved by exchanging " +
-			"codes of all levels (iterated local search, as method lsq), where no code depends on those before it. " +
-			"A classical start is fitted for it.",
+			"codes of all levels (iterated local search, as method lsq), where no code depends on those before it. A classical " +
+			"start is fitted for it.",
 		"dropout": "Probability that a training step uses only a random number of leading levels, so that fewer levels " +
 			"decode well.",
 		"distance": "What makes a code the nearest; cosine puts latents and codes on the unit sphere (methods that store " +

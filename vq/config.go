@@ -190,9 +190,9 @@ var texts = map[string]map[string]string{
 		"noise":   "diveq, sf-diveq: standard deviation of the noise on the quantization direction (0 is the detach variant).",
 	},
 	"start": {
-		"from": "rq (all levels fitted together, as method rq does, or lsq for a local search; one level is k-means), kmeans (level by level; both on latents of the " +
-			"untrained or warmed-up encoder), data (random latents) or random (uniform in +-1/K). Shared levels and cosine distances take " +
-			"kmeans for rq.",
+		"from": "rq (all levels fitted together, as method rq does, or lsq for a local search; one level is k-means), kmeans " +
+			"(level by level; both on latents of the untrained or warmed-up encoder), data (random latents) or random (uniform " +
+			"in +-1/K). Shared levels and cosine distances take kmeans for rq.",
 		"warmup": "Share of the steps trained without quantization before the codes are placed (none without a " +
 			"network, or with pictures' linear path).",
 		"shrink": "rq, lsq: codes are sum/(count + shrink) of the latents they stand for, less the other levels' codes, so that " +

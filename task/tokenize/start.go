@@ -57,7 +57,7 @@ func keptSentence(c tokenizer.Choice) string {
 	}
 	which := ""
 	if start, number := c.BestStart(); number > 0 {
-		which = ", " + tokenizer.SettingsText(start.Settings)
+		which = fmt.Sprintf(", additive codes (%s)", tokenizer.SettingsText(start.Settings))
 	}
 	return fmt.Sprintf("training does not improve on the start (error of validation rows %s, at best %s): the start is kept%s",
 		errorText(c.Start), errorText(least.Error), which)

@@ -7,11 +7,13 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/gritvq/gritvq/lab/generation"
 	"github.com/gritvq/gritvq/lab/table"
@@ -34,6 +36,7 @@ func runGeneration(ctx context.Context, flags *flag.FlagSet, args []string) erro
 	only := flags.String("only", "", "only jobs whose id begins with this `text`")
 	flags.IntVar(&o.Parallel, "parallel", 1, "jobs at a time, each in a process of its own")
 	flags.DurationVar(&o.Limit, "limit", 0, "time that a job may take, such as 90m (none)")
+	flags.DurationVar(&o.Within, "within", 0, "time after which jobs under way are saved and the call ends, such as 9m (none)")
 	flags.StringVar(&o.Hardware, "hardware", table.Hardware(), "what records call the machine")
 	out := flags.String("out", "results", "`directory` of the page")
 	records := arguments(flags, args) // of other calls
@@ -69,7 +72,9 @@ func runGeneration(ctx context.Context, flags *flag.FlagSet, args []string) erro
 		if err := generation.Run(ctx, kept, o, stderr{}); err != nil {
 			return err
 		}
-		records = append(records, o.Records)
+		if _, err := os.Stat(o.Records); err == nil {
+			records = append(records, o.Records)
+		}
 	}
 	if err := generation.Document.Write(records, *out, stderr{}); err != nil {
 		return err
@@ -99,17 +104,35 @@ func inProcess(ctx context.Context, j generation.Job, p *generation.Place) (r ge
 		return r, err
 	}
 	command := exec.CommandContext(ctx, self, "cell", "-data", p.Data, "-metrics", p.Metrics, "-work", p.Work, "-backend", p.Backend)
+	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) } // it saves its state
+	command.WaitDelay = grace
 	var problems bytes.Buffer
-	command.Stdin, command.Stderr = bytes.NewReader(job), &problems
+	command.Stdin, command.Stderr = bytes.NewReader(job), io.MultiWriter(&problems, os.Stderr)
 	printed, err := command.Output()
 	if err != nil {
-		lines := strings.Split(strings.TrimSpace(problems.String()), "\n")
-		return r, errors.New(strings.TrimPrefix(lines[len(lines)-1], "bench: "))
+		return r, reason(err, problems.String())
 	}
 	if err := json.Unmarshal(printed, &r); err != nil {
 		return r, fmt.Errorf("the record of %s cannot be read: %w", j.ID, err)
 	}
 	return r, nil
+}
+
+// grace is the time that an interrupted job has to save its state.
+const grace = 30 * time.Second
+
+// reason is why a process ended: its own last sentence, or how it was ended and the first line of what it said about that.
+func reason(err error, problems string) error {
+	lines := strings.Split(strings.TrimSpace(problems), "\n")
+	if own, found := strings.CutPrefix(lines[len(lines)-1], "bench: "); found {
+		return errors.New(own)
+	}
+	for _, line := range lines {
+		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
+			return fmt.Errorf("%w: %s", err, line)
+		}
+	}
+	return err
 }
 
 // runCell runs the job on standard input and prints its record.
@@ -122,7 +145,7 @@ func runCell(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	if err := json.NewDecoder(os.Stdin).Decode(&j); err != nil {
 		return fmt.Errorf("the job cannot be read: %w", err)
 	}
-	r, err := generation.Measure(ctx, j, *p, stderr{})
+	r, err := generation.Measure(ctx, j, *p, stderr{prefix: j.ID + ": "})
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/gritvq/gritvq/lab/rate"
@@ -42,7 +43,7 @@ bench COMMAND -h lists the flags.
 `
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	commands := map[string]func(context.Context, *flag.FlagSet, []string) error{
 		"speed": runSpeed, "step": runStep, "vectors": runVectors, "rate": runRate, "codec": runCodec, "prior": runPrior,
@@ -60,9 +61,15 @@ func main() {
 	}
 }
 
-type stderr struct{ task.Silent }
+// stderr prints remarks, each after a prefix.
+type stderr struct {
+	task.Silent
+	prefix string
+}
 
-func (stderr) Remark(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
+func (s stderr) Remark(format string, args ...any) {
+	fmt.Fprintln(os.Stderr, s.prefix+fmt.Sprintf(format, args...))
+}
 
 func runSpeed(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	var o speed.Options

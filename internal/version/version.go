@@ -23,15 +23,18 @@ func String() string {
 	if v := info.Main.Version; v != "" && v != "(devel)" {
 		return v
 	}
-	if c := Commit(); c != "unknown" {
+	if c := Commit(); c != Unknown {
 		return release + "+" + c
 	}
 	return release
 }
 
+// Unknown is the commit of a build without one, such as that of go run.
+const Unknown = "unknown"
+
 // Commit is the commit of this build, 12 digits, with a mark if files differed from it.
 func Commit() string {
-	commit, changed := "unknown", ""
+	commit, changed := Unknown, ""
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, setting := range info.Settings {
 			switch {

@@ -13,6 +13,7 @@ import (
 	"github.com/gritvq/gritvq/internal/memory"
 	"github.com/gritvq/gritvq/internal/output"
 	"github.com/gritvq/gritvq/internal/seal"
+	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/task"
 	"github.com/gritvq/gritvq/task/picture"
 	"github.com/gritvq/gritvq/task/prior"
@@ -51,8 +52,7 @@ func Measure(ctx context.Context, j Job, p Place, watch task.Watcher) (r Record,
 		{"prior", m.trainPrior, &r.PriorHash},
 		{"likelihood", m.likelihood, &r.Likelihood},
 		{"samples", m.draw, new(prior.Sampled)},
-		{"drawn", m.score(picture.ScoreOptions{Reference: p.path(j.Train), Held: p.path(j.Val)}), &r.Drawn},
-		{"drawn_held", m.score(picture.ScoreOptions{Reference: p.path(j.Val), KernelOnly: true}), &r.DrawnHeld},
+		{"drawn", m.score, &r.Drawn},
 	} {
 		if err := m.stage(ctx, s.name, s.run, s.into); err != nil {
 			return r, fmt.Errorf("%s: %w", s.name, err)
@@ -89,8 +89,7 @@ func (m *measuring) stage(ctx context.Context, name string, run func(context.Con
 		if err := cmp.Or(json.Unmarshal(content, &k), seal.Verify(content, &k)); err != nil {
 			return fmt.Errorf("%s is damaged: %w; remove it", path, err)
 		}
-		own, _ := json.Marshal(m.job)
-		if other, _ := json.Marshal(k.Job); string(own) != string(other) {
+		if !k.Job.same(m.job) {
 			return fmt.Errorf("%s is of a job with the same identifier and other settings; rename the job or remove its directory", path)
 		}
 	case errors.Is(err, fs.ErrNotExist):
@@ -100,6 +99,7 @@ func (m *measuring) stage(ctx context.Context, name string, run func(context.Con
 			return err
 		}
 		k.Job, k.Seconds = m.job, time.Since(begun).Seconds()
+		m.watch.Remark("%s in %s", name, table.Seconds(k.Seconds))
 		if k.Result, err = json.Marshal(result); err != nil {
 			return err
 		}
@@ -159,24 +159,20 @@ func (m *measuring) likelihood(ctx context.Context) (any, error) {
 	return prior.Evaluate(ctx, prior.EvalOptions{Dir: m.file("prior"), Pictures: m.path(m.job.Val), Backend: m.Backend}, m.watch)
 }
 
-// gridPictures are drawn as one picture too: all jobs share their seed, so they stand beside each other.
-const gridPictures = 16
-
-// draw draws the pictures into samples.tar, and the first of them into grid.png.
+// draw draws the pictures into samples.tar, and the first of them into grid.png. All jobs share their seed.
 func (m *measuring) draw(ctx context.Context) (any, error) {
 	sampling := gpt.DefaultSampling()
 	sampling.Seed = 1
-	options := func(name string, count int) prior.SampleOptions {
-		return prior.SampleOptions{Dir: m.file("prior"), Output: m.file(name), Count: count, Sampling: sampling, Force: true, Backend: m.Backend}
-	}
-	if _, err := prior.Sample(ctx, options("grid.png", gridPictures), m.watch); err != nil {
+	drawn, err := prior.Sample(ctx, prior.SampleOptions{Dir: m.file("prior"), Output: m.file(samplesFile), Count: m.job.count(),
+		Sampling: sampling, Backend: m.Backend}, m.watch)
+	if err != nil {
 		return nil, err
 	}
-	return prior.Sample(ctx, options(samplesFile, m.job.count()), m.watch)
+	return drawn, drawFirst(ctx, m.file(samplesFile), m.file(gridFile))
 }
 
 // score compares the samples with pictures.
-func (m *measuring) score(o picture.ScoreOptions) func(context.Context) (any, error) {
-	o.Samples, o.Metrics, o.Backend, o.Cache = m.file(samplesFile), m.Metrics, m.Backend, filepath.Join(m.Work, "features")
-	return func(ctx context.Context) (any, error) { return picture.Score(ctx, o, m.watch) }
+func (m *measuring) score(ctx context.Context) (any, error) {
+	return picture.Score(ctx, picture.ScoreOptions{Samples: m.file(samplesFile), Reference: m.path(m.job.Train), Held: m.path(m.job.Val),
+		Metrics: m.Metrics, Backend: m.Backend, Cache: filepath.Join(m.Work, "features")}, m.watch)
 }

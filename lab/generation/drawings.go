@@ -13,11 +13,27 @@ import (
 	"github.com/gritvq/gritvq/task/picture/draw"
 )
 
-// samplesFile holds the pictures that a job draws.
-const samplesFile = "samples.tar"
+// Files of the pictures that a job draws.
+const (
+	samplesFile = "samples.tar"
+	gridFile    = "grid.png" // the first of them
+)
 
-// drawnInRow is the number of pictures of a method in a drawing.
+// drawnInRow is the number of pictures in a row of a drawing.
 const drawnInRow = 8
+
+// drawFirst draws two rows of the first pictures of a file of samples.
+func drawFirst(ctx context.Context, samples, path string) error {
+	all, err := firstSamples(ctx, samples, 2*drawnInRow)
+	if err != nil {
+		return err
+	}
+	var rows []draw.Row
+	for part := range slices.Chunk(all.Pictures, drawnInRow) {
+		rows = append(rows, draw.Row{Pictures: part})
+	}
+	return draw.WritePNG(path, draw.Grid(rows, nil))
+}
 
 // Draw writes a picture for every data set, samples-DATA.png below work: a row of samples of every method with the codes of the main
 // table. All jobs share the seeds of samples, so pictures below each other differ by the method alone. It returns the paths; jobs
@@ -30,7 +46,7 @@ func Draw(ctx context.Context, records []Record, work string) (paths []string, e
 			if r.Failed != "" || r.row() != method || r.Codes != mainCodes || r.Seed != 1 {
 				continue
 			}
-			row, err := firstSamples(ctx, filepath.Join(work, r.ID, samplesFile))
+			row, err := firstSamples(ctx, filepath.Join(work, r.ID, samplesFile), drawnInRow)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue
 			}
@@ -54,7 +70,8 @@ func Draw(ctx context.Context, records []Record, work string) (paths []string, e
 	return paths, nil
 }
 
-func firstSamples(ctx context.Context, path string) (row draw.Row, err error) {
+// firstSamples are at most so many pictures.
+func firstSamples(ctx context.Context, path string, most int) (row draw.Row, err error) {
 	if _, err := os.Stat(path); err != nil {
 		return row, err
 	}
@@ -63,7 +80,7 @@ func firstSamples(ctx context.Context, path string) (row draw.Row, err error) {
 		return row, err
 	}
 	defer set.Close()
-	for i := range min(drawnInRow, set.Len()) {
+	for i := range min(most, set.Len()) {
 		p, err := set.Whole(i)
 		if err != nil {
 			return row, err

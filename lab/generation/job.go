@@ -3,6 +3,8 @@
 package generation
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -63,6 +65,13 @@ func (j Job) Check() error {
 	return nil
 }
 
+// same says whether another job has the same settings.
+func (j Job) same(other Job) bool {
+	a, _ := json.Marshal(j)
+	b, _ := json.Marshal(other)
+	return bytes.Equal(a, b)
+}
+
 // count is the number of pictures drawn.
 func (j Job) count() int { return max(j.Samples, j.Nearest) }
 
@@ -87,7 +96,7 @@ var (
 	faces = set{"celeba-128", 128, 5000, []string{"model.image.size=128", "model.image.widths=[64,128,128,256]", "model.dim=64"}}
 	large = []set{{"pets-256", 256, 0, nil}, {"celebahq-256", 256, 0, nil}}
 
-	gridTokenizer = []string{"train.steps=2000", "train.batch=64", "model.image.precision=bf16", "train.perceptual=0.1"}
+	gridTokenizer = []string{"train.steps=2000", "train.batch=64", "train.evaluate=0", "model.image.precision=bf16", "train.perceptual=0.1"}
 	gridPrior     = []string{"model.layers=6", "model.width=384", "model.heads=6", "train.steps=3000", "flips=true", "train.best=true"}
 )
 
@@ -125,8 +134,8 @@ func (s set) job(letter, row string, codes int, seed uint64) Job {
 	return j
 }
 
-// Grid lists the jobs of the paper's tables in the order of their worth: the main table with one seed, large pictures,
-// more seeds, low bitrates, large codebooks.
+// Grid lists the jobs of the paper's tables in the order of what they tell for their time: the main table with one seed, then
+// with more; low bitrates, large codebooks; large pictures, which take the longest and have no scores of samples.
 func Grid() (jobs []Job) {
 	add := func(s set, letter string, methods []string, codes []int, seeds ...uint64) {
 		for _, seed := range seeds {
@@ -138,11 +147,11 @@ func Grid() (jobs []Job) {
 		}
 	}
 	add(faces, "a", allMethods, []int{mainCodes}, 1)
-	for _, s := range large {
-		add(s, "b", largeMethods, []int{mainCodes}, 1)
-	}
 	add(faces, "a", sweepMethods, []int{mainCodes}, 2, 3)
 	add(faces, "c", sweepMethods, lowCodes, 1)
 	add(faces, "d", sweepMethods, largeCodes, 1)
+	for _, s := range large {
+		add(s, "b", largeMethods, []int{mainCodes}, 1)
+	}
 	return jobs
 }

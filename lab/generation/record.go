@@ -6,6 +6,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/task/picture"
 	"github.com/gritvq/gritvq/task/prior"
@@ -18,8 +19,7 @@ type Record struct {
 	PriorHash     string             `json:"prior_config,omitempty"`
 	Reconstructed *picture.Scores    `json:"reconstructed,omitempty"` // pictures of Val
 	Likelihood    *prior.Scores      `json:"likelihood,omitempty"`    // of the codes of Val
-	Drawn         *picture.SetScores `json:"drawn,omitempty"`         // samples against training pictures
-	DrawnHeld     *picture.SetScores `json:"drawn_held,omitempty"`    // and against Val
+	Drawn         *picture.SetScores `json:"drawn,omitempty"`         // samples against training pictures and Val
 	Seconds       map[string]float64 `json:"seconds,omitempty"`       // of the stages
 	Commit        string             `json:"commit"`
 	Hardware      string             `json:"hardware"`
@@ -63,15 +63,14 @@ func (r Record) Record() table.Record {
 	// Of too few samples only the nearest training picture is told.
 	if d := r.Drawn; d != nil && r.Samples > 0 {
 		s["frechet"], s["frechet_infinity"], s["precision"], s["recall"] = d.Frechet, d.FrechetInfinity, d.Precision, d.Recall
-		if d.KID != nil {
-			s["kid"] = d.KID.Mean
+		for name, kid := range map[string]*eval.KernelInterval{"kid": d.KID, "kid_held": d.KIDHeld} {
+			if kid != nil {
+				s[name] = kid.Mean
+			}
 		}
 		if d.Diversity != nil {
 			s["diversity"] = d.Diversity.Mean
 		}
-	}
-	if h := r.DrawnHeld; h != nil && h.KID != nil && r.Samples > 0 {
-		s["kid_held"] = h.KID.Mean
 	}
 	if d := r.Drawn; d != nil && d.Nearest != nil {
 		if f := d.Nearest.Features; f != nil && f.Share != nil {

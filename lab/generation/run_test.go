@@ -97,6 +97,46 @@ func TestRunResumesAList(t *testing.T) {
 	}
 }
 
+// When the time of the call is over, jobs under way are no failures, one that ends then is kept, and the next call goes on.
+func TestRunEndsInTime(t *testing.T) {
+	o := Options{Records: filepath.Join(t.TempDir(), "records.jsonl"), Parallel: 2, Within: 100 * time.Millisecond}
+	over := false
+	o.Measure = func(ctx context.Context, j Job) (Record, error) {
+		if !over {
+			<-ctx.Done()
+			if j.ID == "a-slow" {
+				return Record{}, ctx.Err()
+			}
+		}
+		return scored(j), nil
+	}
+	jobs := []Job{job("a-last"), job("a-slow"), job("a-next")}
+	for i, want := range [][]string{{"a-last"}, {"a-last", "a-next", "a-slow"}} {
+		if over = i > 0; over {
+			o.Within = time.Minute
+		}
+		if err := Run(t.Context(), jobs, o, task.Silent{}); err != nil {
+			t.Fatal(err)
+		}
+		records, err := table.ReadLines[Record](o.Records)
+		var done []string
+		for _, r := range records {
+			if r.Failed != "" {
+				t.Errorf("%s failed: %s", r.ID, r.Failed)
+			}
+			done = append(done, r.ID)
+		}
+		if slices.Sort(done); err != nil || !slices.Equal(done, want) {
+			t.Errorf("call %d: %v are done, %v", i+1, done, err)
+		}
+	}
+	changed := job("a-slow")
+	changed.Codes++
+	if err := Run(t.Context(), []Job{changed}, o, task.Silent{}); err == nil || !strings.Contains(err.Error(), "a-slow of other settings") {
+		t.Errorf("the record of other settings counts: %v", err)
+	}
+}
+
 // Every job of the paper's grid has settings that work.
 func TestGridIsValid(t *testing.T) {
 	jobs := Grid()
@@ -162,6 +202,9 @@ func TestMeasureKeepsItsStages(t *testing.T) {
 		t.Errorf("scores %v", s)
 	}
 	dir := filepath.Join(p.Work, j.ID)
+	if _, err := os.Stat(filepath.Join(dir, gridFile)); err != nil {
+		t.Error(err)
+	}
 	samples, err := os.Stat(filepath.Join(dir, "samples.tar"))
 	if err != nil {
 		t.Fatal(err)

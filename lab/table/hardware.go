@@ -29,12 +29,15 @@ func SystemField(path, name string) string {
 	return ""
 }
 
-// Commit is the checked out commit, with a mark if files differ from it; outside a checkout
-// it is that of the build.
+// Commit is that of the build, which may run in another checkout. A program without one, such as that of go run, is of the
+// checked out commit. A mark tells that files differed.
 func Commit(ctx context.Context) string {
+	if built := version.Commit(); built != version.Unknown {
+		return built
+	}
 	head, err := exec.CommandContext(ctx, "git", "rev-parse", "--short=12", "HEAD").Output()
 	if err != nil {
-		return version.Commit()
+		return version.Unknown
 	}
 	name := strings.TrimSpace(string(head))
 	if exec.CommandContext(ctx, "git", "diff", "--quiet", "HEAD", "--", "*.go").Run() != nil {

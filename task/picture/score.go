@@ -32,7 +32,6 @@ type ScoreOptions struct {
 	Percentile float64 // of held-out distances below which a sample counts as near; 0 is 5
 	Seed       uint64  // of resamples, subsets and pairs
 	Nearest    string  // .png of samples beside their nearest training pictures; may be empty
-	KernelOnly bool    // compute KID and nothing else
 	Cache      string  // directory of features of real pictures; empty: none are kept
 	Workers    int     // threads that read pictures; 0 is all cores
 }
@@ -98,11 +97,7 @@ func Score(ctx context.Context, o ScoreOptions, watch task.Watcher) (*SetScores,
 	if s.held != nil {
 		s.result.Held = len(s.held.rows)
 	}
-	scores := []func(context.Context) error{s.kernel, s.distances, s.diversity, s.nearest}
-	if o.KernelOnly {
-		scores = scores[:1]
-	}
-	for _, score := range scores {
+	for _, score := range []func(context.Context) error{s.kernel, s.distances, s.diversity, s.nearest} {
 		if err := score(ctx); err != nil {
 			return nil, err
 		}
@@ -139,7 +134,6 @@ func (s *scoring) prepare(ctx context.Context) (err error) {
 			"kid", "frechet", "frechet_infinity", "precision", "recall", "density", "coverage", "nearest")
 	}
 	switch {
-	case s.KernelOnly:
 	case s.networks.LPIPS == nil:
 		s.skip(fmt.Sprintf("there is no lpips*.safetensors in %s", s.networks.dir), "diversity", "nearest.lpips")
 	case s.size < feature.SmallestPicture:
@@ -204,23 +198,32 @@ func firstSide(ctx context.Context, path string, watch task.Watcher) (int, error
 // 1,280 features of MobileNetV2.
 const leastInfinite = 2560
 
-// kernel computes the kernel distance.
+// kernel computes the kernel distances from the reference and from held-out pictures.
 func (s *scoring) kernel(ctx context.Context) error {
-	switch n, m := len(s.samples.rows), len(s.reference.rows); {
-	case s.extractor == nil:
-		return nil
-	case min(n, m) < 2:
-		s.skip(fmt.Sprintf("at least 2 pictures a set are needed, these are %d and %d", n, m), "kid", "frechet")
+	if s.extractor == nil {
 		return nil
 	}
 	line := s.watch.Line(0, "")
 	defer line.Done()
 	line.Status("kernel distance")
-	kid, err := eval.KernelDistanceInterval(ctx, s.samples.features, s.reference.features, s.samples.dim, eval.IntervalOptions{Seed: s.Seed})
-	if err != nil {
-		return err
+	for _, part := range []struct {
+		into    **eval.KernelInterval
+		from    *seenSet
+		missing []string // without enough pictures
+	}{{&s.result.KID, s.reference, []string{"kid", "frechet"}}, {&s.result.KIDHeld, s.held, []string{"kid_held"}}} {
+		if part.from == nil {
+			continue
+		}
+		if n, m := len(s.samples.rows), len(part.from.rows); min(n, m) < 2 {
+			s.skip(fmt.Sprintf("at least 2 pictures a set are needed, these are %d and %d", n, m), part.missing...)
+			continue
+		}
+		kid, err := eval.KernelDistanceInterval(ctx, s.samples.features, part.from.features, s.samples.dim, eval.IntervalOptions{Seed: s.Seed})
+		if err != nil {
+			return err
+		}
+		*part.into = &kid
 	}
-	s.result.KID = &kid
 	return nil
 }
 

@@ -113,9 +113,9 @@ func TestScoreComparesFeatures(t *testing.T) {
 		!strings.Contains(got.Skipped[0].Reason, "2,560") {
 		t.Errorf("extrapolated %g, skipped %+v", got.FrechetInfinity, got.Skipped)
 	}
-	only := scored(t, ScoreOptions{Samples: newScenes, Reference: trainScenes, Metrics: dir, Short: 32, Seed: 3, KernelOnly: true})
-	if *only.KID != kid || !math.IsNaN(only.Frechet) || !math.IsNaN(only.Precision) || only.Diversity != nil || only.Nearest != nil {
-		t.Errorf("the kernel distance alone: %+v", only)
+	other := scored(t, ScoreOptions{Samples: newScenes, Reference: heldScenes, Metrics: dir, Short: 32, Seed: 3})
+	if *got.KIDHeld != *other.KID || other.KIDHeld != nil {
+		t.Errorf("from held-out pictures %+v, want %+v; without any %+v", got.KIDHeld, other.KID, other.KIDHeld)
 	}
 }
 
@@ -189,7 +189,7 @@ func TestSetScoresJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{"coverage", "damaged", "density", "diversity", "feature_network", "frechet", "frechet_infinity", "held", "kid",
-		"lpips_network", "nearest", "notes", "precision", "recall", "reference", "samples", "size", "skipped"}
+		"kid_held", "lpips_network", "nearest", "notes", "precision", "recall", "reference", "samples", "size", "skipped"}
 	if keys := slices.Sorted(maps.Keys(object)); !slices.Equal(keys, want) {
 		t.Errorf("keys %q", keys)
 	}

@@ -13,6 +13,7 @@ import (
 // SetScores compare drawn pictures with real ones. Skipped scores are NaN or nil, and null in JSON.
 type SetScores struct {
 	KID             *eval.KernelInterval `json:"kid"`
+	KIDHeld         *eval.KernelInterval `json:"kid_held"` // from held-out pictures
 	Frechet         float64              `json:"frechet"`
 	FrechetInfinity float64              `json:"frechet_infinity"`
 	eval.Manifold
@@ -91,9 +92,14 @@ func (s *SetScores) Table() report.Table {
 		}
 	}
 	number := func(v float64) string { return report.Number(v, 4) }
-	if s.KID != nil {
-		add("KID", "kernel distance, 95 % interval; 0: one distribution", s.KID.Mean,
-			fmt.Sprintf("%s (%s to %s)", number(s.KID.Mean), report.Number(s.KID.Low, 3), report.Number(s.KID.High, 3)))
+	for _, kid := range []struct {
+		name, meaning string
+		*eval.KernelInterval
+	}{{"KID", "kernel distance, 95 % interval; 0: one distribution", s.KID}, {"KID, held out", "from held-out pictures", s.KIDHeld}} {
+		if kid.KernelInterval != nil {
+			add(kid.name, kid.meaning, kid.Mean,
+				fmt.Sprintf("%s (%s to %s)", number(kid.Mean), report.Number(kid.Low, 3), report.Number(kid.High, 3)))
+		}
 	}
 	add("Frechet distance", "of "+report.Count(s.Samples)+" and "+report.Count(s.Reference)+" pictures", s.Frechet, number(s.Frechet))
 	add("Frechet distance, ∞", "extrapolated to infinitely many pictures", s.FrechetInfinity, number(s.FrechetInfinity))

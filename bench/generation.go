@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/gritvq/gritvq/lab/generation"
+	"github.com/gritvq/gritvq/lab/jobs"
 	"github.com/gritvq/gritvq/lab/table"
 )
 
@@ -30,50 +31,31 @@ func placeFlags(flags *flag.FlagSet) *generation.Place {
 
 func runGeneration(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	p := placeFlags(flags)
-	o := generation.Options{Commit: table.Commit(ctx)}
-	file := flags.String("jobs", "", "run the jobs of a `file`, a line of JSON each; \"grid\" is the list of the paper's tables")
-	list := flags.Bool("list", false, "print the jobs of the paper's tables and stop")
-	only := flags.String("only", "", "only jobs whose id begins with this `text`")
-	flags.IntVar(&o.Parallel, "parallel", 1, "jobs at a time, each in a process of its own")
-	flags.DurationVar(&o.Limit, "limit", 0, "time that a job may take, such as 90m (none)")
-	flags.DurationVar(&o.Within, "within", 0, "time after which jobs under way are saved and the call ends, such as 9m (none)")
-	flags.StringVar(&o.Hardware, "hardware", table.Hardware(), "what records call the machine")
+	o := jobs.Options{Origin: jobs.Origin{Commit: table.Commit(ctx)}}
+	var list jobFlags
+	list.add(flags, &o)
 	out := flags.String("out", "results", "`directory` of the page")
 	records := arguments(flags, args) // of other calls
-	jobs := generation.Grid()
-	if *list {
-		encoder := json.NewEncoder(os.Stdout)
-		for _, j := range jobs {
-			if err := encoder.Encode(j); err != nil {
-				return err
-			}
-		}
-		return nil
+	if list.print {
+		return printJobs(generation.Grid())
 	}
-	if *file != "" {
-		var err error
-		if *file != "grid" {
-			if jobs, err = table.ReadLines[generation.Job](*file); err != nil {
-				return err
-			}
-		}
-		kept := jobs[:0]
-		for _, j := range jobs {
-			if strings.HasPrefix(j.ID, *only) {
-				kept = append(kept, j)
-			}
+	if list.file != "" {
+		chosen, err := chooseJobs(list, generation.Grid())
+		if err != nil {
+			return err
 		}
 		if err := os.MkdirAll(p.Work, 0o755); err != nil {
 			return err
 		}
-		o.Records, o.Backend = filepath.Join(p.Work, "records.jsonl"), p.Backend
-		o.Command = "bench generation -jobs " + filepath.Base(*file)
-		o.Measure = func(ctx context.Context, j generation.Job) (generation.Record, error) { return inProcess(ctx, j, p) }
-		if err := generation.Run(ctx, kept, o, stderr{}); err != nil {
+		own := filepath.Join(p.Work, "records.jsonl")
+		o.Origin.Backend = p.Backend
+		o.Origin.Command = "bench generation -jobs " + filepath.Base(list.file)
+		measure := func(ctx context.Context, j generation.Job) (generation.Record, error) { return inProcess(ctx, j, p) }
+		if err := generation.Run(ctx, chosen, own, o, measure, stderr{}); err != nil {
 			return err
 		}
-		if _, err := os.Stat(o.Records); err == nil {
-			records = append(records, o.Records)
+		if _, err := os.Stat(own); err == nil {
+			records = append(records, own)
 		}
 	}
 	if err := generation.Document.Write(records, *out, stderr{}); err != nil {

@@ -21,7 +21,6 @@ import (
 	"github.com/gritvq/gritvq/lab/speed"
 	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/lab/table/pictures"
-	"github.com/gritvq/gritvq/lab/table/recommendation"
 	"github.com/gritvq/gritvq/lab/vectors"
 	"github.com/gritvq/gritvq/task"
 )
@@ -37,7 +36,7 @@ const help = `usage: go run ./bench COMMAND [FLAGS] [ARGUMENTS]
                                    page is made again from its points
   codec [PICTURES TOKENIZER PRIOR] bits of the codes of pictures with the tokenizer's own model and with a prior
   pictures RUNS.jsonl...           tables and figures of picture runs, added to those in the output directory
-  recommendation RUNS.jsonl...     the same of recommendation runs, tested user by user
+  recommendation RUNS.jsonl...     the same of recommendation runs, tested user by user; -jobs runs a list of them
 
 bench COMMAND -h lists the flags.
 `
@@ -187,13 +186,6 @@ func runPictures(_ context.Context, flags *flag.FlagSet, args []string) error {
 	out := flags.String("out", "results", "`directory` of the page")
 	files := arguments(flags, args)
 	return pictures.Document.Write(files, *out, stderr{})
-}
-
-func runRecommendation(_ context.Context, flags *flag.FlagSet, args []string) error {
-	out := flags.String("out", "results", "`directory` of the page")
-	users := flags.String("users", "", "`directory` of the ranks of every user or query, ID.parquet of run ID, to test differences")
-	files := arguments(flags, args)
-	return recommendation.Document(*users).Write(files, *out, stderr{})
 }
 
 // arguments parses flags before, between and behind arguments. Wrong flags end the program.

@@ -50,7 +50,10 @@ func (j Job) row() string {
 // title is a row's name for readers.
 func title(row string) string { return table.RowTitle(row, vq.Title) }
 
-// Check reports a job that cannot work.
+// Name implements jobs.Job.
+func (j Job) Name() string { return j.ID }
+
+// Check implements jobs.Job.
 func (j Job) Check() error {
 	switch {
 	case !identifier.MatchString(j.ID):

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/gritvq/gritvq/eval"
+	"github.com/gritvq/gritvq/lab/jobs"
 	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/task/picture"
 	"github.com/gritvq/gritvq/task/prior"
@@ -21,13 +22,12 @@ type Record struct {
 	Likelihood    *prior.Scores      `json:"likelihood,omitempty"`    // of the codes of Val
 	Drawn         *picture.SetScores `json:"drawn,omitempty"`         // samples against training pictures and Val
 	Seconds       map[string]float64 `json:"seconds,omitempty"`       // of the stages
-	Commit        string             `json:"commit"`
-	Hardware      string             `json:"hardware"`
-	Backend       string             `json:"backend"`
-	Date          string             `json:"date"`
-	Command       string             `json:"command"`
 	Failed        string             `json:"failed,omitempty"`
+	jobs.Origin
 }
+
+// Of implements jobs.Record.
+func (r Record) Of(j Job) bool { return r.Job.same(j) }
 
 // Check implements table.Run.
 func (r Record) Check() error {

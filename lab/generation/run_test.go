@@ -14,6 +14,7 @@ import (
 	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/internal/networktest"
 	"github.com/gritvq/gritvq/internal/output"
+	"github.com/gritvq/gritvq/lab/jobs"
 	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/task"
 	"github.com/gritvq/gritvq/task/picture"
@@ -31,12 +32,12 @@ func job(id string) Job {
 
 // A list is run in parallel; finished jobs are not run again, failed ones and those that took too long are.
 func TestRunResumesAList(t *testing.T) {
-	o := Options{Records: filepath.Join(t.TempDir(), "records.jsonl"), Parallel: 3, Limit: 200 * time.Millisecond,
-		Commit: "abc", Hardware: "a machine"}
-	jobs := []Job{job("a-one"), job("a-two"), job("a-bad"), job("a-slow")}
+	file := filepath.Join(t.TempDir(), "records.jsonl")
+	o := jobs.Options{Parallel: 3, Limit: 200 * time.Millisecond, Origin: jobs.Origin{Commit: "abc", Hardware: "a machine"}}
+	list := []Job{job("a-one"), job("a-two"), job("a-bad"), job("a-slow")}
 	var begun atomic.Int32
 	broken := true
-	o.Measure = func(ctx context.Context, j Job) (Record, error) {
+	measure := func(ctx context.Context, j Job) (Record, error) {
 		begun.Add(1)
 		switch {
 		case broken && j.ID == "a-bad":
@@ -48,22 +49,22 @@ func TestRunResumesAList(t *testing.T) {
 		return scored(j), nil
 	}
 	failures := func() map[string]string {
-		records, err := table.ReadLines[Record](o.Records)
-		if err != nil || len(records) != len(jobs) {
+		records, err := table.ReadLines[Record](file)
+		if err != nil || len(records) != len(list) {
 			t.Fatalf("%d records, %v", len(records), err)
 		}
-		list := map[string]string{}
+		failed := map[string]string{}
 		for _, r := range records {
 			if r.Commit != "abc" || r.Hardware != "a machine" || r.Date == "" {
 				t.Errorf("a record without its origin: %+v", r)
 			}
 			if r.Failed != "" {
-				list[r.ID] = r.Failed
+				failed[r.ID] = r.Failed
 			}
 		}
-		return list
+		return failed
 	}
-	if err := Run(t.Context(), jobs, o, task.Silent{}); err != nil {
+	if err := Run(t.Context(), list, file, o, measure, task.Silent{}); err != nil {
 		t.Fatal(err)
 	}
 	f := failures()
@@ -71,27 +72,28 @@ func TestRunResumesAList(t *testing.T) {
 		t.Errorf("%d jobs begun, failures %v", begun.Load(), f)
 	}
 	broken = false
-	claim, err := output.Lock(filepath.Dir(o.Records))
+	claim, err := output.Lock(filepath.Dir(file))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Run(t.Context(), jobs, o, task.Silent{}); err == nil || begun.Load() != 4 {
+	if err := Run(t.Context(), list, file, o, measure, task.Silent{}); err == nil || begun.Load() != 4 {
 		t.Errorf("two lists in one directory: %v, %d jobs begun", err, begun.Load())
 	}
 	claim.Release()
-	if err := Run(t.Context(), jobs, o, task.Silent{}); err != nil {
+	if err := Run(t.Context(), list, file, o, measure, task.Silent{}); err != nil {
 		t.Fatal(err)
 	}
 	if f := failures(); begun.Load() != 6 || len(f) != 0 {
 		t.Errorf("%d jobs begun, failures %v", begun.Load(), f)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	o.Measure = func(context.Context, Job) (Record, error) { cancel(); return Record{}, errors.New("ended") }
-	if err := Run(ctx, append(jobs, job("a-new")), o, task.Silent{}); !errors.Is(err, context.Canceled) || len(failures()) != 0 {
+	measure = func(context.Context, Job) (Record, error) { cancel(); return Record{}, errors.New("ended") }
+	err = Run(ctx, append(list, job("a-new")), file, o, measure, task.Silent{})
+	if !errors.Is(err, context.Canceled) || len(failures()) != 0 {
 		t.Errorf("an interrupted list: %v", err)
 	}
 	for _, bad := range [][]Job{{job("one")}, {job("a-one"), job("a-one")}, {{ID: "a-x"}}} {
-		if err := Run(t.Context(), bad, o, task.Silent{}); err == nil {
+		if err := Run(t.Context(), bad, file, o, measure, task.Silent{}); err == nil {
 			t.Errorf("%v was accepted", bad)
 		}
 	}
@@ -99,9 +101,9 @@ func TestRunResumesAList(t *testing.T) {
 
 // When the time of the call is over, jobs under way are no failures, one that ends then is kept, and the next call goes on.
 func TestRunEndsInTime(t *testing.T) {
-	o := Options{Records: filepath.Join(t.TempDir(), "records.jsonl"), Parallel: 2, Within: 100 * time.Millisecond}
+	file, o := filepath.Join(t.TempDir(), "records.jsonl"), jobs.Options{Parallel: 2, Within: 100 * time.Millisecond}
 	over := false
-	o.Measure = func(ctx context.Context, j Job) (Record, error) {
+	measure := func(ctx context.Context, j Job) (Record, error) {
 		if !over {
 			<-ctx.Done()
 			if j.ID == "a-slow" {
@@ -110,15 +112,15 @@ func TestRunEndsInTime(t *testing.T) {
 		}
 		return scored(j), nil
 	}
-	jobs := []Job{job("a-last"), job("a-slow"), job("a-next")}
+	list := []Job{job("a-last"), job("a-slow"), job("a-next")}
 	for i, want := range [][]string{{"a-last"}, {"a-last", "a-next", "a-slow"}} {
 		if over = i > 0; over {
 			o.Within = time.Minute
 		}
-		if err := Run(t.Context(), jobs, o, task.Silent{}); err != nil {
+		if err := Run(t.Context(), list, file, o, measure, task.Silent{}); err != nil {
 			t.Fatal(err)
 		}
-		records, err := table.ReadLines[Record](o.Records)
+		records, err := table.ReadLines[Record](file)
 		var done []string
 		for _, r := range records {
 			if r.Failed != "" {
@@ -132,7 +134,8 @@ func TestRunEndsInTime(t *testing.T) {
 	}
 	changed := job("a-slow")
 	changed.Codes++
-	if err := Run(t.Context(), []Job{changed}, o, task.Silent{}); err == nil || !strings.Contains(err.Error(), "a-slow of other settings") {
+	err := Run(t.Context(), []Job{changed}, file, o, measure, task.Silent{})
+	if err == nil || !strings.Contains(err.Error(), "a-slow of other settings") {
 		t.Errorf("the record of other settings counts: %v", err)
 	}
 }

@@ -54,12 +54,30 @@ type place struct {
 	// dropped says that seen items are left out of the answers. They stay in those of published tables, and of runs that
 	// do not state their protocol: until then there was no other.
 	dropped bool
+	// prior is what models start from: none, which compares IDs alone, or auto, the best classical score. It is empty for
+	// models of before there was one.
+	prior string
 }
+
+// Values of a prior.
+const (
+	alonePrior   = "none"
+	productPrior = "auto"
+)
 
 var dataTitles = map[string]string{"beauty": "Beauty", "sports": "Sports and Outdoors", "toys": "Toys and Games", "ml-1m": "MovieLens-1M"}
 
 func (p place) title() string {
 	title := cmp.Or(dataTitles[p.data], p.data)
+	switch p.prior {
+	case "":
+	case alonePrior:
+		title += ", IDs alone"
+	case productPrior:
+		title += ", from the best classical score"
+	default:
+		title += ", from " + p.prior
+	}
 	if p.dropped {
 		title += ", seen items dropped"
 	}
@@ -81,6 +99,9 @@ func (p place) file(what string) string {
 		}
 		return '-'
 	}, strings.ToLower(p.data))
+	if p.prior != "" {
+		plain += "-" + p.prior
+	}
 	if p.dropped {
 		plain += "-dropped"
 	}
@@ -88,7 +109,7 @@ func (p place) file(what string) string {
 }
 
 var (
-	severalSeeds = place{data: "beauty", kind: generativeKind} // where variants are planned
+	severalSeeds = place{data: "beauty", kind: GenerativeKind} // where variants are planned
 	variants     = table.Plan(denseMethod, randomMethod, "lsh", "kmeans-ste", "vqvae", "ste x 3", "simvq x 3", "diveq x 3", ourMethod+" x 3")
 	allVariants  = table.Plan(denseMethod, randomMethod, "lsh", "kmeans-ste", "vqvae", "ste", "simvq", "diveq", ourMethod)
 	sweepRows    = table.Plan("ste", "simvq", "diveq", ourMethod)
@@ -101,11 +122,19 @@ const mainCodes = 256
 var sweepCodes = []int{64, 128, mainCodes, 512}
 
 const (
-	sweepLetter  = "k"
 	partLetter   = "a"
 	courseLetter = "u"
-	letters      = "gdq" + sweepLetter + partLetter + courseLetter
+	letters      = "gdq" + SweepLetter + partLetter + courseLetter + ProductLetter + AloneLetter
 )
+
+// Letters of the tables of today's models: those that start from a classical score, and those that start from nothing.
+const (
+	ProductLetter = "p"
+	AloneLetter   = "n"
+)
+
+// SweepLetter is that of the figure of numbers of codes.
+const SweepLetter = "k"
 
 type contest struct {
 	place
@@ -116,35 +145,40 @@ type contest struct {
 
 // section lists the planned tables of a kind; runs with its letter may add other places.
 type section struct {
-	letter, kind, heading string
-	data                  []string
+	letter, heading string
+	place           // of all data
+	data            []string
 }
 
-var sections = []section{
-	{"g", generativeKind, "Generative", []string{"beauty", "sports", "toys"}},
-	{"d", dualKind, "Dual encoder", []string{"beauty", "sports", "toys", "ml-1m"}},
-	{"q", searchKind, "Query to product, made-up queries", []string{"beauty"}},
-}
+var (
+	amazon   = []string{"beauty", "sports", "toys"}
+	sections = []section{
+		{ProductLetter, "Dual encoder", place{kind: DualKind, prior: productPrior, dropped: true}, append(amazon[:3:3], "ml-1m")},
+		{ProductLetter, "Generative", place{kind: GenerativeKind, prior: productPrior, dropped: true}, append(amazon[:3:3], "ml-1m")},
+		{AloneLetter, "Dual encoder", place{kind: DualKind, prior: alonePrior}, append(amazon[:3:3], "ml-1m")},
+		{AloneLetter, "Generative", place{kind: GenerativeKind, prior: alonePrior}, append(amazon[:3:3], "ml-1m")},
+		{"g", "Generative", place{kind: GenerativeKind}, amazon},
+		{"d", "Dual encoder", place{kind: DualKind}, append(amazon[:3:3], "ml-1m")},
+		{"q", "Query to product, made-up queries", place{kind: SearchKind}, []string{"beauty"}},
+	}
+)
 
 func contests(runs *table.Runs[Run]) []contest {
 	var list []contest
 	for _, s := range sections {
-		add := func(p place, planned []table.Row) {
-			chosen := atPlace(runs, s.letter, p, Run.usual)
-			if planned != nil || len(chosen) > 0 {
-				list = append(list, contest{p, s.letter, s.heading, planned, chosen})
-			}
-		}
+		var known []place
 		for _, data := range s.data {
-			p, rows := place{data: data, kind: s.kind}, allVariants
-			if p == severalSeeds {
+			p, rows := s.place, allVariants
+			if p.data = data; p == severalSeeds || p.prior != "" && data == severalSeeds.data {
 				rows = variants
 			}
-			add(p, rows)
+			known = append(known, p)
+			list = append(list, contest{p, s.letter, s.heading, rows, atPlace(runs, s.letter, p, Run.usual)})
 		}
 		for _, p := range places(runs, s.letter) {
-			if p.kind == s.kind && (p.dropped || !slices.Contains(s.data, p.data)) {
-				add(p, nil)
+			chosen := atPlace(runs, s.letter, p, Run.usual)
+			if p.kind == s.kind && !slices.Contains(known, p) && len(chosen) > 0 {
+				list = append(list, contest{p, s.letter, s.heading, nil, chosen})
 			}
 		}
 	}
@@ -154,7 +188,7 @@ func contests(runs *table.Runs[Run]) []contest {
 // partContests lists the tables of GRIT-VQ's parts; runs of other tables fill the cells they have.
 func partContests(runs *table.Runs[Run]) []contest {
 	var list []contest
-	for _, p := range places(runs, partLetter, place{data: "ml-1m", kind: generativeKind}) {
+	for _, p := range places(runs, partLetter, place{data: "ml-1m", kind: GenerativeKind}) {
 		chosen := atPlace(runs, partLetter+"gd", p, func(r Run) bool { return (planned(partRows, r) || r.About().Made(partLetter)) && r.usual() })
 		list = append(list, contest{p, partLetter, "Parts of GRIT-VQ", partRows, chosen})
 	}
@@ -187,8 +221,8 @@ func places(runs *table.Runs[Run], letter string, planned ...place) []place {
 // sweepRuns fills the table of sizes; runs of other tables fill the sizes they have.
 func sweepRuns(runs *table.Runs[Run], p place) []Run {
 	known := func(r Run) bool { return r.codes() > 0 }
-	own := layout(sweepRows, table.Groups(atPlace(runs, sweepLetter, p, known), nil), title)
-	return atPlace(runs, sweepLetter+"gdq", p, func(r Run) bool { return known(r) && planned(own.Rows, r) })
+	own := layout(sweepRows, table.Groups(atPlace(runs, SweepLetter, p, known), nil), title)
+	return atPlace(runs, SweepLetter+"gdq"+AloneLetter, p, func(r Run) bool { return known(r) && planned(own.Rows, r) })
 }
 
 func sweepSizes(runs []Run) []int {

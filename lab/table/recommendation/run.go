@@ -10,6 +10,7 @@ import (
 
 	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/lab/table"
+	"github.com/gritvq/gritvq/task/recommend"
 )
 
 // Run is one line of a file of recommendation runs: semantic IDs, or a recommender
@@ -20,7 +21,10 @@ type Run struct {
 	IDs       string       `json:"ids,omitempty"`  // method of the IDs, optionally with @ and a distinguishing setting
 	Kind      string       `json:"kind,omitempty"` // one of the kinds below
 	Seed      uint64       `json:"seed,omitempty"`
+	Prior     string       `json:"prior,omitempty"` // that the model starts from, or none; older models had none
 	Flags     string       `json:"flags,omitempty"` // of the command that trained, beside those above
+	IDsFlags  string       `json:"ids_flags,omitempty"`
+	Vectors   string       `json:"vectors,omitempty"` // file of the items' vectors
 	Seconds   float64      `json:"seconds"`
 	IDsScores IDsScores    `json:"ids_scores,omitzero"` // output of ids --json
 	Scores    RankScores   `json:"scores,omitzero"`     // output of eval --json
@@ -30,14 +34,21 @@ type Run struct {
 	// Commit and ConfigHash are of the program and the settings that trained; "unknown" for older lines.
 	Commit     string `json:"commit,omitempty"`
 	ConfigHash string `json:"config_hash,omitempty"`
+	Hardware   string `json:"hardware,omitempty"`
+	Date       string `json:"date,omitempty"`
 }
 
+// Kinds of models.
 const (
-	generativeKind = "generative"
-	dualKind       = "dual"
-	searchKind     = "search"
-	idsKind        = "ids"
+	GenerativeKind = "generative"
+	DualKind       = "dual"
+	SearchKind     = "search"
+
+	idsKind = "ids" // no model
 )
+
+// Kinds lists the kinds of models.
+func Kinds() []string { return []string{GenerativeKind, DualKind, SearchKind} }
 
 // The columns of a course; the fourth is perplexity.
 const (
@@ -65,18 +76,19 @@ type Collisions struct {
 
 // RankScores is the part of eval --json that the tables need, of a recommender or a search engine.
 type RankScores struct {
-	Users     int                  `json:"users,omitempty"`
-	Queries   int                  `json:"queries,omitempty"`
-	Items     int                  `json:"items,omitempty"`
-	Protocol  Protocol             `json:"protocol,omitzero"`
-	Search    string               `json:"search,omitempty"` // empty: exact
-	Effort    int                  `json:"effort,omitempty"`
-	Scores    []eval.RankingScores `json:"scores,omitempty"`
-	Cold      []eval.RankingScores `json:"cold,omitempty"`
-	ColdAt    int                  `json:"cold_at_most"`
-	PerSecond float64              `json:"answers_per_second,omitempty"`
-	Alone     float64              `json:"ms_per_answer,omitempty"`
-	Lookup    float64              `json:"ms_per_lookup,omitempty"` // of it in the index
+	Users      int                   `json:"users,omitempty"`
+	Queries    int                   `json:"queries,omitempty"`
+	Items      int                   `json:"items,omitempty"`
+	Protocol   Protocol              `json:"protocol,omitzero"`
+	Search     string                `json:"search,omitempty"` // empty: exact
+	Effort     int                   `json:"effort,omitempty"`
+	Scores     []eval.RankingScores  `json:"scores,omitempty"`
+	Cold       []eval.RankingScores  `json:"cold,omitempty"`
+	References []recommend.Reference `json:"references,omitempty"`
+	ColdAt     int                   `json:"cold_at_most"`
+	PerSecond  float64               `json:"answers_per_second,omitempty"`
+	Alone      float64               `json:"ms_per_answer,omitempty"`
+	Lookup     float64               `json:"ms_per_lookup,omitempty"` // of it in the index
 }
 
 // Protocol is the part of a protocol in which runs of recommenders differ.
@@ -104,7 +116,7 @@ func (r Run) method() string {
 	return name
 }
 
-func (r Run) place() place { return place{r.Data, r.Kind, r.Scores.Protocol.Seen == dropSeen} }
+func (r Run) place() place { return place{r.Data, r.Kind, r.Scores.Protocol.Seen == dropSeen, r.Prior} }
 
 // codes is the number of codes of a level, 0 where it is not known.
 func (r Run) codes() int {
@@ -123,7 +135,7 @@ func (r Run) Check() error {
 	case r.ID == "" || r.Failed == "" && (r.Data == "" || r.method() == ""):
 		return errors.New("a run needs an id, and data and ids unless it failed")
 	case r.Failed == "" && kinds[r.Kind].command == "":
-		return fmt.Errorf("kind %q: use %s, %s, %s or %s", r.Kind, generativeKind, dualKind, searchKind, idsKind)
+		return fmt.Errorf("kind %q: use %s, %s, %s or %s", r.Kind, GenerativeKind, DualKind, SearchKind, idsKind)
 	}
 	for _, moment := range r.Course {
 		if len(moment) != courseColumns || moment[courseStep] == nil {
@@ -140,7 +152,7 @@ func (r Run) About() table.About {
 		flags = table.WithoutFlags(flags, "--codes")
 	}
 	return table.About{ID: r.ID, Method: r.method(), Seconds: r.Seconds, Failed: r.Failed,
-		Cell:    fmt.Sprint(r.Data, " ", r.Scores.Protocol.Seen, " ", r.Kind, " ", r.IDs, " ", r.codes(), " ", r.Seed),
+		Cell:    fmt.Sprint(r.Data, " ", r.Scores.Protocol.Seen, " ", r.Kind, " ", r.Prior, " ", r.IDs, " ", r.codes(), " ", r.Seed),
 		Command: strings.TrimSpace(kinds[r.Kind].command + " " + flags)}
 }
 
@@ -201,11 +213,11 @@ var kinds = map[string]struct {
 	asked    string // unit that scores are means over
 	measures []table.Measure
 }{
-	generativeKind: {"gritvq recommend train IDS LOG -o DIR", 10, "users",
+	GenerativeKind: {"gritvq recommend train IDS LOG -o DIR", 10, "users",
 		append(rankings("R@5", "N@5", "R@10", "N@10", "R@20"), collisions, used, rate, steps)},
-	dualKind: {"gritvq recommend train IDS LOG -o DIR --model dual", 50, "users",
+	DualKind: {"gritvq recommend train IDS LOG -o DIR --model dual", 50, "users",
 		append(rankings("R@10", "N@10", "R@50", "N@50", "R@100", "N@100"), collisions, used, alone, steps)},
-	searchKind: {"gritvq retrieve train IDS derived -o DIR", 50, "queries",
+	SearchKind: {"gritvq retrieve train IDS derived -o DIR", 50, "queries",
 		append(rankings("R@10", "N@10", "MRR@10", "R@50", "R@100"), collisions, used, alone, steps)},
 	idsKind: {"gritvq ids EMBEDDINGS --items ITEMS -o IDS", 50, "", nil},
 }

@@ -23,6 +23,7 @@ type Test struct {
 	Data   string          `json:"data"`
 	Seen   string          `json:"seen_items,omitempty"`
 	Kind   string          `json:"kind"`
+	Prior  string          `json:"prior,omitempty"`
 	Other  string          `json:"other"`
 	Metric eval.RankMetric `json:"metric"`
 	K      int             `json:"k"`
@@ -78,7 +79,7 @@ func significance(store string, runs *table.Runs[Run], users string) ([]Test, er
 	return tests, nil
 }
 
-func (t Test) place() place { return place{t.Data, t.Kind, t.Seen == dropSeen} }
+func (t Test) place() place { return place{t.Data, t.Kind, t.Seen == dropSeen, t.Prior} }
 
 func (t Test) metric() string {
 	return fmt.Sprintf("%s@%d", map[eval.RankMetric]string{eval.Recall: "R", eval.NDCG: "N"}[t.Metric], t.K)
@@ -135,7 +136,7 @@ func testUsers(dir string, c contest, other string, pairs []seedPair) ([]Test, e
 		if err != nil {
 			return nil, fmt.Errorf("%s and GRIT-VQ on %s: %w", other, c.data, err)
 		}
-		tests = append(tests, Test{c.letter, c.data, c.rule(), c.kind, other,
+		tests = append(tests, Test{c.letter, c.data, c.rule(), c.kind, c.prior, other,
 			r.Metric, r.K, seeds, r.Paired.N, r.A, r.B, r.Paired.P, r.Wilcoxon.P,
 			r.Low, r.High})
 	}

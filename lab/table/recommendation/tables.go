@@ -7,7 +7,9 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
+	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/internal/atomicfile"
 	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/report"
@@ -37,10 +39,23 @@ func Document(users string) table.Document[Run] {
 
 func fill(page *table.Page, runs *table.Runs[Run], tests []Test) {
 	page.Text("%s", legend)
+	older, missing := false, []string{}
 	for _, c := range contests(runs) {
+		switch {
+		case c.prior != "" && len(c.runs) == 0:
+			missing = append(missing, "* "+c.heading+", "+c.title())
+			continue
+		case c.prior == "" && !older:
+			older = true
+			if len(missing) > 0 {
+				page.Text("## Planned, not measured yet\n\n%s\n", strings.Join(missing, "\n"))
+			}
+			page.Text("%s", before)
+		}
 		page.Text("## %s, %s\n\n%s", c.heading, c.title(), sizes(c.runs))
 		addScores(page, c.planned, c.runs, kinds[c.kind].measures, title)
 		table.Commands(page, c.runs, title)
+		addReferences(page, c)
 	}
 	addCold(page, runs)
 	addTests(page, tests)
@@ -50,7 +65,7 @@ func fill(page *table.Page, runs *table.Runs[Run], tests []Test) {
 		addPartTests(page, tests, c.place)
 		table.Commands(page, c.runs, partTitle)
 	}
-	for _, p := range places(runs, sweepLetter, place{data: "beauty", kind: dualKind}) {
+	for _, p := range places(runs, SweepLetter, place{data: "beauty", kind: DualKind}) {
 		addSweep(page, sweepRuns(runs, p), p)
 	}
 	addTimes(page, runs)
@@ -64,6 +79,46 @@ func fill(page *table.Page, runs *table.Runs[Run], tests []Test) {
 func addScores(page *table.Page, planned []table.Row, runs []Run, measures []table.Measure, name func(string) string) {
 	groups := table.Groups(runs, nil)
 	page.Table(layout(planned, groups, name).Scores(groups, measures))
+}
+
+const before = `## Before classical scores
+
+The models of the tables below, up to those of GRIT's parts, start from nothing, one tokenizer serves Amazon's three
+catalogues, and items of the history stay in the lists unless a heading says otherwise.
+`
+
+// addReferences shows the classical models that were scored beside a table's models, and how our model differs from them.
+func addReferences(page *table.Page, c contest) {
+	const k = 10
+	chosen := slices.DeleteFunc(slices.Clone(c.runs), func(r Run) bool { return len(r.Scores.References) == 0 })
+	if len(chosen) == 0 {
+		return
+	}
+	ours := chosen[0]
+	for _, r := range firstSeeds(chosen) {
+		if r.method() == ourMethod {
+			ours = r
+		}
+	}
+	t := report.Table{Columns: append(report.Columns(report.Left, "reference, settings chosen on validation"),
+		report.Columns(report.Right, "R@10", "N@10", "difference in R@10", "interval", "difference in N@10", "interval")...)}
+	for _, ref := range ours.Scores.References {
+		s := at(ref.Scores, k)
+		row := report.Cells(ref.Settings, fmt.Sprintf("%.4f", s.Recall), fmt.Sprintf("%.4f", s.NDCG))
+		for _, metric := range []eval.RankMetric{eval.Recall, eval.NDCG} {
+			difference, interval := "", ""
+			for _, d := range ref.Against {
+				if d.Metric == metric && d.K == k {
+					difference, interval = fmt.Sprintf("%+.4f", d.Model-d.Reference), fmt.Sprintf("%+.4f to %+.4f", d.Low, d.High)
+				}
+			}
+			row = append(row, report.Cells(difference, interval)...)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	page.Text("References on the same split by the same rules; differences are of %s with seed %d less the reference,\n"+
+		"with the paired 95 %% interval over %s:\n", title(ours.method()), ours.Seed, kinds[c.kind].asked)
+	page.Table(t)
 }
 
 func sizes(runs []Run) string {
@@ -111,17 +166,27 @@ func addSweep(page *table.Page, runs []Run, p place) {
 }
 
 func addIDs(page *table.Page, runs *table.Runs[Run]) {
-	byData := map[string][]Run{}
-	taken := map[string]bool{}
+	type catalogue struct {
+		data string
+		own  bool // it has a tokenizer of its own
+	}
+	made := map[catalogue][]Run{}
 	for _, r := range runs.All {
-		key := r.Data + " " + r.IDs
-		if r.About().Made(letters) && r.IDsScores.Items > 0 && coded(r.method()) && r.usual() && !taken[key] {
-			byData[r.Data], taken[key] = append(byData[r.Data], r), true
+		c := catalogue{r.Data, r.Prior != ""}
+		known := slices.ContainsFunc(made[c], func(other Run) bool { return other.IDs == r.IDs })
+		if r.About().Made(letters) && r.IDsScores.Items > 0 && coded(r.method()) && r.usual() && !known {
+			made[c] = append(made[c], r)
 		}
 	}
-	for _, data := range slices.Sorted(maps.Keys(byData)) {
-		chosen := byData[data]
-		page.Text("## IDs, %s\n\n%s items.\n", place{data: data}.title(), report.Count(chosen[0].IDsScores.Items))
+	order := func(a, b catalogue) int {
+		return cmp.Or(cmp.Compare(fmt.Sprint(b.own), fmt.Sprint(a.own)), cmp.Compare(a.data, b.data))
+	}
+	for _, c := range slices.SortedFunc(maps.Keys(made), order) {
+		chosen, heading := made[c], place{data: c.data}.title()
+		if c.own {
+			heading += ", a tokenizer of its own"
+		}
+		page.Text("## IDs, %s\n\n%s items.\n", heading, report.Count(chosen[0].IDsScores.Items))
 		addScores(page, nil, chosen, idMeasures(), title)
 	}
 }
@@ -156,7 +221,7 @@ func addTimes(page *table.Page, runs *table.Runs[Run]) {
 	}
 	list := slices.DeleteFunc(append(places(runs, "d"), places(runs, "q")...), func(p place) bool { return len(timed(p)) == 0 })
 	if len(list) == 0 {
-		list = []place{{data: "beauty", kind: dualKind}}
+		list = []place{{data: "beauty", kind: DualKind}}
 	}
 	for _, p := range list {
 		chosen := timed(p)

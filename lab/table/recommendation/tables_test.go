@@ -163,7 +163,7 @@ func ranked(t *testing.T, users, id, method string, seed uint64, ranks ...int) R
 	if err := eval.WriteRanking(filepath.Join(users, id+".parquet"), ranking); err != nil {
 		t.Fatal(err)
 	}
-	return Run{ID: id, Data: "beauty", IDs: method, Kind: generativeKind, Seed: seed,
+	return Run{ID: id, Data: "beauty", IDs: method, Kind: GenerativeKind, Seed: seed,
 		Scores: RankScores{Users: len(ranks), Items: 9, Scores: ranking.Means()}}
 }
 
@@ -275,8 +275,8 @@ func TestPartsAreTested(t *testing.T) {
 		t.Fatalf("tests %+v", tests)
 	}
 	page := &table.Page{}
-	addPartTests(page, tests, place{data: "beauty", kind: generativeKind})
-	addPartTests(page, tests, place{data: "toys", kind: generativeKind})
+	addPartTests(page, tests, place{data: "beauty", kind: GenerativeKind})
+	addPartTests(page, tests, place{data: "toys", kind: GenerativeKind})
 	if text := page.String(); strings.Count(text, "without radius") != 2 || strings.Contains(text, "LSH") {
 		t.Errorf("the table of parts:\n%s", text)
 	}
@@ -293,11 +293,11 @@ func TestExactSearchIsTimedWithTheOthers(t *testing.T) {
 		t.Errorf("searches %+v", got)
 	}
 	run.Searches[0].Lookup = 0.5
-	if chart := timeChart([]Run{run}, place{data: "beauty", kind: dualKind}); chart.XLabel != "ms an answer" || chart.Series[1].X[0] != 1 {
+	if chart := timeChart([]Run{run}, place{data: "beauty", kind: DualKind}); chart.XLabel != "ms an answer" || chart.Series[1].X[0] != 1 {
 		t.Errorf("the chart of answers: %+v", chart)
 	}
 	run.Searches[1].Lookup = 0.75
-	chart := timeChart([]Run{run}, place{data: "beauty", kind: dualKind})
+	chart := timeChart([]Run{run}, place{data: "beauty", kind: DualKind})
 	if chart.XLabel != "ms in the index" || chart.Series[1].X[0] != 0.5 {
 		t.Errorf("the chart of searches: %+v", chart)
 	}
@@ -381,5 +381,42 @@ func TestProtocolsStayApart(t *testing.T) {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page does not say: %s", want)
 		}
+	}
+}
+
+// Models that start from a classical score, those that start from nothing and those of before never share a table, and
+// references stand below the tables of runs that have them.
+func TestPriorsStayApart(t *testing.T) {
+	file, dir := filepath.Join(t.TempDir(), "runs.jsonl"), t.TempDir()
+	line := `{"id":"%s-grit-1","data":"beauty","ids":"grit","kind":"dual","seed":1,"seconds":1,"prior":"%s","scores":{"users":9,"items":5,` +
+		`"protocol":{"seen_items":"%s"},"scores":[{"k":10,"recall":%s}]%s}}` + "\n"
+	references := `,"references":[{"name":"transitions","settings":"transitions (window 5)","scores":[{"k":10,"recall":0.0788,"ndcg":0.04}],` +
+		`"differences":[{"metric":"recall","k":10,"model":0.08,"reference":0.0788,"low":-0.001,"high":0.0034,"p":0.3}]}]`
+	lines := fmt.Sprintf(line, "p", "auto", "drop", "0.08", references) + fmt.Sprintf(line, "n", "none", "keep", "0.07", "") +
+		fmt.Sprintf(line, "d", "", "", "0.05", "")
+	if err := os.WriteFile(file, []byte(lines), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	page := recommendationPage(t, dir, "", file)
+	for _, check := range []struct{ heading, row, want string }{
+		{"## Dual encoder, Beauty, from the best classical score, seen items dropped\n", "GRIT-VQ", "0.0800"},
+		{"## Dual encoder, Beauty, from the best classical score, seen items dropped\n", "GRIT-VQ", "1 of 3"},
+		{"References on the same split", "transitions (window 5)", "0.0788"},
+		{"References on the same split", "transitions (window 5)", "+0.0012"},
+		{"References on the same split", "transitions (window 5)", "-0.0010 to +0.0034"},
+		{"## Dual encoder, Beauty, IDs alone\n", "GRIT-VQ", "0.0700"},
+		{"## Dual encoder, Beauty\n", "GRIT-VQ", "0.0500"},
+	} {
+		_, below, found := strings.Cut(page, check.heading)
+		_, line, inTable := strings.Cut(below, "\n| "+check.row+" |")
+		line, _, _ = strings.Cut(line, "\n")
+		if !found || !inTable || !strings.Contains(line, " "+check.want+" ") {
+			t.Errorf("%s, %s: %s is not in %q", check.heading, check.row, check.want, line)
+		}
+	}
+	missing, _, _ := strings.Cut(page, "## Before classical scores")
+	planned := func(name string) bool { return strings.Contains(missing, "\n* "+name+", Beauty, IDs alone\n") }
+	if !planned("Generative") || planned("Dual encoder") {
+		t.Error("the list of planned tables is wrong")
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"hash/crc32"
 	"os"
 	"path/filepath"
-	"runtime/metrics"
 	"testing"
-	"time"
+
+	"github.com/gritvq/gritvq/internal/memorytest"
 )
 
 // FuzzOpen opens files of codes in formats of other programs.
@@ -27,6 +27,7 @@ func FuzzOpen(f *testing.F) {
 		if err := os.WriteFile(path, content, 0o644); err != nil {
 			t.Fatal(err)
 		}
+		defer memorytest.Bound(t, memorytest.Most/2)()
 		c, err := Open(path)
 		if err != nil {
 			return
@@ -41,19 +42,8 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// Bounds of any picture, whatever its header claims.
-const (
-	mostMemory = 1 << 30
-	mostTime   = 10 * time.Second
-	usualCells = 1 << 16
-)
-
-// allocated is what was allocated so far.
-func allocated() uint64 {
-	total := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
-	metrics.Read(total)
-	return total[0].Value.Uint64()
-}
+// usualCells are those of small pictures.
+const usualCells = 1 << 16
 
 // FuzzPictureSize decodes files of all sizes that a header can state: no small file takes a gigabyte, or long.
 func FuzzPictureSize(f *testing.F) {
@@ -74,11 +64,9 @@ func FuzzPictureSize(f *testing.F) {
 		if cells := uint64(width) * uint64(height) * uint64(levels); cells > usualCells && len(payload) > 2 && crc32.ChecksumIEEE(file)%256 > 0 {
 			return // large grids are slow: one in many
 		}
-		before, begun := allocated(), time.Now()
+		check := memorytest.Bound(t, memorytest.Most)
 		p, err := Decode(bytes.NewReader(file), [32]byte{}, nil)
-		if taken := allocated() - before; taken > mostMemory || time.Since(begun) > mostTime {
-			t.Errorf("%d bytes took %d MiB and %v", len(file), taken>>20, time.Since(begun))
-		}
+		check()
 		if err == nil && len(p.Codes) != p.GridWidth()*p.GridHeight()*len(p.Vocab) {
 			t.Errorf("%d codes in a grid of %d x %d", len(p.Codes), p.GridWidth(), p.GridHeight())
 		}

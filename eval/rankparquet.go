@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/gritvq/gritvq/internal/parquetfile"
 )
 
 // encodeRankingParquet writes required columns; ranks is a list of int32.
@@ -67,6 +69,9 @@ func decodeRankingParquet(file *os.File) (r *Ranking, err error) {
 	}
 	archive, err := parquet.OpenFile(file, info.Size(), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {
+		return nil, fmt.Errorf("it is damaged (%w)", err)
+	}
+	if err := parquetfile.CheckPages(archive); err != nil {
 		return nil, fmt.Errorf("it is damaged (%w)", err)
 	}
 	layout, err := rankLayoutOf(archive)

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/gritvq/gritvq/internal/memorytest"
 )
 
 // readEnds reads the first and last row of v, opened from content: nothing may
@@ -70,6 +72,7 @@ func fuzzFile(f *testing.F, name string, seeds ...[]byte) {
 	}
 	dir := f.TempDir() // of this worker
 	f.Fuzz(func(t *testing.T, content []byte) {
+		defer memorytest.Bound(t, memorytest.Most/2)()
 		v, err := Open(t.Context(), writeIn(t, dir, name, content), Options{SpoolDir: dir})
 		if err != nil {
 			return

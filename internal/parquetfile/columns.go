@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/gritvq/gritvq/internal/memory"
 )
 
 // Columns are the flat columns of a parquet file: those with one value a row.
@@ -54,8 +56,8 @@ func (c *Columns) EachRow(ctx context.Context, names []string, visit func(values
 		}
 	}
 	row := int64(0)
-	for _, group := range c.archive.RowGroups() {
-		if err := c.eachRowOf(ctx, group, names, row, visit); err != nil {
+	for i, group := range c.archive.RowGroups() {
+		if err := c.eachRowOf(ctx, i, names, row, visit); err != nil {
 			return err
 		}
 		row += group.NumRows()
@@ -64,14 +66,17 @@ func (c *Columns) EachRow(ctx context.Context, names []string, visit func(values
 }
 
 // eachRowOf visits the rows of one group, starting at row.
-func (c *Columns) eachRowOf(ctx context.Context, group parquet.RowGroup, names []string, row int64,
+func (c *Columns) eachRowOf(ctx context.Context, group int, names []string, row int64,
 	visit func([]parquet.Value) error) error {
 	readers, values := make([]*columnReader, len(names)), make([]parquet.Value, len(names))
 	for i, name := range names {
-		readers[i] = newColumnReader(group, c.archive.Root().Column(name))
+		var err error
+		if readers[i], err = newColumnReader(c.archive, group, c.archive.Root().Column(name)); err != nil {
+			return damaged(c.path, err)
+		}
 		defer readers[i].close()
 	}
-	for range group.NumRows() {
+	for range c.archive.RowGroups()[group].NumRows() {
 		for i, r := range readers {
 			var err error
 			if values[i], err = r.next(ctx); err != nil && ctx.Err() != nil {
@@ -127,8 +132,16 @@ func isText(file io.ReaderAt) (bool, error) {
 // error. Defer it.
 func Recover(path string, err *error) {
 	if problem := recover(); problem != nil {
-		*err = fmt.Errorf("%s is a damaged parquet file (%v); copy or write it again", path, problem)
+		*err = damaged(path, fmt.Errorf("%v", problem))
 	}
+}
+
+// damaged is the error of a file whose content cannot be read for a reason. A lack of memory is no damage.
+func damaged(path string, reason error) error {
+	if lack, ok := errors.AsType[*memory.Exceeded](reason); ok {
+		return lack
+	}
+	return fmt.Errorf("%s is a damaged parquet file (%w); copy or write it again", path, reason)
 }
 
 func stopped(ctx context.Context, path string) error {
@@ -139,8 +152,12 @@ func stopped(ctx context.Context, path string) error {
 func EachValue(
 	ctx context.Context, path string, archive *parquet.File, leaf *parquet.Column, visit func(parquet.Value) error,
 ) error {
-	for _, group := range archive.RowGroups() {
-		if err := eachValueOf(ctx, path, newColumnReader(group, leaf), visit); err != nil {
+	for group := range archive.RowGroups() {
+		r, err := newColumnReader(archive, group, leaf)
+		if err != nil {
+			return damaged(path, err)
+		}
+		if err := eachValueOf(ctx, path, r, visit); err != nil {
 			return err
 		}
 	}
@@ -158,7 +175,7 @@ func eachValueOf(ctx context.Context, path string, r *columnReader, visit func(p
 		case err != nil && ctx.Err() != nil:
 			return stopped(ctx, path)
 		case err != nil:
-			return fmt.Errorf("%s is a damaged parquet file (%w); copy or write it again", path, err)
+			return damaged(path, err)
 		}
 		for _, v := range r.left {
 			if err := visit(v); err != nil {
@@ -180,8 +197,12 @@ type columnReader struct {
 	failed error           // met behind these
 }
 
-func newColumnReader(group parquet.RowGroup, leaf *parquet.Column) *columnReader {
-	return &columnReader{pages: group.ColumnChunks()[leaf.Index()].Pages(), buffer: make([]parquet.Value, 1024)}
+// newColumnReader reads a column of a row group, whose pages it checks first.
+func newColumnReader(archive *parquet.File, group int, leaf *parquet.Column) (*columnReader, error) {
+	if err := checkPages(archive, group, leaf.Index()); err != nil {
+		return nil, err
+	}
+	return &columnReader{pages: archive.RowGroups()[group].ColumnChunks()[leaf.Index()].Pages(), buffer: make([]parquet.Value, 1024)}, nil
 }
 
 // next returns one value after the other; a column that ends before its rows do

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gritvq/gritvq/artifact"
 	"github.com/gritvq/gritvq/internal/memory"
+	"github.com/gritvq/gritvq/internal/parquetfile"
 	"github.com/parquet-go/parquet-go"
 )
 
@@ -218,6 +219,9 @@ func decodeParquet(content []byte, t *Table) (err error) {
 		return errors.New("it has no parquet footer")
 	}
 	file, err := parquet.OpenFile(bytes.NewReader(content), int64(size), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	if err == nil {
+		err = parquetfile.CheckPages(file)
+	}
 	if err != nil {
 		return err
 	}

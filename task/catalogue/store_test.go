@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/gritvq/gritvq/artifact"
+	"github.com/gritvq/gritvq/internal/memorytest"
 	"github.com/gritvq/gritvq/internal/seal"
 )
 
@@ -332,6 +333,7 @@ func FuzzParquet(f *testing.F) {
 	}
 	f.Add(out.Bytes())
 	f.Fuzz(func(t *testing.T, content []byte) {
+		defer memorytest.Bound(t, memorytest.Most/2)()
 		table := &Table{resolution: Token, levels: 1, vocab: []int{4, 3}}
 		if decodeParquet(content, table) != nil || table.verify(table.Len()) != nil {
 			return

@@ -285,7 +285,8 @@ def main():
     torch.set_num_threads(o.threads)
     rival = Rival(o)
     result = {}
-    result["train"], result["train_cpu"] = rival.train()
+    if o.batch:
+        result["train"], result["train_cpu"] = rival.train()
     result["draw"], result["draw_cpu"] = rival.sample()
     if rival.cuda:
         result["draw_loop"] = rival.loop()

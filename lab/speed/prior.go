@@ -45,7 +45,7 @@ type PriorSize struct {
 	Heads  int `json:"heads"`
 	Tokens int `json:"tokens"`
 	Codes  int `json:"codes"`
-	Batch  int `json:"batch"`  // of a training step
+	Batch  int `json:"batch"`  // of a training step; 0: training is not timed
 	Sample int `json:"sample"` // rows drawn together
 }
 
@@ -55,9 +55,7 @@ func priorSizes(compiled bool) (sizes []PriorSize) {
 		return []PriorSize{{4, 128, 4, 256, 512, 16, 32}}
 	}
 	for _, codes := range []int{512, 16384} {
-		for _, rows := range []int{64, 256} {
-			sizes = append(sizes, PriorSize{12, 512, 8, 256, codes, 64, rows})
-		}
+		sizes = append(sizes, PriorSize{12, 512, 8, 256, codes, 64, 64}, PriorSize{12, 512, 8, 256, codes, 0, 256})
 	}
 	return sizes
 }
@@ -66,8 +64,8 @@ func (s PriorSize) String() string {
 	return fmt.Sprintf("%d x %d, %d heads, %d tokens, %s codes", s.Layers, s.Width, s.Heads, s.Tokens, report.Count(s.Codes))
 }
 
-// Prior times every size in rounds of ours and the peer, adds the records to those in the output directory and writes the
-// page of all of them.
+// Prior times every size in rounds of ours and the peer, adds the records to those in the output directory, after every round,
+// and writes the page of all of them.
 func Prior(ctx context.Context, o PriorOptions, watch task.Watcher) error {
 	page, records, err := openPriorPage(o.Output)
 	if err != nil || o.Rounds == 0 {
@@ -91,11 +89,15 @@ func Prior(ctx context.Context, o PriorOptions, watch task.Watcher) error {
 	if sizes == nil {
 		sizes = priorSizes(weights.Compiles(backend))
 	}
-	for _, size := range sizes {
-		r := PriorRecord{PriorSize: size, Compiled: weights.Compiles(backend), Engine: o.Backend, Hardware: table.Hardware(),
-			Threads: runtime.GOMAXPROCS(0), Steps: o.Steps, Commit: o.Commit, Date: time.Now().UTC().Format(time.DateOnly), Note: o.Note}
-		for round := range o.Rounds {
-			watch.Remark("%s: round %d of %d", size, round+1, o.Rounds)
+	measured := make([]PriorRecord, len(sizes))
+	for round := range o.Rounds { // so that a call that is cut off has measured all sizes
+		for i, size := range sizes {
+			r := &measured[i]
+			if round == 0 {
+				*r = PriorRecord{PriorSize: size, Compiled: weights.Compiles(backend), Engine: o.Backend, Hardware: table.Hardware(),
+					Threads: runtime.GOMAXPROCS(0), Steps: o.Steps, Commit: o.Commit, Date: time.Now().UTC().Format(time.DateOnly), Note: o.Note}
+			}
+			watch.Remark("%s, %d rows: round %d of %d", size, size.Sample, round+1, o.Rounds)
 			ours, err := timePrior(ctx, backend, size, o.Steps)
 			if err != nil {
 				return err
@@ -108,9 +110,9 @@ func Prior(ctx context.Context, o PriorOptions, watch task.Watcher) error {
 				r.Hardware = peer.Device
 			}
 			r.Ours, r.Peer = append(r.Ours, ours), append(r.Peer, peer.PriorTimes)
-		}
-		if records, err = addPriorRecord(page, records, r); err != nil {
-			return err
+			if records, err = addPriorRecord(page, records, *r); err != nil {
+				return err
+			}
 		}
 	}
 	return writePriorPage(page, records)
@@ -154,11 +156,47 @@ func (o PriorOptions) peer(ctx context.Context, s PriorSize) (t peerTimes, err e
 	return t, nil
 }
 
-// timePrior takes steps of a training run of random codes, a quarter more to warm up, and draws one batch of rows, after
-// a first one.
+// timePrior trains, if that is timed, and draws one batch of rows, after a first one.
 func timePrior(ctx context.Context, backend compute.Backend, s PriorSize, steps int) (t PriorTimes, err error) {
 	c := prior.Default(weights.Compiles(backend))
 	c.Model.Layers, c.Model.Width, c.Model.Heads, c.Model.Dropout = s.Layers, s.Width, s.Heads, 0
+	m, err := gpt.New(c.Model, gpt.Layout{Vocab: []int{s.Codes}, Cells: s.Tokens})
+	if err != nil {
+		return t, err
+	}
+	set := m.Init(1)
+	if s.Batch > 0 {
+		if t, set, err = timeTraining(ctx, backend, s, c, steps); err != nil {
+			return t, err
+		}
+	}
+	o := gpt.DefaultSampling()
+	o.Batch, o.Total = s.Sample, 1<<20 // as for many rows
+	sampler, err := gpt.NewSampler(backend, m, set, o)
+	if err != nil {
+		return t, err
+	}
+	defer sampler.Close()
+	rows := make([]gpt.Row, sampler.Together())
+	for i := range rows {
+		rows[i].Number = i
+	}
+	var last time.Time
+	var cpu float64
+	for range 2 { // the second counts
+		last, cpu = time.Now(), processor.Time()
+		if _, err := sampler.Sample(ctx, rows, nil); err != nil {
+			return t, err
+		}
+	}
+	share := float64(s.Sample) / float64(len(rows))
+	t.Draw, t.DrawCPU = share*time.Since(last).Seconds(), share*(processor.Time()-cpu)
+	return t, nil
+}
+
+// timeTraining takes steps of a training run of random codes, a quarter more to warm up.
+func timeTraining(ctx context.Context, backend compute.Backend, s PriorSize, c prior.Config, steps int) (
+	t PriorTimes, set weights.Set, err error) {
 	warm := max(1, steps/4)
 	c.Train.Batch, c.Train.Steps, c.Train.Evaluate, c.Train.Log = s.Batch, warm+steps, 0, warm+steps
 	data := &prior.Dataset{Layout: gpt.Layout{Vocab: []int{s.Codes}, Cells: s.Tokens}, Height: 1, Width: s.Tokens}
@@ -175,29 +213,9 @@ func timePrior(ctx context.Context, backend compute.Backend, s PriorSize, steps 
 	}}
 	trained, err := prior.Train(ctx, backend, data, c, train.Options{Watch: watch})
 	if err != nil {
-		return t, err
+		return t, nil, err
 	}
-	defer trained.Scorer.Close()
+	trained.Scorer.Close()
 	t.Train, t.TrainCPU = median(walls[warm:]), median(cpus[warm:])
-
-	o := gpt.DefaultSampling()
-	o.Batch, o.Total = s.Sample, 1<<20 // as for many rows
-	sampler, err := gpt.NewSampler(backend, trained.Model, trained.Weights, o)
-	if err != nil {
-		return t, err
-	}
-	defer sampler.Close()
-	rows := make([]gpt.Row, sampler.Together())
-	for i := range rows {
-		rows[i].Number = i
-	}
-	for range 2 { // the second counts
-		last, cpu = time.Now(), processor.Time()
-		if _, err := sampler.Sample(ctx, rows, nil); err != nil {
-			return t, err
-		}
-	}
-	share := float64(s.Sample) / float64(len(rows))
-	t.Draw, t.DrawCPU = share*time.Since(last).Seconds(), share*(processor.Time()-cpu)
-	return t, nil
+	return t, trained.Weights, nil
 }

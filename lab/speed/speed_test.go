@@ -12,10 +12,18 @@ import (
 	"github.com/gritvq/gritvq/lab/table"
 )
 
-// fakePeer is an interpreter that ignores its script and prints a text.
-func fakePeer(t *testing.T, text string) string {
+// fakePeer is an interpreter that ignores its script and prints a text, or one text a call until there is none.
+func fakePeer(t *testing.T, texts ...string) string {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "python")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\ncat > /dev/null\necho '"+text+"'\n"), 0o755); err != nil {
+	script := "echo '" + texts[0] + "'\n"
+	if len(texts) > 1 {
+		script = "echo >> $0.calls\nsed -n $(wc -l < $0.calls)p $0.texts | grep .\n"
+		if err := os.WriteFile(path+".texts", []byte(strings.Join(texts, "\n")+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(path, []byte("#!/bin/sh\ncat > /dev/null\n"+script), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	return path

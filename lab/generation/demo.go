@@ -11,6 +11,7 @@ import (
 
 	"github.com/gritvq/gritvq/artifact/bundle"
 	"github.com/gritvq/gritvq/internal/memory"
+	"github.com/gritvq/gritvq/internal/output"
 	"github.com/gritvq/gritvq/report"
 	"github.com/gritvq/gritvq/task"
 	"github.com/gritvq/gritvq/task/prior"
@@ -104,7 +105,7 @@ func (d *demo) trainTokenizer(ctx context.Context) error {
 		return err
 	}
 	trained, err := tokenize.Train(ctx, tokenize.TrainOptions{Config: c, Input: tokenize.Input{Path: d.Data}, Output: d.path("tok"),
-		Backend: "go", Resume: true, Command: d.Command}, d.watch)
+		Backend: "go", Resume: output.Present(d.path("tok")), Command: d.Command}, d.watch)
 	if err != nil {
 		return settings.Explain(err)
 	}
@@ -113,9 +114,9 @@ func (d *demo) trainTokenizer(ctx context.Context) error {
 }
 
 func (d *demo) trainPrior(ctx context.Context) (err error) {
-	d.prior, err = prior.TrainPrior(ctx, prior.TrainOptions{Dir: d.path("prior"), Resume: true, Backend: "go", Command: d.Command,
-		Settings: prior.Settings{Set: []string{fmt.Sprintf("train.steps=%d", d.PriorSteps), "model.layers=4", "model.width=128"}},
-		Source:   prior.Source{Tokenizer: d.path("tok"), Pictures: d.Data}}, d.watch)
+	d.prior, err = prior.TrainPrior(ctx, prior.TrainOptions{Dir: d.path("prior"), Resume: output.Present(d.path("prior")), Backend: "go",
+		Command: d.Command, Settings: prior.Settings{Set: []string{fmt.Sprintf("train.steps=%d", d.PriorSteps), "model.layers=4", "model.width=128"}},
+		Source: prior.Source{Tokenizer: d.path("tok"), Pictures: d.Data}}, d.watch)
 	return err
 }
 

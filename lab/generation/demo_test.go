@@ -29,6 +29,9 @@ func TestDemo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if text := strings.Join(said, "\n"); strings.Contains(text, "checkpoint") {
+		t.Errorf("a first run speaks of resuming: %s", text)
+	}
 	if made.PSNR <= 0 || made.BitsPerImage <= 0 || made.Neighbour <= 0 || !strings.Contains(made.String(), "this prior: ") {
 		t.Errorf("%+v", made)
 	}

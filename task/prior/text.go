@@ -71,11 +71,15 @@ func (s *Scores) Table(name string) report.Table {
 	return t
 }
 
-// ReferenceLine compares the prior with the classical model.
+// ReferenceLine compares the prior with the classical model, and says what helps one that is not better.
 func (s *Scores) ReferenceLine() string {
 	name, bits := "neighbour model", s.Reference.Neighbour
 	if math.IsNaN(bits) {
 		name, bits = "code frequencies", s.Reference.Unigram
 	}
-	return fmt.Sprintf("%s: %s bits a token; this prior: %s", name, report.Number(bits, 3), report.Number(s.BitsPerToken, 3))
+	text := fmt.Sprintf("%s: %s bits a token; this prior: %s", name, report.Number(bits, 3), report.Number(s.BitsPerToken, 3))
+	if s.BitsPerToken >= bits {
+		text += "\nundertrained: the prior predicts codes no better than a classical model; train it for more --steps, or on more pictures"
+	}
+	return text
 }

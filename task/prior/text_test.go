@@ -15,6 +15,12 @@ func TestSummary(t *testing.T) {
 			t.Errorf("the summary lacks %q:\n%s", want, text)
 		}
 	}
+	for bits, want := range map[float64]bool{2: false, 3: true} {
+		s := Scores{BitsPerToken: bits, Reference: ReferenceBits{Neighbour: 2.5}}
+		if got := strings.Contains(s.ReferenceLine(), "undertrained"); got != want {
+			t.Errorf("%g bits, 2.5 by the neighbour model: undertrained %v", bits, got)
+		}
+	}
 	var stored map[string]any
 	content, err := json.Marshal(p.Summary())
 	if err == nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,9 +32,9 @@ func placeFlags(flags *flag.FlagSet) *generation.Place {
 
 func runGeneration(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	p := placeFlags(flags)
-	o := jobs.Options{Origin: jobs.Origin{Commit: table.Commit(ctx)}}
+	var o jobs.Options
 	var list jobFlags
-	list.add(flags, &o)
+	list.add(ctx, flags, &o)
 	out := flags.String("out", "results", "`directory` of the page")
 	records := arguments(flags, args) // of other calls
 	if list.print {
@@ -58,21 +59,18 @@ func runGeneration(ctx context.Context, flags *flag.FlagSet, args []string) erro
 			records = append(records, own)
 		}
 	}
-	if err := generation.Document.Write(records, *out, stderr{}); err != nil {
-		return err
-	}
 	finished, err := table.ReadLines[generation.Record](filepath.Join(p.Work, "records.jsonl"))
-	if errors.Is(err, fs.ErrNotExist) { // the page was made again elsewhere
-		return nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // absent where the page is made again elsewhere
 		return err
 	}
-	drawn, err := generation.Draw(ctx, finished, p.Work)
+	if err := os.MkdirAll(*out, 0o755); err != nil {
+		return err
+	}
+	drawn, err := generation.Draw(ctx, finished, p.Work, *out)
 	for _, path := range drawn {
 		stderr{}.Remark("samples of all methods: %s", path)
 	}
-	return err
+	return cmp.Or(err, generation.Document.Write(records, *out, stderr{}))
 }
 
 // inProcess runs a job in a process of its own: it can be ended, and gives its memory back.

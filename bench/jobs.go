@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"flag"
 	"os"
@@ -17,7 +18,8 @@ type jobFlags struct {
 	print      bool
 }
 
-func (l *jobFlags) add(flags *flag.FlagSet, o *jobs.Options) {
+func (l *jobFlags) add(ctx context.Context, flags *flag.FlagSet, o *jobs.Options) {
+	commitFlag(ctx, flags, &o.Origin.Commit)
 	flags.StringVar(&l.file, "jobs", "", "run the jobs of a `file`, a line of JSON each; \"grid\" is the list of the page's tables")
 	flags.BoolVar(&l.print, "list", false, "print the jobs of the page's tables and stop")
 	flags.StringVar(&l.only, "only", "", "only jobs whose id begins with one of these `texts`, separated by commas")

@@ -116,7 +116,8 @@ func runStep(ctx context.Context, flags *flag.FlagSet, args []string) error {
 var torchPrior []byte
 
 func runPrior(ctx context.Context, flags *flag.FlagSet, args []string) error {
-	o := speed.PriorOptions{Script: torchPrior, Commit: table.Commit(ctx)}
+	o := speed.PriorOptions{Script: torchPrior}
+	commitFlag(ctx, flags, &o.Commit)
 	flags.StringVar(&o.Backend, "backend", "go", "engine, such as xla:PLUGIN, with which the sizes for a GPU are measured")
 	flags.StringVar(&o.Python, "python", "/usr/bin/python3", "interpreter that has torch")
 	flags.IntVar(&o.Rounds, "rounds", 3, "ours and the peer in turn; 0 makes the page again from its records")
@@ -165,7 +166,8 @@ func runRate(ctx context.Context, flags *flag.FlagSet, args []string) error {
 }
 
 func runCodec(ctx context.Context, flags *flag.FlagSet, args []string) error {
-	o := rate.CodecOptions{Commit: table.Commit(ctx)}
+	var o rate.CodecOptions
+	commitFlag(ctx, flags, &o.Commit)
 	flags.StringVar(&o.Name, "name", "", "of the pictures, in the table")
 	flags.StringVar(&o.Note, "note", "", "how tokenizer and prior were trained")
 	flags.IntVar(&o.Most, "most", 0, "pictures, the first of the set (all)")
@@ -186,6 +188,11 @@ func runPictures(_ context.Context, flags *flag.FlagSet, args []string) error {
 	out := flags.String("out", "results", "`directory` of the page")
 	files := arguments(flags, args)
 	return pictures.Document.Write(files, *out, stderr{})
+}
+
+// commitFlag is for programs that run where their code was not checked out.
+func commitFlag(ctx context.Context, flags *flag.FlagSet, commit *string) {
+	flags.StringVar(commit, "commit", table.Commit(ctx), "`commit` of this program that records name")
 }
 
 // arguments parses flags before, between and behind arguments. Wrong flags end the program.

@@ -9,15 +9,14 @@ import (
 
 	"github.com/gritvq/gritvq/lab/jobs"
 	"github.com/gritvq/gritvq/lab/recommenders"
-	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/lab/table/recommendation"
 )
 
 func runRecommendation(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	p := &recommenders.Place{Log: os.Stderr}
-	o := jobs.Options{Origin: jobs.Origin{Commit: table.Commit(ctx)}}
+	var o jobs.Options
 	var list jobFlags
-	list.add(flags, &o)
+	list.add(ctx, flags, &o)
 	flags.StringVar(&p.Program, "program", "bin/gritvq", "the `program` that runs the jobs, with an engine for the backend")
 	flags.StringVar(&p.Data, "data", os.Getenv("GRITVQ_DATA"), "`directory` below which jobs name their data; GRITVQ_DATA by default")
 	flags.StringVar(&p.Work, "work", "recommenders", "`directory` of IDs, models, ranks and records")

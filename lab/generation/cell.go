@@ -159,7 +159,7 @@ func (m *measuring) likelihood(ctx context.Context) (any, error) {
 	return prior.Evaluate(ctx, prior.EvalOptions{Dir: m.file("prior"), Pictures: m.path(m.job.Val), Backend: m.Backend}, m.watch)
 }
 
-// draw draws the pictures into samples.tar, and the first of them into grid.png. All jobs share their seed.
+// draw draws the pictures into samples.tar. All jobs share their seed.
 func (m *measuring) draw(ctx context.Context) (any, error) {
 	sampling := gpt.DefaultSampling()
 	sampling.Seed = 1
@@ -168,7 +168,7 @@ func (m *measuring) draw(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return drawn, drawFirst(ctx, m.file(samplesFile), m.file(gridFile))
+	return drawn, keepFirst(ctx, m.dir)
 }
 
 // score compares the samples with pictures.

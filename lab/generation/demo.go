@@ -115,8 +115,9 @@ func (d *demo) trainTokenizer(ctx context.Context) error {
 
 func (d *demo) trainPrior(ctx context.Context) (err error) {
 	d.prior, err = prior.TrainPrior(ctx, prior.TrainOptions{Dir: d.path("prior"), Resume: output.Present(d.path("prior")), Backend: "go",
-		Command: d.Command, Settings: prior.Settings{Set: []string{fmt.Sprintf("train.steps=%d", d.PriorSteps), "model.layers=4", "model.width=128"}},
-		Source: prior.Source{Tokenizer: d.path("tok"), Pictures: d.Data}}, d.watch)
+		Command:  d.Command,
+		Settings: prior.Settings{Set: []string{fmt.Sprintf("train.steps=%d", d.PriorSteps), "model.layers=4", "model.width=128"}},
+		Source:   prior.Source{Tokenizer: d.path("tok"), Pictures: d.Data}}, d.watch)
 	return err
 }
 
@@ -168,7 +169,7 @@ func (d *demo) page(held *tokenizer.PictureScores, scores *prior.Scores) (*repor
 		bits.Rows = append(bits.Rows, report.Cells(row.name, report.Number(row.bits*tokens, 4), report.Number(row.bits, 4)))
 	}
 	page.Section("Tokenizer", "Originals, reconstructions, errors and codes.", reconstructions)
-	page.Section("New pictures", "None of them is in the data: they are drawn code by code, at temperature 1.", drawn)
+	page.Section("New pictures", "Not taken from the data, but drawn code by code, at temperature 1.", drawn)
 	page.Section("Codes", "What the codes of held-out pictures take. A better prior takes fewer bits and draws better pictures.", bits)
 	page.Section("Reproduce", "", report.Code{Caption: "Command", Text: d.Command},
 		report.Paragraph("tok/report.html and prior/report.html show how both were trained."))

@@ -10,35 +10,45 @@ import (
 	"slices"
 
 	"github.com/gritvq/gritvq/dataset/images"
+	"github.com/gritvq/gritvq/task/picture"
 	"github.com/gritvq/gritvq/task/picture/draw"
 )
 
 // Files of the pictures that a job draws.
 const (
 	samplesFile = "samples.tar"
-	gridFile    = "grid.png" // the first of them
+	firstFile   = "first.tar" // the first of them, which are shown
 )
 
-// drawnInRow is the number of pictures in a row of a drawing.
+// drawnInRow is the number of pictures of a method in a drawing.
 const drawnInRow = 8
 
-// drawFirst draws two rows of the first pictures of a file of samples.
-func drawFirst(ctx context.Context, samples, path string) error {
-	all, err := firstSamples(ctx, samples, 2*drawnInRow)
+// keepFirst copies the first pictures of the samples of a job, so that they can be shown where the others are not.
+func keepFirst(ctx context.Context, dir string) error {
+	row, err := firstSamples(ctx, filepath.Join(dir, samplesFile))
 	if err != nil {
 		return err
 	}
-	var rows []draw.Row
-	for part := range slices.Chunk(all.Pictures, drawnInRow) {
-		rows = append(rows, draw.Row{Pictures: part})
+	out, err := picture.Create(filepath.Join(dir, firstFile), len(row.Pictures))
+	if err != nil {
+		return err
 	}
-	return draw.WritePNG(path, draw.Grid(rows, nil))
+	defer out.Abort()
+	for i, p := range row.Pictures {
+		if err := out.Add(fmt.Sprintf("%06d", i), p.(*images.RGB)); err != nil {
+			return err
+		}
+	}
+	return out.Commit()
 }
 
-// Draw writes a picture for every data set, samples-DATA.png below work: a row of samples of every method with the codes of the main
-// table. All jobs share the seeds of samples, so pictures below each other differ by the method alone. It returns the paths; jobs
-// whose samples are gone are left out.
-func Draw(ctx context.Context, records []Record, work string) (paths []string, err error) {
+// drawing is the end of the name of a picture beside the page.
+func drawing(data string) string { return "-samples-" + data + ".png" }
+
+// Draw writes a picture for every data set, generation-samples-DATA.png in the directory of the page, from the jobs' directories below
+// work: a row of samples of every method with the codes of the main table. All jobs share the seeds of samples, so pictures below
+// each other differ by the method alone. It returns the paths; jobs whose samples are gone are left out.
+func Draw(ctx context.Context, records []Record, work, dir string) (paths []string, err error) {
 	rows := map[string][]draw.Row{}
 	var sets []string
 	for _, method := range allMethods {
@@ -46,7 +56,7 @@ func Draw(ctx context.Context, records []Record, work string) (paths []string, e
 			if r.Failed != "" || r.row() != method || r.Codes != mainCodes || r.Seed != 1 {
 				continue
 			}
-			row, err := firstSamples(ctx, filepath.Join(work, r.ID, samplesFile), drawnInRow)
+			row, err := firstSamples(ctx, filepath.Join(work, r.ID, firstFile))
 			if errors.Is(err, fs.ErrNotExist) {
 				continue
 			}
@@ -61,7 +71,7 @@ func Draw(ctx context.Context, records []Record, work string) (paths []string, e
 		}
 	}
 	for _, data := range slices.Sorted(slices.Values(sets)) {
-		path := filepath.Join(work, "samples-"+data+".png")
+		path := filepath.Join(dir, Name+drawing(data))
 		if err := draw.WritePNG(path, draw.Grid(rows[data], nil)); err != nil {
 			return nil, err
 		}
@@ -70,8 +80,7 @@ func Draw(ctx context.Context, records []Record, work string) (paths []string, e
 	return paths, nil
 }
 
-// firstSamples are at most so many pictures.
-func firstSamples(ctx context.Context, path string, most int) (row draw.Row, err error) {
+func firstSamples(ctx context.Context, path string) (row draw.Row, err error) {
 	if _, err := os.Stat(path); err != nil {
 		return row, err
 	}
@@ -80,7 +89,7 @@ func firstSamples(ctx context.Context, path string, most int) (row draw.Row, err
 		return row, err
 	}
 	defer set.Close()
-	for i := range min(most, set.Len()) {
+	for i := range min(drawnInRow, set.Len()) {
 		p, err := set.Whole(i)
 		if err != nil {
 			return row, err

@@ -23,7 +23,7 @@ func TestDraw(t *testing.T) {
 		if err := os.Mkdir(filepath.Join(work, r.ID), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		out, err := picture.Create(filepath.Join(work, r.ID, samplesFile), 2)
+		out, err := picture.Create(filepath.Join(work, r.ID, firstFile), 2)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,8 +40,9 @@ func TestDraw(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	paths, err := Draw(t.Context(), records, work)
-	if err != nil || len(paths) != 1 || filepath.Base(paths[0]) != "samples-faces.png" {
+	dir := t.TempDir()
+	paths, err := Draw(t.Context(), records, work, dir)
+	if err != nil || len(paths) != 1 || paths[0] != filepath.Join(dir, "generation-samples-faces.png") {
 		t.Fatalf("%v, %v", paths, err)
 	}
 	file, err := os.Open(paths[0])

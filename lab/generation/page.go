@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/gritvq/gritvq/internal/output"
 	"github.com/gritvq/gritvq/lab/table"
 	"github.com/gritvq/gritvq/report"
 )
@@ -67,6 +68,7 @@ func fill(page *table.Page, runs *table.Runs[Record]) error {
 	addSweep(page, "## (c) Low bitrates, faces at 128 px", low, append(slices.Clone(lowCodes), mainCodes), kid)
 	scaling := of(runs, "d", faces.name, largeCodes...)
 	addSweep(page, "## (d) Number of codes, faces at 128 px", scaling, largeCodes, kid, used, perplexity, bits, psnr, lpips)
+	addDrawings(page)
 	addFigures(page, of(runs, "acd", faces.name))
 	addVerdicts(page, first, scaling)
 	small := of(runs, "s", "")
@@ -108,6 +110,21 @@ func addSweep(page *table.Page, heading string, records []Record, codes []int, m
 	table.Commands(page, records, title)
 }
 
+// addDrawings shows the drawings of samples that are there, see [Draw].
+func addDrawings(page *table.Page) {
+	page.Text("## Samples\n")
+	shown := false
+	for _, s := range append([]set{faces}, large...) {
+		if end := drawing(s.name); output.Present(page.Path(end)) {
+			page.Text("%s, %d codes, the same seeds in every row:\n\n![Samples of the methods, %[1]s](%[3]s)\n", s.name, mainCodes, Name+end)
+			shown = true
+		}
+	}
+	if !shown {
+		page.Text("Not measured yet.\n")
+	}
+}
+
 // addFigures draws what the paper draws, and the rate-distortion curves through the prior.
 func addFigures(page *table.Page, records []Record) {
 	page.Text("## Figures, faces at 128 px\n")
@@ -128,7 +145,7 @@ func addFigures(page *table.Page, records []Record) {
 		{"scatter", "KID of samples against LPIPS of reconstructions", lpips, kid},
 	} {
 		page.Figure(Name+"-"+f.file+".svg", f.title, report.LineChart{Title: f.title, XLabel: f.x.Title, YLabel: f.y.Title,
-			Series: curves(l, groups, f.x, f.y, codes)})
+			Series: curves(l.With(groups), groups, f.x, f.y, codes)})
 	}
 }
 

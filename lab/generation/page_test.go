@@ -1,6 +1,7 @@
 package generation
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,6 +38,10 @@ func TestPageIsMadeOfItsRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := filepath.Join(dir, "out")
+	drawn := filepath.Join(out, Name+drawing(faces.name))
+	if err := errors.Join(os.Mkdir(out, 0o755), os.WriteFile(drawn, nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
 	if err := Document.Write([]string{file}, out, task.Silent{}); err != nil {
 		t.Fatal(err)
 	}
@@ -45,6 +50,9 @@ func TestPageIsMadeOfItsRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := string(content)
+	if strings.Count(page, "](generation-samples-") != 1 {
+		t.Error("the page does not show the samples that were drawn, or shows others")
+	}
 	row, err := table.FindRow(page, "## (a) Faces at 128 px, 512 codes (B = 9)", "EMA-VQ")
 	if err != nil || row["seeds"] != "2 of 3" || row["KID"] != "0.3100 ± 0.0141" {
 		t.Errorf("row %v, %v", row, err)
@@ -80,5 +88,27 @@ func TestPageIsMadeOfItsRecords(t *testing.T) {
 	}
 	if content, err = os.ReadFile(filepath.Join(empty, "generation.md")); err != nil || strings.Count(string(content), notMeasured+" |") != 5 {
 		t.Errorf("verdicts without records (%v):\n%s", err, content)
+	}
+}
+
+// Rates, distortions and samples are shown of every method that was measured, not of those of the sweeps alone.
+func TestFiguresShowAllMethods(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "records.jsonl")
+	records := []Record{withScores("a", "simvq", 512, 1, 0.3, 1500, 90, 1), withScores("a", "grit", 512, 1, 0.2, 1600, 99, 1)}
+	for i := range records {
+		records[i].Reconstructed.LPIPS = 0.1
+	}
+	if err := atomicfile.WriteJSON(file, "", records...); err != nil {
+		t.Fatal(err)
+	}
+	if err := Document.Write([]string{file}, dir, task.Silent{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"psnr", "lpips", "scatter"} {
+		content, err := os.ReadFile(filepath.Join(dir, Name+"-"+name+".svg"))
+		if figure := string(content); err != nil || !strings.Contains(figure, "SimVQ") || !strings.Contains(figure, "GRIT-VQ") {
+			t.Errorf("%s: %v, a method is missing", name, err)
+		}
 	}
 }

@@ -205,8 +205,8 @@ func TestMeasureKeepsItsStages(t *testing.T) {
 		t.Errorf("scores %v", s)
 	}
 	dir := filepath.Join(p.Work, j.ID)
-	if _, err := os.Stat(filepath.Join(dir, gridFile)); err != nil {
-		t.Error(err)
+	if row, err := firstSamples(t.Context(), filepath.Join(dir, firstFile)); err != nil || len(row.Pictures) != drawnInRow {
+		t.Errorf("%d samples are kept to be shown, %v", len(row.Pictures), err)
 	}
 	samples, err := os.Stat(filepath.Join(dir, "samples.tar"))
 	if err != nil {

@@ -57,6 +57,7 @@ func reference(f Filter, logits []float32) []float64 {
 
 var filters = []Filter{
 	Everything(), {Temperature: 0.5, TopP: 1}, {Temperature: 2, TopP: 1}, {Temperature: 0, TopP: 1}, {Temperature: 0, TopK: 3, TopP: 0.5},
+	{Temperature: 1e-40, TopP: 0.9},
 	{Temperature: 1, TopK: 1, TopP: 1}, {Temperature: 1, TopK: 5, TopP: 1}, {Temperature: 1, TopK: 1000, TopP: 1},
 	{Temperature: 1, TopP: 0.9}, {Temperature: 1, TopP: 0.3}, {Temperature: 1, TopP: 1e-9},
 	{Temperature: 0.7, TopK: 7, TopP: 0.8}, {Temperature: 1.5, TopK: 4, TopP: 0.6},

@@ -19,7 +19,7 @@ func (f Filter) draw(logits, uniform *Node) *Node {
 		return ArgMax(logits, -1, dtypes.Int32)
 	}
 	behind := Sub(ReduceAndKeep(logits, ReduceMax, -1), logits)
-	mass := Exp(MulScalar(behind, -1/f.Temperature))
+	mass := Exp(MulScalar(behind, -1/max(f.Temperature, 1e-30))) // a factor beyond float32 would make 0 infinity times 0
 	bits := Bitcast(behind, dtypes.Int32)
 	if f.limitsCount(logits.Shape().Dim(1)) {
 		needed := AddScalar(ZerosLike(ExpandAxes(uniform, -1)), float64(f.TopK))

@@ -287,9 +287,11 @@ def main():
     result = {}
     if o.batch:
         result["train"], result["train_cpu"] = rival.train()
-    result["draw"], result["draw_cpu"] = rival.sample()
+    if o.sample:
+        result["draw"], result["draw_cpu"] = rival.sample()
+        if rival.cuda:
+            result["draw_loop"] = rival.loop()
     if rival.cuda:
-        result["draw_loop"] = rival.loop()
         result["device"], result["peak_bytes"] = torch.cuda.get_device_name(), torch.cuda.max_memory_allocated()
     result["engine"] = "PyTorch " + torch.__version__ + ", " + ", ".join(rival.used)
     print(json.dumps(result))

@@ -46,18 +46,15 @@ type PriorSize struct {
 	Tokens int `json:"tokens"`
 	Codes  int `json:"codes"`
 	Batch  int `json:"batch"`  // of a training step; 0: training is not timed
-	Sample int `json:"sample"` // rows drawn together
+	Sample int `json:"sample"` // rows drawn together; 0: drawing is not timed
 }
 
 // priorSizes are those of a few cores, or of a GPU.
-func priorSizes(compiled bool) (sizes []PriorSize) {
+func priorSizes(compiled bool) []PriorSize {
 	if !compiled {
 		return []PriorSize{{4, 128, 4, 256, 512, 16, 32}}
 	}
-	for _, codes := range []int{512, 16384} {
-		sizes = append(sizes, PriorSize{12, 512, 8, 256, codes, 64, 64}, PriorSize{12, 512, 8, 256, codes, 0, 256})
-	}
-	return sizes
+	return []PriorSize{{12, 512, 8, 256, 512, 64, 64}, {12, 512, 8, 256, 512, 0, 256}, {12, 512, 8, 256, 16384, 64, 0}}
 }
 
 func (s PriorSize) String() string {
@@ -97,7 +94,7 @@ func Prior(ctx context.Context, o PriorOptions, watch task.Watcher) error {
 				*r = PriorRecord{PriorSize: size, Compiled: weights.Compiles(backend), Engine: o.Backend, Hardware: table.Hardware(),
 					Threads: runtime.GOMAXPROCS(0), Steps: o.Steps, Commit: o.Commit, Date: time.Now().UTC().Format(time.DateOnly), Note: o.Note}
 			}
-			watch.Remark("%s, %d rows: round %d of %d", size, size.Sample, round+1, o.Rounds)
+			watch.Remark("%s, batches of %d, drawing %d: round %d of %d", size, size.Batch, size.Sample, round+1, o.Rounds)
 			ours, err := timePrior(ctx, backend, size, o.Steps)
 			if err != nil {
 				return err
@@ -156,7 +153,7 @@ func (o PriorOptions) peer(ctx context.Context, s PriorSize) (t peerTimes, err e
 	return t, nil
 }
 
-// timePrior trains, if that is timed, and draws one batch of rows, after a first one.
+// timePrior times training, and drawing one batch of rows after a first one.
 func timePrior(ctx context.Context, backend compute.Backend, s PriorSize, steps int) (t PriorTimes, err error) {
 	c := prior.Default(weights.Compiles(backend))
 	c.Model.Layers, c.Model.Width, c.Model.Heads, c.Model.Dropout = s.Layers, s.Width, s.Heads, 0
@@ -169,6 +166,9 @@ func timePrior(ctx context.Context, backend compute.Backend, s PriorSize, steps 
 		if t, set, err = timeTraining(ctx, backend, s, c, steps); err != nil {
 			return t, err
 		}
+	}
+	if s.Sample == 0 {
+		return t, nil
 	}
 	o := gpt.DefaultSampling()
 	o.Batch, o.Total = s.Sample, 1<<20 // as for many rows

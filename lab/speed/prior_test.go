@@ -11,25 +11,29 @@ import (
 	"github.com/gritvq/gritvq/task"
 )
 
-// All sizes are measured before any is measured again, so a call that is cut off has a record of each; without a batch only
-// drawing is timed.
+// All sizes are measured before any is measured again, so a call that is cut off has a record of each. Training or drawing may
+// be left out.
 func TestPriorKeepsRoundsThatAreDone(t *testing.T) {
 	dir := t.TempDir()
 	size := PriorSize{Layers: 1, Width: 8, Heads: 2, Tokens: 4, Codes: 8, Batch: 2, Sample: 8}
-	drawn := size
-	drawn.Batch, drawn.Sample = 0, 16
+	drawn, learned := size, size
+	drawn.Batch, drawn.Sample, learned.Sample = 0, 16, 0
 	times := `{"train": 1000, "draw": 1000, "engine": "PyTorch 0"}`
-	o := PriorOptions{Backend: engine.Embedded, Output: dir, Rounds: 2, Steps: 2, Sizes: []PriorSize{size, drawn},
-		Python: fakePeer(t, times, times, times)} // and then it fails
+	o := PriorOptions{Backend: engine.Embedded, Output: dir, Rounds: 2, Steps: 2, Sizes: []PriorSize{size, drawn, learned},
+		Python: fakePeer(t, times, times, times, times)} // and then it fails
 	if err := Prior(t.Context(), o, task.Silent{}); err == nil {
 		t.Error("the peer's failure is hidden")
 	}
 	records, err := table.ReadLines[PriorRecord](filepath.Join(dir, PriorPage+".jsonl"))
-	if err != nil || len(records) != 2 {
+	if err != nil || len(records) != 3 {
 		t.Fatalf("%d records, %v", len(records), err)
 	}
 	for _, r := range records {
-		if rounds := 2 - r.Sample/16; len(r.Ours) != rounds || (r.Ours[0].Train > 0) != (r.Batch > 0) || r.Ours[0].Draw <= 0 {
+		rounds := 1
+		if r.PriorSize == size {
+			rounds = 2
+		}
+		if len(r.Ours) != rounds || (r.Ours[0].Train > 0) != (r.Batch > 0) || (r.Ours[0].Draw > 0) != (r.Sample > 0) {
 			t.Errorf("%+v, want %d rounds", r, rounds)
 		}
 	}
@@ -38,7 +42,7 @@ func TestPriorKeepsRoundsThatAreDone(t *testing.T) {
 		t.Fatal(err)
 	}
 	content, err := os.ReadFile(filepath.Join(dir, PriorPage+".md"))
-	if page := string(content); err != nil || strings.Count(page, "training step") != 1 || strings.Count(page, "drawing ") != 2 {
+	if page := string(content); err != nil || strings.Count(page, "training step") != 2 || strings.Count(page, "drawing ") != 2 {
 		t.Errorf("%v, the page is:\n%s", err, page)
 	}
 }

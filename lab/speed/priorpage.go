@@ -114,6 +114,9 @@ func writePriorPage(page *table.Page, records []PriorRecord) error {
 		if r.Batch > 0 {
 			add(fmt.Sprintf("training step of %d rows", r.Batch), train, step, step, func(x PriorTimes) float64 { return x.TrainCPU })
 		}
+		if r.Sample == 0 {
+			continue
+		}
 		add(fmt.Sprintf("drawing %d rows", r.Sample), draw, drawing, drawing, func(x PriorTimes) float64 { return x.DrawCPU })
 		if slices.Min(of(r.Peer, loop)) > 0 {
 			add(fmt.Sprintf("drawing %d rows, PyTorch without CUDA graphs", r.Sample), loopLimit, drawing, loop, nil)

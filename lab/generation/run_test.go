@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gritvq/gritvq/config"
@@ -100,7 +101,9 @@ func TestRunResumesAList(t *testing.T) {
 }
 
 // When the time of the call is over, jobs under way are no failures, one that ends then is kept, and the next call goes on.
-func TestRunEndsInTime(t *testing.T) {
+func TestRunEndsInTime(t *testing.T) { synctest.Test(t, runEndsInTime) } // by a clock that waits for slow machines
+
+func runEndsInTime(t *testing.T) {
 	file, o := filepath.Join(t.TempDir(), "records.jsonl"), jobs.Options{Parallel: 2, Within: 100 * time.Millisecond}
 	over := false
 	measure := func(ctx context.Context, j Job) (Record, error) {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/gomlx/compute"
 	_ "github.com/gomlx/compute/gobackend"
@@ -48,9 +49,11 @@ const (
 		"or name a directory of pjrt_c_api_*_plugin.so files in PJRT_PLUGIN_LIBRARY_PATH"
 )
 
-// Choose starts the engine of a --backend value: "go", or "xla[:PLUGIN[,OPTIONS]]", PLUGIN a name or a path.
+// Choose starts the engine of a --backend value: "go", or "xla[:PLUGIN[,OPTIONS]]", PLUGIN a name or a path. An engine that
+// holds a device is started once and shared: each would keep the memory of the device that it has ever used.
 func Choose(value string) (compute.Backend, error) {
 	kind, rest, _ := strings.Cut(value, ":")
+	open := Open
 	switch kind {
 	case Embedded:
 		if rest != "" {
@@ -62,13 +65,41 @@ func Choose(value string) (compute.Backend, error) {
 			return nil, err
 		}
 		cacheAutotuning(value)
+		open = devices.open
 	default:
 		return nil, usage.Errorf("unknown backend %q: use go or xla[:plugin]", value)
 	}
-	backend, err := Open(value)
+	backend, err := open(value)
 	if err != nil {
 		return nil, fmt.Errorf("starting the engine %s: %w; gritvq doctor says what is missing", value, err)
 	}
+	return backend, nil
+}
+
+// devices are the engines that hold one.
+var devices shared
+
+// shared are engines by their configuration.
+type shared struct {
+	lock   sync.Mutex
+	opened map[string]compute.Backend
+}
+
+// open is Open, and returns an engine that it has already started.
+func (s *shared) open(config string) (compute.Backend, error) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if backend := s.opened[config]; backend != nil && !backend.IsFinalized() {
+		return backend, nil
+	}
+	backend, err := Open(config)
+	if err != nil {
+		return nil, err
+	}
+	if s.opened == nil {
+		s.opened = map[string]compute.Backend{}
+	}
+	s.opened[config] = backend
 	return backend, nil
 }
 

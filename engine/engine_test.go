@@ -111,6 +111,25 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
+// An engine of a device is started once, and again after its end.
+func TestDevicesAreShared(t *testing.T) {
+	var s shared
+	first, err := s.open(Embedded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := s.open(Embedded); err != nil || again != first {
+		t.Errorf("a second engine was started, %v", err)
+	}
+	first.Finalize()
+	if other, err := s.open(Embedded); err != nil || other == first || other.IsFinalized() {
+		t.Errorf("an engine that has ended is given again, %v", err)
+	}
+	if _, err := s.open("none"); err == nil {
+		t.Error("an engine that does not exist was started")
+	}
+}
+
 func TestBackendNames(t *testing.T) {
 	for value, want := range map[string]string{"tpu": `unknown backend "tpu"`, "go:fast": "takes no options", "": `unknown backend ""`} {
 		_, err := Choose(value)

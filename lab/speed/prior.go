@@ -28,7 +28,7 @@ import (
 type PriorOptions struct {
 	Script  []byte      // of the peer
 	Python  string      // interpreter with torch
-	Backend string      // of ours, see [engine.Open]
+	Backend string      // of ours, see [engine.Choose]
 	Commit  string      // of ours
 	Note    string      // about the machine, such as other work on it
 	Output  string      // directory of the page and its records
@@ -77,7 +77,7 @@ func Prior(ctx context.Context, o PriorOptions, watch task.Watcher) error {
 	if o.Threads > 0 {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(o.Threads))
 	}
-	backend, err := engine.Open(o.Backend)
+	backend, err := engine.Choose(o.Backend) // which keeps the timings of kernels for later rounds
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,10 @@
 package main
 
 import (
+	"fmt"
+	"image"
+	"image/png"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,6 +37,9 @@ func TestMemoryIsAnnounced(t *testing.T) {
 		t.Skip("it takes a while, and asks Linux")
 	}
 	dir := t.TempDir()
+	stored, err := filepath.Abs("../../testdata/stored")
+	must(t, err)
+	writeLarge(t, dir)
 	for _, c := range []struct{ name, command string }{
 		{"train", "train synthetic:mixture?rows=200000&dim=64 -o tok --codes 64 --levels 2 --method rq --steps 4"},
 		{"train a network", "train synthetic:manifold?rows=20000 -o net --dim 16 --hidden 1024,1024 --codes 128 --levels 1 " +
@@ -50,6 +57,21 @@ func TestMemoryIsAnnounced(t *testing.T) {
 		{"recommend eval", "recommend eval rec synthetic:shop?users=1000&items=4000"},
 		{"prior train", "prior train pics synthetic:scenes?images=150 -o prior --layers 2 --width 64 --heads 4 --steps 2 --batch 32"},
 		{"sample", "sample prior -n 64 -o drawn.npy"},
+		{"prior eval", "prior eval prior synthetic:scenes?images=100"},
+		{"grid", "grid pics synthetic:scenes?images=60 -o grid.png --images 60"},
+		{"decode pictures", "decode pics pics.npy -o drawn"},
+		{"score", "score drawn synthetic:scenes?images=60 --metrics networks"},
+		{"large picture", "encode " + filepath.Join(stored, "pictures") + " large.png -o large.gvq"},
+		{"titles", "ids large.jsonl -o titles --codes 64 --levels 2 --method rq --hidden none --steps 4 --dim 0"},
+		{"ids add", "ids add titles more.jsonl"},
+		{"table", "train large.csv -o table --codes 16 --levels 1 --method rq --steps 2"},
+		{"recommend transitions", "recommend train ids large.txt -o transitions --model transitions"},
+		{"recommend ask", "recommend ask transitions --users large.txt -k 5 -o answers.parquet"},
+		{"recommend eval of a log", "recommend eval transitions large.txt --per-user users.csv --no-references"},
+		{"retrieve train", "retrieve train titles derived -o words --model bm25"},
+		{"retrieve eval", "retrieve eval words derived?count=2000 --no-references"},
+		{"compare", "compare synthetic:mixture?rows=100000&dim=64 -o compared --methods kmeans,rq --codes 32 --levels 2 --steps 2"},
+		{"export", "export tok --to faiss -o index.faiss --data synthetic:mixture?rows=300000&dim=64"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cmd := exec.Command("gritvq", append(strings.Fields(c.command), "--debug")...)
@@ -70,6 +92,36 @@ func TestMemoryIsAnnounced(t *testing.T) {
 			}
 		})
 	}
+}
+
+// writeLarge writes networks of scores and files of several kinds whose content takes hundreds of megabytes in memory.
+func writeLarge(t *testing.T, dir string) {
+	t.Helper()
+	must(t, writeNetworks(filepath.Join(dir, "networks")))
+	rng := rand.New(rand.NewPCG(1, 2))
+	write := func(name string, lines, words int, separator, begin, word, end string) {
+		var text strings.Builder
+		for i := range lines {
+			fmt.Fprintf(&text, begin, i+1)
+			for n := range words {
+				if n > 0 {
+					text.WriteString(separator)
+				}
+				fmt.Fprintf(&text, word, 1+rng.IntN(4000))
+			}
+			text.WriteString(end)
+		}
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text.String()), 0o644))
+	}
+	write("large.txt", 60000, 20, " ", "user%d ", "item%d", "\n")
+	for _, name := range []string{"large", "more"} {
+		write(name+".jsonl", 4000, 10, " ", `{"id":"`+name+`%d","title":"`, "word%d", "\",\"categories\":[\"a\"]}\n")
+	}
+	write("large.csv", 20000, 64, ",", "%d,", "%d.5", "\n")
+	file, err := os.Create(filepath.Join(dir, "large.png"))
+	must(t, err)
+	must(t, png.Encode(file, image.NewNRGBA64(image.Rect(0, 0, 3000, 3000))))
+	must(t, file.Close())
 }
 
 // number returns what the first group of a pattern holds.

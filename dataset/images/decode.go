@@ -16,6 +16,8 @@ import (
 
 	"golang.org/x/image/bmp"
 	"golang.org/x/image/webp"
+
+	"github.com/gritvq/gritvq/internal/memory"
 )
 
 // Limits of a picture, since headers are cheap to forge.
@@ -23,6 +25,8 @@ const (
 	maxPixels  = 200_000_000
 	manyPixels = 32_000_000 // pictures above this are decoded one at a time
 	maxEncoded = 512 << 20  // bytes of a file
+
+	decodedBytes = 8 + 3 // of a pixel: four channels of 16 bits, and the picture made of them
 )
 
 // decodingLarge is held while a large picture is decoded, so that several of
@@ -134,6 +138,9 @@ func decode(encoded []byte) (p *RGB, err error) {
 	case pixels > manyPixels:
 		decodingLarge.Lock()
 		defer decodingLarge.Unlock()
+	}
+	if err := memory.Check(fmt.Sprintf("a picture of %d x %d pixels", config.Width, config.Height), int(pixels), decodedBytes); err != nil {
+		return nil, err
 	}
 	m, err := f.decode(bytes.NewReader(encoded))
 	if err != nil {

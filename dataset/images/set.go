@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"sync"
 	"sync/atomic"
+
+	"github.com/gritvq/gritvq/internal/memory"
 )
 
 // Set is a numbered collection of pictures. Its methods may be called from
@@ -132,8 +134,10 @@ func (s *Set) decoded(row int) (*RGB, error) {
 	if err == nil {
 		return p, nil
 	}
-	if disk, ok := errors.AsType[*fs.PathError](err); ok {
-		return nil, fmt.Errorf("reading picture %s of %s: %w", s.Key(row), s.path, disk)
+	_, disk := errors.AsType[*fs.PathError](err)
+	_, large := errors.AsType[*memory.Exceeded](err) // whether it is depends on the machine, so it is not left out as damaged
+	if disk || large {
+		return nil, fmt.Errorf("reading picture %s of %s: %w", s.Key(row), s.path, err)
 	}
 	return nil, s.report(row, err)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/dataset/images"
+	"github.com/gritvq/gritvq/internal/memory"
 	"github.com/gritvq/gritvq/tokenizer"
 )
 
@@ -78,6 +79,10 @@ func (e Encoder) Encode(ctx context.Context, p *images.RGB) (Grid, error) {
 	}
 	g := Grid{Width: p.Width, Height: p.Height, GridWidth: c.x.cells, GridHeight: c.y.cells}
 	dim := e.Runtime.Tokenizer().Dim()
+	what := fmt.Sprintf("a picture of %d x %d cells of %d numbers", g.GridWidth, g.GridHeight, dim)
+	if err := memory.Check(what, g.GridHeight*g.GridWidth, dim, 4); err != nil {
+		return Grid{}, err
+	}
 	latents := make([]float32, g.GridHeight*g.GridWidth*dim)
 	across, down := c.x.feather(1), c.y.feather(1)
 	err = c.bands(func(first, last int) error {

@@ -31,9 +31,9 @@ const notable = 2 << 30
 
 // Execute runs one command line and returns the exit code.
 func Execute(args []string, s *Streams, newRoot func(*Streams) *cobra.Command) int {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	signals := interrupt.Listen(cancel, s.Remark)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	signals := interrupt.Listen(func() { cancel(nil) }, s.Remark)
 	defer signals.Stop()
 	if !engine.SIMD && runtime.GOARCH == "amd64" { // other CPUs have no vector kernels
 		s.Remark("gritvq: this build has no vector kernels and is about 20 times slower than it could be; " +
@@ -51,11 +51,18 @@ func Execute(args []string, s *Streams, newRoot func(*Streams) *cobra.Command) i
 			s.Remark("gritvq: %s: up to %s of memory in all", what, memory.Text(float64(bytes)))
 		}
 	})
+	defer memory.Watch(cancel)()
 	err := memory.CheckStart()
 	if err == nil {
 		err = withoutPanic(func() error { return root.ExecuteContext(ctx) })
 	}
-	if errors.Is(err, context.Canceled) && ctx.Err() != nil && !errors.Is(err, train.ErrInterrupted) {
+	switch cause := context.Cause(ctx); {
+	case err == nil || ctx.Err() == nil:
+	case errors.Is(cause, memory.ErrFull) && errors.Is(err, train.ErrInterrupted):
+		err = fmt.Errorf("%w (%v)", cause, err) // it says how to continue
+	case errors.Is(cause, memory.ErrFull):
+		err = cause
+	case errors.Is(err, context.Canceled) && !errors.Is(err, train.ErrInterrupted):
 		err = train.ErrInterrupted
 	}
 	if err == nil && out.failed != nil {

@@ -71,8 +71,8 @@ func Open(ctx context.Context, path string, opt Options) (*Log, error) {
 func openLog(ctx context.Context, path string, opt Options) (*Log, error) {
 	extension := strings.ToLower(filepath.Ext(path))
 	if chosen := opt.User+opt.Item+opt.Time != ""; chosen && (dataset.IsSynthetic(path) || extension == ".txt") {
-		return nil, fmt.Errorf("%s is no table with columns to choose from; leave the choice out, or name a table .csv, .tsv, .dat or .parquet",
-			path)
+		return nil, fmt.Errorf("%s is no table with columns to choose from; "+
+			"leave the choice out, or name a table .csv, .tsv, .psv, .dat or .parquet", path)
 	}
 	if dataset.IsSynthetic(path) {
 		shop, err := OpenShop(path)

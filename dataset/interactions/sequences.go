@@ -19,8 +19,12 @@ func readSequences(ctx context.Context, path string, in io.Reader) (*recorder, e
 			continue
 		}
 		if len(fields) == 1 {
-			return nil, fmt.Errorf("line %d of %s names user %q without items; a line is a user and then the items, separated by blanks",
+			err := fmt.Errorf("line %d of %s names user %q without items; a line is a user and then the items, separated by blanks",
 				line, path, fields[0])
+			if strings.ContainsAny(fields[0], "|,;") {
+				err = fmt.Errorf("%w; if it is a table, name it .csv, .tsv or .psv", err)
+			}
+			return nil, err
 		}
 		if _, twice := r.users.index[fields[0]]; twice {
 			return nil, fmt.Errorf("line %d of %s repeats user %q; all items of a user belong on one line", line, path, fields[0])

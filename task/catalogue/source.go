@@ -69,7 +69,7 @@ func (s *source) read(ctx context.Context, watch task.Watcher) error {
 	}
 	v, err := vectors.Open(ctx, s.Input, vectors.Options{})
 	if errors.Is(err, vectors.ErrFormat) {
-		return fmt.Errorf("%w, or titles in .jsonl, .csv, .tsv or .dat", err)
+		return fmt.Errorf("%w, or titles in .jsonl, .csv, .tsv, .psv or .dat", err)
 	}
 	if err != nil {
 		return err

@@ -89,7 +89,8 @@ or, if two files have the same name, of its directory, unless --name gives one.
 	f.StringArrayVar(&o.items, "items", nil,
 		"names and titles of the items, in the order of the rows: .jsonl, .csv, .tsv, .psv, .dat or .parquet; "+
 			"once a catalogue\n(default: a column id, item, asin or similar of the embeddings' .parquet, or row numbers from 1)")
-	f.StringArrayVar(&o.logs, "log", nil, "who took what: sequences.txt, .csv, .tsv or .parquet, as for gritvq recommend; once a catalogue")
+	f.StringArrayVar(&o.logs, "log", nil, "who took what: sequences.txt, .csv, .tsv, .psv or .parquet, as for gritvq recommend;\n"+
+		"once a catalogue")
 	o.columns.Add(cmd)
 	o.log.Add(cmd, "log-columns")
 	f.Lookup("core").Usage = "of --log: " + f.Lookup("core").Usage + ";\ngive recommend the same"

@@ -48,7 +48,7 @@ func newTrain(s *cli.Streams) *cobra.Command {
 		Use:   "train IDS LOG -o DIR",
 		Short: "Train a recommender on who took what",
 		Long: `Learns to continue the sequences of a log: sequences.txt (a user a line: user item item
-...), .csv, .tsv or .parquet of (user, item, time), or synthetic:shop. For every user
+...), .csv, .tsv, .psv or .parquet of (user, item, time), or synthetic:shop. For every user
 the last item is held out for testing and the one before for validation and early
 stopping. IDS is a directory made by gritvq ids. --core 5 keeps only users and items
 with at least five interactions; give eval the same.

@@ -63,7 +63,7 @@ func TrainModel(ctx context.Context, o TrainOptions, w task.Watcher) (*Recommend
 	if err := d.Trainable(); err != nil {
 		return nil, err
 	}
-	if used := items.Cooccurrence(); used != nil && used.Fingerprint != d.Fingerprint {
+	if used := items.Cooccurrence(); used != nil && d.purpose == Recommending && used.Fingerprint != d.Fingerprint {
 		w.Remark("note: the IDs in %s were made with another log than these data (%s, or another part of it), which may hold test items; "+
 			"make them with this log and the same --core", o.IDs, used.Log)
 	}

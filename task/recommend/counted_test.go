@@ -278,6 +278,28 @@ func TestReferences(t *testing.T) {
 	}
 }
 
+// Training a network counts the references, so that evaluating it does not.
+func TestTrainingCountsReferences(t *testing.T) {
+	const shop = "synthetic:shop?users=60&items=60"
+	ids, source, cache := shopIDs(t, shop), Log(shop, interactions.Options{}), t.TempDir()
+	dir, w := filepath.Join(t.TempDir(), "model"), &remarks{}
+	o := TrainOptions{Config: tiny()["dual"], IDs: ids, Source: source, Dir: dir, Cache: cache, Backend: "go"}
+	if _, err := TrainModel(t.Context(), o, w); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Count(w.text.String(), "counting a reference") != 3 {
+		t.Errorf("remarks in training %q", w.text.String())
+	}
+	w = &remarks{}
+	e, err := Evaluate(t.Context(), EvalOptions{Dir: dir, Source: source, Cache: cache, Backend: "go"}, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(e.References) != 3 || strings.Contains(w.text.String(), "counting") {
+		t.Errorf("%d references; remarks %q", len(e.References), w.text.String())
+	}
+}
+
 // Seen items are dropped by default only where no user takes an item twice.
 func TestSeenRule(t *testing.T) {
 	log, table := carousel(t, 12, 12)

@@ -30,6 +30,7 @@ type TrainOptions struct {
 	Dir     string // of the model
 	Resume  bool   // continue an interrupted run
 	Force   bool   // replace the model or run in Dir
+	Cache   string // directory that gets the ranks of references for Evaluate, if the model is a network; may be empty
 	Backend string // see engine.Choose
 	Command string // that the manifest records
 }
@@ -124,7 +125,13 @@ func TrainModel(ctx context.Context, o TrainOptions, w task.Watcher) (*Recommend
 	if err := r.trainPage(ctx, o.Dir, d, trained.Ranker); err != nil {
 		return nil, err
 	}
-	return r, train.RemoveCheckpoints(o.Dir)
+	if err := train.RemoveCheckpoints(o.Dir); err != nil {
+		return nil, err
+	}
+	if _, network := m.(Learner); network && o.Cache != "" { // counting takes a small part of the time of training, not of an evaluation
+		_, err = References(ctx, d, kind.Depth, o.Cache, w)
+	}
+	return r, err
 }
 
 // modelFiles are the files of a directory that holds a model.

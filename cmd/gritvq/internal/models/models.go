@@ -44,6 +44,7 @@ func (o *TrainFlags) Add(cmd *cobra.Command, p *recommend.Purpose, example, batc
 	if p == recommend.Recommending {
 		SeenFlag(cmd, &o.seen, seenOfLog)
 	}
+	cacheFlag(f, &o.Cache, "directory of references, which eval prints (\"\": none)")
 	cli.WorkersFlag(cmd, new(int))
 	f.BoolVar(&o.Resume, "resume", false, "continue an interrupted run")
 	f.BoolVar(&o.Force, "force", false, "overwrite the files in the directory")
@@ -122,12 +123,17 @@ func (o *EvalFlags) Add(cmd *cobra.Command, p *recommend.Purpose, references str
 	}
 	f.StringVar(&o.Report, "report", "", "page of scores, references, learning curves and examples, such as report.html")
 	f.BoolVar(&o.Alone, "no-references", false, "do not score "+references+" beside the model")
-	f.StringVar(&o.Cache, "cache", referenceDir(), "directory of references, for the next call (\"\": none)")
-	f.Lookup("cache").DefValue = "" // it differs between users
+	cacheFlag(f, &o.Cache, "directory of references, for the next call (\"\": none)")
 	SearchFlags(cmd, &o.SearchOptions)
 	cli.WorkersFlag(cmd, new(int))
 	cli.JSONFlag(cmd, &o.JSON, "the scores as")
 	cli.BackendFlag(cmd, &o.Backend)
+}
+
+// cacheFlag adds the flag --cache.
+func cacheFlag(f *pflag.FlagSet, into *string, usage string) {
+	f.StringVar(into, "cache", referenceDir(), usage)
+	f.Lookup("cache").DefValue = "" // it differs between users
 }
 
 // referenceDir is the place of the ranks of references, or "" for a user without one.

@@ -50,6 +50,7 @@ func Default(method string) (Config, error) {
 	c.Model.Dim, c.Model.Hidden = 0, nil
 	q.Start.Warmup = 0
 	t.Steps, t.Log, t.Evaluate, t.Checkpoint = 1000, 20, 100, 100
+	t.Flat = 0 // trials judge whole runs: the error falls while the rate does, often from above that of the start
 	t.Optimizer.Beta2 = 0.98
 	t.Choose = []string{"train.steps", "train.noise"}
 	if !m.Tabled() || q.Start.Sample > 0 { // a start of its own

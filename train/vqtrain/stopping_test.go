@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/gritvq/gritvq/dataset"
+	"github.com/gritvq/gritvq/vq"
 )
 
 // Patience stops a run that no longer improves; best decides whether it exports
@@ -103,6 +104,11 @@ func TestValidateNamesTheSetting(t *testing.T) {
 			if err != nil {
 				t.Errorf("%s %s: %v", preset, method, err)
 			}
+		}
+	}
+	for _, m := range vq.MethodNames() { // trials judge whole runs, which nothing may shorten
+		if c, err := Default(m); err != nil || len(c.Train.Choose) > 0 && c.Train.Flat+float64(c.Train.Patience) > 0 {
+			t.Errorf("%s chooses %v and stops by %g, %d (%v)", m, c.Train.Choose, c.Train.Flat, c.Train.Patience, err)
 		}
 	}
 	for _, pictures := range []bool{false, true} {

@@ -1,11 +1,9 @@
 package index
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"testing"
-	"time"
 )
 
 // conditionKinds are conditions of codes [k,d] with last layers of the given size; zero
@@ -381,49 +379,6 @@ func TestConditionErrors(t *testing.T) {
 	} {
 		if _, err := NewConditional(plain.levels, conditions); err == nil {
 			t.Errorf("conditions %s were accepted", name)
-		}
-	}
-}
-
-// The bounds of the product: affine codes take at most 3 times, implicit codes of 16
-// candidates and a width up to 128 at most 15 times as long as plain encoding with the
-// same beam. Times are the least of several, taken in turn, so that other load on the
-// machine cancels.
-func BenchmarkConditionalEncode(b *testing.B) {
-	const n, k, levels = 16, 256, 4 // few rows: short times are disturbed less
-	for _, d := range []int{64, 128, 512} {
-		x, out := normals(1, n*d), make([]uint32, n*levels)
-		plain := newResidual(b, bestKernel, 5, d, k, k, k, k)
-		for _, h := range []int{64, 128} {
-			for _, kind := range []string{"affine", "implicit"} {
-				conditions := make([]Condition, levels)
-				for l := 1; l < levels; l++ {
-					if kind == "affine" {
-						conditions[l] = Affine{Hidden: h, Q: scaled(1, 0.1, d*h), Bias: make([]float32, h), U: scaled(2, 0.01, h*2*d)}
-					} else {
-						block := randomBlock(uint64(l), d, h, 0.01)
-						conditions[l] = Implicit{Blocks: []Block{block}, Shortlist: plain.levels[l].rows, Candidates: 16}
-					}
-				}
-				q, err := NewConditional(plain.levels, conditions)
-				if err != nil {
-					b.Fatal(err)
-				}
-				for _, beam := range []int{1, 8} {
-					b.Run(fmt.Sprintf("d=%d/beam=%d/%s-%d", d, beam, kind, h), func(b *testing.B) {
-						least := [2]time.Duration{math.MaxInt64, math.MaxInt64}
-						for b.Loop() {
-							for i, q := range []*Residual{plain, q} {
-								start := time.Now()
-								q.Encode(x, n, 0, beam, out, 1)
-								least[i] = min(least[i], time.Since(start))
-							}
-						}
-						b.ReportMetric(n/least[1].Seconds(), "vectors/s")
-						b.ReportMetric(least[1].Seconds()/least[0].Seconds(), "times-plain")
-					})
-				}
-			}
 		}
 	}
 }

@@ -133,7 +133,7 @@ func UseWorkers(n int) error {
 		return usage.Errorf("--workers %d must be at least 1, or 0 for all cores", n)
 	}
 	if n > 0 {
-		runtime.GOMAXPROCS(n)
+		runtime.GOMAXPROCS(min(n, runtime.NumCPU())) // which takes memory for every thread
 	}
 	return nil
 }

@@ -67,6 +67,9 @@ func (t Transformer) init(rng *rand.Rand, decoder bool) weights.Set {
 			}
 			set.Merge(path+"_norm", t.norm().Init())
 		}
+		if i == 0 {
+			set.Need(fmt.Sprintf("a transformer of %d layers", t.Layers), t.Layers)
+		}
 	}
 	switch t.Positions {
 	case "relative":

@@ -7,7 +7,9 @@ import (
 
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
+
 	"github.com/gritvq/gritvq/dataset"
+	"github.com/gritvq/gritvq/internal/memory"
 	"github.com/gritvq/gritvq/vq"
 )
 
@@ -50,6 +52,13 @@ func (r *Runtime) Encode(ctx context.Context, x dataset.Batch, o Options) ([]uin
 	return r.Assign(ctx, z, r.tokenizer.Cells(x.N), o)
 }
 
+// checkBeam fails if a search with a beam needs more memory than there is in one thread: every encoding of the rows that it
+// searches for at a time has two residuals, two paths and three numbers more.
+func checkBeam(l vq.Layout, beam int) error {
+	const rows = 8
+	return memory.Check(fmt.Sprintf("a beam of %d encodings", beam), beam, 8*(l.Dim+l.Levels)+12, rows)
+}
+
 // Assign finds the codes of latents [cells.Len(),d]. A beam needs a quantizer that takes the nearest codes.
 func (r *Runtime) Assign(ctx context.Context, z []float32, cells Cells, o Options) ([]uint32, error) {
 	layout := r.tokenizer.Quantizer.Layout()
@@ -57,8 +66,11 @@ func (r *Runtime) Assign(ctx context.Context, z []float32, cells Cells, o Option
 	if len(z) != n*layout.Dim {
 		return nil, fmt.Errorf("got %d values for %d rows of dimension %d", len(z), n, layout.Dim)
 	}
-	codes := make([]uint32, n*layout.Parts*levels)
 	beam := max(1, cmp.Or(o.Beam, r.tokenizer.Spec.Quantizer.Beam))
+	if err := checkBeam(layout, beam); err != nil {
+		return nil, err
+	}
+	codes := make([]uint32, n*layout.Parts*levels)
 	switch {
 	case r.phases != nil:
 		return codes, r.assignPhases(ctx, z, cells, levels, beam, codes, o.Workers)

@@ -44,8 +44,12 @@ func New(s Spec, input int) (*Tokenizer, error) {
 		return t, err
 	}
 	l := t.Quantizer.Layout()
-	return t, memory.Check(fmt.Sprintf("%d codebooks of %d codes for latents of %d numbers", l.Slots(), slices.Max(l.Vocab), dim),
+	err = memory.Check(fmt.Sprintf("%d codebooks of %d codes for latents of %d numbers", l.Slots(), slices.Max(l.Vocab), dim),
 		l.Slots(), slices.Max(l.Vocab), max(1, dim/max(1, l.Parts)), 4)
+	if err != nil {
+		return t, err
+	}
+	return t, checkBeam(l, s.Quantizer.Beam)
 }
 
 // Modality is the kind of its items.

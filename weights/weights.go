@@ -123,6 +123,11 @@ func (s Set) Clone() Set {
 	return c
 }
 
+// Need panics with a sentence if there is not enough memory for n sets of the size of this one.
+func (s Set) Need(what string, n int) {
+	memory.Need(what, n, s.Count(), 4)
+}
+
 // Count is the number of scalars in all variables, state excluded.
 func (s Set) Count() int {
 	n := 0

@@ -146,3 +146,26 @@ func TestLimitedAddressSpace(t *testing.T) {
 	refused(t, "would take .* of memory and .* are available", "2800000", "train", "synthetic:mixture?rows=500",
 		"-o", filepath.Join(t.TempDir(), "tok"), "--steps", "2", "--codes", "8", "--dim", "8", "--hidden", "30000,30000")
 }
+
+// Options that multiply something in other commands are weighed as those of train are.
+func TestCountsBeyondTheMachine(t *testing.T) {
+	stored, err := filepath.Abs("../../testdata/stored")
+	must(t, err)
+	at := func(name string) string { return filepath.Join(stored, name) }
+	const vectors, pictures, shop = "synthetic:mixture?rows=50&dim=6", "synthetic:scenes?images=20", " synthetic:shop?users=40&items=30 "
+	const huge, many = " 9223372036854775807 ", "1000000000 "
+	for want, command := range map[string]string{
+		"a beam of 9223372036854775807 encodings": "encode " + at("vectors") + " " + vectors + " -o OUT.npy --beam" + huge,
+		"a beam of 1000000000000 encodings":       "train " + vectors + " -o OUT --codes 8 --steps 2 --set quantizer.beam=1000000000000",
+		"a transformer of 1000000000 layers": "prior train " + at("pictures") + " " + pictures + " -o OUT --width 16 --heads 2 --steps 2 " +
+			"--layers " + many,
+		"histories with room for .* tokens": "recommend train " + at("ids") + shop + "-o OUT --steps 2 --model generative " +
+			"--set model.history=" + many,
+		"a plan of 1000000000000 seeds": "compare " + vectors + " -o OUT --methods kmeans --codes 8 --seeds 1000000000000",
+	} {
+		args := strings.Fields(strings.ReplaceAll(command, "OUT", filepath.Join(t.TempDir(), "out")))
+		refused(t, want+" would take .* of memory and .* are available; use smaller sizes", "", args...)
+	}
+	// More threads than cores are of no use.
+	runToEnd(t, []string{"encode", at("vectors"), vectors, "-o", filepath.Join(t.TempDir(), "codes.npy"), "--workers", "1000000000"})
+}

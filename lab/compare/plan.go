@@ -10,6 +10,7 @@ import (
 	"github.com/gritvq/gritvq/config"
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/engine"
+	"github.com/gritvq/gritvq/internal/memory"
 	"github.com/gritvq/gritvq/internal/usage"
 	"github.com/gritvq/gritvq/train/vqtrain"
 	"github.com/gritvq/gritvq/vq"
@@ -49,6 +50,10 @@ func newPlan(o Options) (*plan, error) {
 		}
 	}
 	if p.shared, err = p.Settings.Layered("grit"); err != nil {
+		return nil, err
+	}
+	const bytes = 256 // of a run that is planned
+	if err := memory.Check(fmt.Sprintf("a plan of %d seeds", p.Seeds), p.Seeds, len(p.Variants), bytes); err != nil {
 		return nil, err
 	}
 	for i := range p.Seeds {

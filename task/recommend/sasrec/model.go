@@ -51,6 +51,9 @@ const BatchInputs = 3
 // (float32). The last items of longer sequences are kept.
 func (m *Model) Batch(examples []network.Example, room int) ([]*tensors.Tensor, error) {
 	n := len(examples)
+	if err := network.CheckRoom(n, room, 3); err != nil {
+		return nil, err
+	}
 	items, next, inUse := make([]int32, n*room), make([]int32, n*room), make([]float32, n*room)
 	for i, e := range examples {
 		if err := m.check(e.History, e.Target); err != nil {

@@ -96,6 +96,9 @@ func (m *Model) inputs(items *network.Items, questions []network.Question, shape
 		return nil, fmt.Errorf("a batch with room for %d items of history: the model reads 1 to %d", shape.History, m.Config.History)
 	}
 	places := m.places(shape.History)
+	if err := network.CheckRoom(shape.Rows, places, 1); err != nil {
+		return nil, err
+	}
 	tokens, lengths := make([]int32, shape.Rows*places), make([]int32, shape.Rows)
 	for i, q := range questions {
 		for _, item := range q.History {

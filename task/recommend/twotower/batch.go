@@ -157,6 +157,9 @@ func (m *Model) inputs(items *network.Items, questions []network.Question, rows 
 	if m.reads == Histories {
 		depth = len(m.vocab.Codes)
 	}
+	if err := network.CheckRoom(rows, places, depth+1); err != nil {
+		return nil, err
+	}
 	tokens, lengths, numbers := make([]int32, depth*rows*places), make([]int32, rows), make([]int32, rows*places)
 	for i, list := range read {
 		length := min(len(list), places)

@@ -147,7 +147,7 @@ func quotes(t *testing.T) map[string][]string {
 			speedup = append(speedup, numberOf(t, row[1]))
 		}
 	}
-	recommended := page(t, "recommendation.md")
+	recommended, compared := page(t, "recommendation.md"), page(t, "compare-beauty.md").text
 	exact, err := eval.PSNR(make([]uint8, 3), make([]uint8, 3))
 	if err != nil {
 		t.Fatal(err)
@@ -160,7 +160,11 @@ func quotes(t *testing.T) map[string][]string {
 			fmt.Sprintf("network in %.2fx the time of", gpu.number("# The picture step on a GPU", "step", "gritvq, STE")/
 				gpu.number("# The picture step on a GPU", "step", "PyTorch, `torch.compile`")),
 		},
-		"docs/compare.md": {fmt.Sprintf("[at most %.2f](pictures.md#scores) a picture", exact)},
+		"docs/compare.md": {
+			fmt.Sprintf("[at most %.2f](pictures.md#scores) a picture", exact),
+			"took " + regexp.MustCompile(`\d+ min \d+ s`).FindString(compared) + " and " +
+				regexp.MustCompile(`\d+ MiB`).FindString(compared) + " on two cores",
+		},
 		"docs/pictures.md": {
 			fmt.Sprintf("doubling GRIT's codes adds %.2f to %.2f dB (from 1,024 to 65,536 codes), "+
 				"a second level of 1,024 codes %.2f dB, a third %.2f dB",
@@ -195,11 +199,12 @@ var settled = map[string][]string{
 	"docs/pictures.md":       {"(0.1 if", "(0.3) of", "at 0.8 the", "is 0.8 times", "95 %", "(0.5/255)²", "5 % is expected"},
 	"docs/quantizers.md":     {"fewer than 1 %"},
 	"docs/recommendation.md": {"0.05 for about twenty", "default of 0.1", "95 %"},
-	"CHANGELOG.md":           {"(0.5/255)²", "fewer than 1 %"},
+	"docs/vectors.md":        {"(10 times )"},
+	"CHANGELOG.md":           {"(0.5/255)²", "fewer than 1 %", "20,000 times"},
 	"README.md":              {"Apache-2.0"},
 }
 
-// Every figure with decimals or in percent of README, guides and changelog is quoted from a record, is one of README's
+// Every figure with decimals, in percent, of time or of a ratio in README, guides and changelog is quoted from a record, is one of README's
 // tables (see TestReadmeQuotesTheTables), or is known to be no measurement.
 func TestFiguresHaveRecords(t *testing.T) {
 	guides, err := filepath.Glob("../../docs/*.md")
@@ -229,7 +234,7 @@ func TestFiguresHaveRecords(t *testing.T) {
 		for _, known := range settled[name] {
 			text = strings.ReplaceAll(text, known, "")
 		}
-		for _, at := range regexp.MustCompile(`\d+\.\d+|\d+ ?%|\d+ dB`).FindAllStringIndex(text, -1) {
+		for _, at := range regexp.MustCompile(`\d+\.\d+|\d+ ?%|\d+ dB|\d+ (hours|minutes|min|seconds|s|ms|times)\b`).FindAllStringIndex(text, -1) {
 			t.Errorf("%s: a figure without a record: ...%s...", name, text[max(0, at[0]-60):min(len(text), at[1]+30)])
 		}
 	}

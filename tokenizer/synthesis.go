@@ -2,6 +2,7 @@ package tokenizer
 
 import (
 	"errors"
+	"math"
 	"math/rand/v2"
 
 	"github.com/gritvq/gritvq/dataset"
@@ -17,8 +18,8 @@ const (
 	cellsPerFeature = 40
 	// leastSynthesis pictures differ enough from each other.
 	leastSynthesis = 128
-	// synthesisRidge is the weight of the distance from the map of squares alone.
-	synthesisRidge = 1e-3
+	// synthesisRidge is the weight of the distance from the map of squares alone, and mostRidge the largest, which few cells need.
+	synthesisRidge, mostRidge = 1e-3, 1e4
 	// synthesisChunk rows of features are held at a time.
 	synthesisChunk = 4096
 )
@@ -29,7 +30,7 @@ const (
 //	x = Σ_(i,j) z[y+i, x+j] W_(i,j) + b,
 //
 // which takes away the edges between cells. W minimises the squared error over cells of training pictures, and stays near
-// the principal components, which depend on the cell alone.
+// the principal components, which depend on the cell alone: the fewer cells, the nearer.
 type synthesis struct {
 	network   pictureNetwork
 	own, near int // leading dimensions of the cell and of its neighbours
@@ -76,6 +77,7 @@ func (s synthesis) fit(set weights.Set, pictures dataset.Batch, latents []float3
 	gram, right := mat.NewDense(features, features, nil), mat.NewDense(features, values, nil)
 	chosen := rng.Perm(pictures.N * cells)
 	chosen = chosen[:min(len(chosen), cellsPerFeature*features)]
+	square := 0.0 // mean squared length of what the map of squares alone leaves of a cell
 	for start := 0; start < len(chosen); start += synthesisChunk {
 		part := chosen[start:min(len(chosen), start+synthesisChunk)]
 		x, target := mat.NewDense(len(part), features, nil), mat.NewDense(len(part), values, nil)
@@ -87,6 +89,9 @@ func (s synthesis) fit(set weights.Set, pictures dataset.Batch, latents []float3
 		var product mat.Dense
 		product.Mul(x, first)
 		target.Sub(target, &product)
+		for _, left := range target.RawMatrix().Data {
+			square += left * left / float64(len(chosen))
+		}
 		var g, r mat.Dense
 		g.Mul(x.T(), x)
 		r.Mul(x.T(), target)
@@ -98,9 +103,15 @@ func (s synthesis) fit(set weights.Set, pictures dataset.Batch, latents []float3
 		for j := i; j < features; j++ {
 			system.SetSym(i, j, gram.At(i, j)/float64(len(chosen)))
 		}
-		system.SetSym(i, i, system.At(i, i)+synthesisRidge)
 	}
 	right.Scale(1/float64(len(chosen)), right)
+	ridge := synthesisRidge
+	if n := len(chosen); n < cellsPerFeature*features {
+		ridge = crossValidated(system, right, square, n)
+	}
+	for i := range features {
+		system.SetSym(i, i, system.At(i, i)+ridge)
+	}
 	var cholesky mat.Cholesky
 	if !cholesky.Factorize(system) {
 		return errors.New("the linear path of the decoder could not be fitted: latents are not finite")
@@ -112,6 +123,34 @@ func (s synthesis) fit(set weights.Set, pictures dataset.Batch, latents []float3
 	change.Add(&change, first)
 	s.write(&change, kernel, bias)
 	return nil
+}
+
+// crossValidated returns the power of ten with the least generalised cross-validation error (Golub, Heath and Wahba 1979) of
+// a ridge regression of n cells, error/(1 - df/n)² with its effective number df of features, given the means over cells of
+// xᵀx, xᵀy and y².
+func crossValidated(gram *mat.SymDense, right *mat.Dense, square float64, n int) float64 {
+	var eigen mat.EigenSym
+	if !eigen.Factorize(gram, true) {
+		return synthesisRidge // the caller finds out what is wrong
+	}
+	var axes, along mat.Dense
+	eigen.VectorsTo(&axes)
+	along.Mul(axes.T(), right)
+	best, least := synthesisRidge, math.Inf(1)
+	for ridge := synthesisRidge; ridge <= mostRidge; ridge *= 10 {
+		left, free := square, 1.0
+		for i, variance := range eigen.Values(nil) {
+			variance = max(0, variance) // but for rounding
+			row := along.RawRowView(i)
+			left -= mat.Dot(mat.NewVecDense(len(row), row), mat.NewVecDense(len(row), row)) * (variance + 2*ridge) /
+				((variance + ridge) * (variance + ridge))
+			free -= variance / (variance + ridge) / float64(n)
+		}
+		if e := left / (free * free); free > 0 && e < least {
+			best, least = ridge, e
+		}
+	}
+	return best
 }
 
 // at lists the kernel's row of every feature but the bias.

@@ -94,7 +94,7 @@ func diagnose() diagnosis {
 		EngineGo: tryEngine(engine.Embedded), EngineXLA: engine.XLA, Plugins: append([]string{}, engine.Plugins()...), Advice: []string{},
 	}
 	if !d.SIMD && runtime.GOARCH == "amd64" {
-		d.Advice = append(d.Advice, "build with vector kernels, about 20 times faster: gritvq doctor --rebuild")
+		d.Advice = append(d.Advice, "build with vector kernels, which is much faster: gritvq doctor --rebuild")
 	}
 	switch {
 	case !d.EngineXLA:

@@ -36,7 +36,7 @@ func Execute(args []string, s *Streams, newRoot func(*Streams) *cobra.Command) i
 	signals := interrupt.Listen(func() { cancel(nil) }, s.Remark)
 	defer signals.Stop()
 	if !engine.SIMD && runtime.GOARCH == "amd64" { // other CPUs have no vector kernels
-		s.Remark("gritvq: this build has no vector kernels and is about 20 times slower than it could be; " +
+		s.Remark("gritvq: this build has no vector kernels and is much slower than it could be; " +
 			"gritvq doctor --rebuild builds the right one")
 	}
 	s.Command = commandLine(args)

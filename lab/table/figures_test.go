@@ -147,6 +147,15 @@ func quotes(t *testing.T) map[string][]string {
 			speedup = append(speedup, numberOf(t, row[1]))
 		}
 	}
+	conditions, affine, implicit := page(t, "conditions.md"), 0.0, 0.0
+	for _, dim := range []string{"64", "128", "512"} {
+		for _, beam := range []string{"1", "8", "16"} {
+			affine = max(affine, conditions.number("## Encoding", "affine, 128", dim, beam))
+			implicit = max(implicit, conditions.number("## Encoding", "implicit, 128", dim, beam))
+		}
+	}
+	const starts = "## What a dual encoder starts from, and what it learns"
+	started := page(t, "recommendation-cpu.md")
 	recommended, compared := page(t, "recommendation.md"), page(t, "compare-beauty.md").text
 	exact, err := eval.PSNR(make([]uint8, 3), make([]uint8, 3))
 	if err != nil {
@@ -159,6 +168,8 @@ func quotes(t *testing.T) map[string][]string {
 				ratio["training step"], ratio["nearest code 16384 x 16384"]),
 			fmt.Sprintf("network in %.2fx the time of", gpu.number("# The picture step on a GPU", "step", "gritvq, STE")/
 				gpu.number("# The picture step on a GPU", "step", "PyTorch, `torch.compile`")),
+			fmt.Sprintf("Beauty (recall@10 %.4f against %.4f)", started.number(starts, "Beauty", "trained from `auto`"),
+				started.number(starts, "Beauty", "best reference, transitions")),
 		},
 		"docs/compare.md": {
 			fmt.Sprintf("[at most %.2f](pictures.md#scores) a picture", exact),
@@ -174,6 +185,10 @@ func quotes(t *testing.T) map[string][]string {
 				"and up to %.1f times as many at equal PSNR",
 				slices.Min(lpips), slices.Max(lpips), worse[0], more),
 			fmt.Sprintf("an exact picture counts %.2f dB", exact),
+		},
+		"docs/quantizers.md": {
+			fmt.Sprintf("up to %.0f times as long as without conditions if they are affine, up to %.0f times if they are implicit",
+				math.Ceil(affine), math.Ceil(implicit)),
 		},
 		"docs/recommendation.md": {
 			fmt.Sprintf("recall@10 of %.3f against %.3f", recommended.number("## Dual encoder, Beauty", "R@10", "GRIT-VQ"),

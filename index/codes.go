@@ -1,6 +1,7 @@
 package index
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -46,6 +47,9 @@ func newCodesWith(kern kernel, rows []float32, k, d int) (*Codes, error) {
 	return c, nil
 }
 
+// ErrNotFinite says that numbers are infinite or no numbers.
+var ErrNotFinite = errors.New("remove or replace non-finite values")
+
 // checkMatrix reports why x is no finite, non-empty [n,d].
 func checkMatrix(what string, x []float32, n, d int) error {
 	if n <= 0 || d <= 0 {
@@ -56,7 +60,7 @@ func checkMatrix(what string, x []float32, n, d int) error {
 	}
 	for i, v := range x {
 		if v-v != 0 {
-			return fmt.Errorf("%s row %d, column %d is %v: remove or replace non-finite values", what, i/d, i%d, v)
+			return fmt.Errorf("%s row %d, column %d is %v: %w", what, i/d, i%d, v, ErrNotFinite)
 		}
 	}
 	return nil

@@ -2,11 +2,13 @@ package vqtrain
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/gomlx/gomlx/core/tensors"
 
+	"github.com/gritvq/gritvq/index"
 	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
@@ -78,7 +80,12 @@ func (t *Trainer) before(ctx context.Context, inputs []*tensors.Tensor) (kind st
 		return "", nil, err
 	}
 	if t.config.Quantizer.SearchesBeam() {
-		if given, err = t.assign(step, inputs); err != nil {
+		given, err = t.assign(step, inputs)
+		if errors.Is(err, index.ErrNotFinite) {
+			return "", nil, fmt.Errorf("training diverged: after step %d codes are no longer finite; lower train.optimizer.rate (now %g)",
+				step, t.config.Train.Optimizer.Rate)
+		}
+		if err != nil {
 			return "", nil, fmt.Errorf("finding the codes of a batch: %w", err)
 		}
 	}

@@ -149,6 +149,7 @@ func TestLimitedAddressSpace(t *testing.T) {
 
 // Options that multiply something in other commands are weighed as those of train are.
 func TestCountsBeyondTheMachine(t *testing.T) {
+	t.Setenv(cacheVariable, t.TempDir())
 	stored, err := filepath.Abs("../../testdata/stored")
 	must(t, err)
 	at := func(name string) string { return filepath.Join(stored, name) }

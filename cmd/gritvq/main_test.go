@@ -34,6 +34,9 @@ func TestMain(m *testing.M) {
 	})
 }
 
+// cacheVariable names the environment variable of the user's cache, which tests leave alone.
+const cacheVariable = "XDG_CACHE_HOME"
+
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{Dir: "testdata/script", RequireExplicitExec: true, Condition: func(name string) (bool, error) {
 		if name == "root" {

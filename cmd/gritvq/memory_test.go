@@ -33,6 +33,7 @@ func measuredMain() {
 
 // A command takes no more memory than it announced.
 func TestMemoryIsAnnounced(t *testing.T) {
+	t.Setenv(cacheVariable, t.TempDir())
 	if testing.Short() || runtime.GOOS != "linux" {
 		t.Skip("it takes a while, and asks Linux")
 	}

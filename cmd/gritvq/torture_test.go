@@ -151,6 +151,7 @@ func contents(t *testing.T, dir string) map[string]string {
 // Whatever happens to a command, it says no trace, and the command repeated ends as if nothing had happened: with the same
 // bytes, and with nothing left behind.
 func TestTorture(t *testing.T) {
+	t.Setenv(cacheVariable, t.TempDir())
 	if testing.Short() || runtime.GOOS != "linux" {
 		t.Skip("faults take a while, and are those of Linux")
 	}
@@ -184,6 +185,7 @@ func TestTorture(t *testing.T) {
 
 // A recommender that was killed while it was stored is no foreign directory.
 func TestForceAfterAKillWhileStoring(t *testing.T) {
+	t.Setenv(cacheVariable, t.TempDir())
 	ids, err := filepath.Abs("../../testdata/stored/ids")
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 
 // A directory that another process writes is left alone by every command that writes, whatever its options.
 func TestEveryWriterRefusesADirectoryInUse(t *testing.T) {
+	t.Setenv(cacheVariable, t.TempDir())
 	base := t.TempDir()
 	at := func(name string) string { return filepath.Join(base, name) }
 	stored, err := filepath.Abs("../../testdata/stored")

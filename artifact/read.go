@@ -154,6 +154,19 @@ func (k *Kind) otherKind(dir, name string, of *Kind) error {
 	return fmt.Errorf("%s is no %s but %s; %s", dir, k.Title, holds, advice)
 }
 
+// Output is [Kind.State] for those who write the artifact. It refuses a directory with an artifact of another kind, also where
+// its own may be replaced.
+func (k *Kind) Output(dir string) (State, error) {
+	state, err := k.State(dir)
+	if err != nil || state != Finished {
+		return state, err
+	}
+	if holds, _, _ := Identify(dir); holds != nil && holds != k {
+		return state, fmt.Errorf("%s holds a %s; choose another directory", dir, holds.Title)
+	}
+	return state, nil
+}
+
 // State says how far the artifact in a directory is.
 type State int
 

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -70,6 +71,55 @@ func TestDamagedStateIsNoticed(t *testing.T) {
 	}
 	runToEnd(t, resume)
 	same(t, whole, broken, bundle.ModelFile, bundle.LogFile, bundle.ConfigFile)
+}
+
+// What was damaged after it was finished is not resumed, and the refusal says what to do.
+func TestDamagedFinishedRuns(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for dir, args := range map[string][]string{
+		"tok":   {"train", "synthetic:manifold?rows=300", "-o", "tok", "--codes", "8", "--levels", "2", "--steps", "2"},
+		"prior": {"prior", "train", "--codes", "codes.npy", "-o", "prior", "--layers", "1", "--width", "8", "--heads", "2", "--steps", "2"},
+	} {
+		if dir == "prior" {
+			runToEnd(t, []string{"train", "synthetic:manifold?rows=300", "-o", "coder", "--method", "rq", "--codes", "8", "--levels", "2"})
+			runToEnd(t, []string{"encode", "coder", "synthetic:manifold?rows=300", "-o", "codes.npy"})
+		}
+		runToEnd(t, args)
+		flip(t, filepath.Join(dir, "manifest.json"))
+		said, code := run(exec.Command("gritvq", append(args, "--resume")...))
+		if code != 1 || !strings.Contains(said, "manifest.json ") || !strings.HasSuffix(said, "; --force starts over\n") {
+			t.Errorf("%s: exit code %d: %s", dir, code, said)
+		}
+		runToEnd(t, append(args, "--force"))
+	}
+}
+
+// An artifact of another kind is not replaced, not even by force.
+func TestForceReplacesItsOwnKind(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv(cacheVariable, t.TempDir())
+	const vectors, shop = "synthetic:manifold?rows=300", "synthetic:shop?users=40&items=30"
+	tokenizer := []string{"train", vectors, "-o", "tok", "--codes", "8", "--levels", "2", "--method", "rq"}
+	ids := []string{"ids", shop, "-o", "ids", "--codes", "8", "--levels", "2", "--method", "rq", "--hidden", "none"}
+	model := []string{"recommend", "train", "ids", shop, "-o", "model", "--model", "popularity"}
+	prior := []string{"prior", "train", "--codes", "codes.npy", "-o", "prior", "--layers", "1", "--width", "8", "--heads", "2", "--steps", "2"}
+	for _, args := range [][]string{tokenizer, {"encode", "tok", vectors, "-o", "codes.npy"}, ids, model, prior} {
+		runToEnd(t, args)
+	}
+	kinds := map[string][]string{"tok": tokenizer, "ids": ids, "model": model, "prior": prior}
+	for own, args := range kinds {
+		for other := range kinds {
+			args := slices.Clone(args)
+			args[slices.Index(args, "-o")+1] = other
+			if own == "model" && other == "ids" { // its input
+				continue
+			}
+			said, code := run(exec.Command("gritvq", append(args, "--force")...))
+			if own == other && code != 0 || own != other && (code == 0 || !strings.Contains(said, other+" holds ")) {
+				t.Errorf("%s over %s: exit code %d: %s", own, other, code, said)
+			}
+		}
+	}
 }
 
 // IDs whose tokenizer was damaged before they were finished are not resumed, and the refusal says what to do.

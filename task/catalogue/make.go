@@ -174,11 +174,6 @@ func (m *maker) train(ctx context.Context, dir, vectors string) (itemEncoder, er
 			return nil, err
 		}
 	}
-	if m.Resume && state == artifact.Finished {
-		if _, err := bundle.Load(own); err != nil {
-			return nil, fmt.Errorf("%w; --force starts over", err)
-		}
-	}
 	_, err = tokenize.Train(ctx, tokenize.TrainOptions{
 		Config: m.Config, Input: tokenize.Input{Path: vectors}, Output: own, Backend: m.Backend,
 		Resume: m.Resume, Force: !m.Resume, Command: m.Command,

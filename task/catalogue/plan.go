@@ -117,6 +117,12 @@ func (m *maker) directories() []string {
 
 // checkOutput refuses to overwrite inputs, foreign files and, without Force, a finished table.
 func (m *maker) checkOutput() error {
+	dirs, begun := m.directories(), m.Force
+	for _, dir := range dirs {
+		if _, err := kind.Output(dir); err != nil {
+			return err
+		}
+	}
 	for _, marker := range []string{artifact.ManifestFile, UnionFile} {
 		if output.Present(filepath.Join(m.Output, marker)) && !m.Force {
 			return fmt.Errorf("%s holds a finished table; choose another directory, --force to replace it, "+
@@ -127,7 +133,6 @@ func (m *maker) checkOutput() error {
 	for _, s := range m.list {
 		inputs = append(inputs, s.Input, s.Items, s.Log.Path)
 	}
-	dirs, begun := m.directories(), m.Force
 	for _, dir := range dirs {
 		if err := output.RefuseInput(output.Inside(dir, slices.Concat(outputFiles, intermediateFiles)...), inputs...); err != nil {
 			return err

@@ -91,12 +91,9 @@ func (o TrainOptions) checkDir() (artifact.State, error) {
 	if err := output.RefuseInput(output.Inside(o.Dir, files...), o.Source.paths()...); err != nil {
 		return 0, err
 	}
-	state, err := Kind.State(o.Dir)
+	state, err := Kind.Output(o.Dir)
 	if err != nil {
 		return state, err
-	}
-	if holds, _, _ := artifact.Identify(o.Dir); state == artifact.Finished && holds != Kind {
-		return state, fmt.Errorf("%s holds something else than a prior; choose another directory", o.Dir)
 	}
 	switch {
 	case state == artifact.Absent && output.Present(own):
@@ -149,7 +146,7 @@ func clear(dir string) error {
 func (o TrainOptions) finished(c Config, w task.Watcher) (*Prior, error) {
 	p, err := Load(o.Dir)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w; --force starts over", err)
 	}
 	hash, err := config.Hash(c)
 	if err != nil {

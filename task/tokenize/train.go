@@ -119,7 +119,7 @@ func trained(dir string, b *bundle.Bundle) *Trained {
 
 // checkOutput refuses a directory whose content nobody asked to replace.
 func (o TrainOptions) checkOutput() (artifact.State, error) {
-	state, err := bundle.Kind.State(o.Output)
+	state, err := bundle.Kind.Output(o.Output)
 	if err != nil || o.Force {
 		return state, err
 	}
@@ -153,7 +153,7 @@ func begin(dir string, force bool) (discard func(), err error) {
 func (t *training) finished() (*Trained, error) {
 	b, err := bundle.Load(t.Output)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w; --force starts over", err)
 	}
 	c, err := vqtrain.ReadConfig(b.Config)
 	if err != nil {

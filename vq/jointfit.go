@@ -130,7 +130,9 @@ func (j *jointFit) refit(rows Latents, codes []uint32, weight []float32, passes 
 // ridges returns the shrinkage of every level, in rows: Start.Shrink, but no more than
 // the ratio of the noise in a row to the variance of the level's codes, beyond which a
 // mean of noisy rows is shrunk too much. The noise is the error, which is too small
-// where codes are many beside rows: every code takes up one row. The variance is the
+// where codes are many beside rows: every code takes up one row. It does not count what the last shrinkage left of the
+// rows of a code, (ridge c / count)² each; otherwise shrinkage would feed on itself where most codes have one row. The
+// largest of the levels counts, because their shares overlap. The variance is the
 // expected one: a code's square and its uncertainty noise/(count + ridge).
 func (j *jointFit) ridges(codes []uint32, weight []float32) []float64 {
 	const leastFree = 0.1 // share of the rows that codes do not take up, at least
@@ -139,14 +141,27 @@ func (j *jointFit) ridges(codes []uint32, weight []float32) []float64 {
 	for _, w := range weight {
 		total += float64(w)
 	}
-	noise := j.error / max(leastFree, 1-float64(levels*j.config.Codes)/total)
+	counts, shrinking := make([][]float64, levels), 0.0
 	for l, book := range j.books {
-		counts := make([]float64, j.config.Codes)
+		counts[l] = make([]float64, j.config.Codes)
 		for i, w := range weight {
-			counts[codes[i*levels+l]] += float64(w)
+			counts[l][codes[i*levels+l]] += float64(w)
 		}
+		own := 0.0
+		for code, count := range counts[l] {
+			if count == 0 {
+				continue
+			}
+			for _, v := range book[code*d : (code+1)*d] {
+				own += float64(v) * float64(v) / count
+			}
+		}
+		shrinking = max(shrinking, own*j.ridge[l]*j.ridge[l]/total)
+	}
+	noise := max(0, j.error-shrinking) / max(leastFree, 1-float64(levels*j.config.Codes)/total)
+	for l, book := range j.books {
 		variance := 0.0
-		for code, count := range counts {
+		for code, count := range counts[l] {
 			if count == 0 {
 				continue
 			}

@@ -75,3 +75,31 @@ func TestShrinkageHelpsOnHeldOutRows(t *testing.T) {
 		t.Errorf("held-out error %g with shrinkage, %g without", shrunk, means)
 	}
 }
+
+// With hardly more rows than codes, codes are nearly the rows themselves: shrinkage does not feed on the error that it makes.
+func TestShrinkageOfFewRows(t *testing.T) {
+	sample := gaussianSample(3, 66, 8)
+	c := classical(t, "rq", 1, 1)
+	c.Codes, c.Start.Shrink = 60, 4
+	left := func(c Config) float64 {
+		book := fitted(t, c, sample, FitOptions{Seed: 4}).Variables[levelPath(0)+"/"+CodesPath].Data
+		total := 0.0
+		for i := range sample.N {
+			least := math.Inf(1)
+			for code := range c.Codes {
+				square := 0.0
+				for k, x := range sample.Row(i) {
+					square += float64(x-book[code*sample.Dim+k]) * float64(x-book[code*sample.Dim+k])
+				}
+				least = min(least, square)
+			}
+			total += least / float64(sample.N)
+		}
+		return total
+	}
+	shrunk := left(c)
+	c.Start.Shrink = 0
+	if plain := left(c); shrunk > plain+0.05*8 {
+		t.Errorf("shrunk codes leave %g of the rows, others %g", shrunk, plain)
+	}
+}

@@ -1,7 +1,6 @@
 package parquetfile
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 
@@ -41,26 +40,42 @@ func checkPages(archive *parquet.File, group, column int) error {
 	if begin < 0 || meta.TotalCompressedSize < 0 || meta.TotalCompressedSize > archive.Size()-begin {
 		return fmt.Errorf("a column of %d bytes from byte %d in a file of %d bytes", meta.TotalCompressedSize, begin, archive.Size())
 	}
-	section := io.NewSectionReader(archive, begin, meta.TotalCompressedSize)
-	buffer := bufio.NewReader(section)
-	var protocol thrift.CompactProtocol
-	for {
-		var header format.PageHeader
-		if err := thrift.NewDecoder(protocol.NewReader(buffer)).Decode(&header); err != nil {
-			return nil // the end, or damage that the decoder finds too
-		}
-		at, err := section.Seek(0, io.SeekCurrent)
+	for at, end := begin, begin+meta.TotalCompressedSize; at < end; {
+		header, size, err := readHeader(archive, at, end-at)
 		if err != nil {
 			return err
 		}
-		at -= int64(buffer.Buffered())
-		if err := checkPage(header, meta.TotalCompressedSize-at); err != nil {
+		at += size
+		if err := checkPage(header, end-at); err != nil {
 			return err
 		}
-		if _, err := section.Seek(at+int64(header.CompressedPageSize), io.SeekStart); err != nil {
-			return err
+		at += int64(header.CompressedPageSize)
+	}
+	return nil
+}
+
+// Most headers are small, but they may hold the least and the largest value of their page.
+const (
+	usualHeader = 1 << 12
+	mostHeader  = 1 << 24
+)
+
+// readHeader reads the header of a page, and its size, from so many bytes. It reads them first, because the decoder allocates
+// what they state.
+func readHeader(file io.ReaderAt, at, left int64) (header format.PageHeader, size int64, err error) {
+	for n := min(left, usualHeader); ; n = min(left, 16*n) {
+		content := make([]byte, n)
+		if _, err := file.ReadAt(content, at); err != nil {
+			return header, 0, err
 		}
-		buffer.Reset(section)
+		header = format.PageHeader{}
+		reader := new(thrift.CompactProtocol).NewReaderFromBytes(content)
+		if err = thrift.NewDecoder(reader).Decode(&header); err == nil {
+			return header, int64(reader.BytesRead()), nil
+		}
+		if n == left || n >= mostHeader {
+			return header, 0, fmt.Errorf("no page at byte %d: %w", at, err)
+		}
 	}
 }
 

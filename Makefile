@@ -97,12 +97,12 @@ fuzz: ## run every fuzz target: FUZZ=20000x each, FUZZ=10m for longer, TARGET=co
 torture: ## 500 faults (TORTURE=N) in commands that write: signals, full disks, two at once, little memory, damaged input
 	GRITVQ_TORTURE=$(or $(TORTURE),500) $(GO) test -count=1 -timeout 3h -run '^TestTorture$$' -v ./cmd/gritvq
 
-race: ## the tests of packages with goroutines of their own, under the race detector (needs a C compiler)
-	CGO_ENABLED=1 $(GO) test -race -gcflags=github.com/gomlx/compute/...=-d=checkptr=0 -short -timeout 60m $(RACE)
-
 # The engine's vector loads compute addresses past the end of slices, which are padded (internal/padding) and which the race
 # detector's check of pointers refuses. All packages but those whose tests only train, which the race detector slows down to hours.
-RACE = $(shell $(GO) list ./... | grep -v -E '/(train/vqtrain|lab/.*|bench|task/recommend|task/tokenize|task/prior|task/catalogue|cmd/gritvq)$$')
+ONLY_TRAIN := /(train/vqtrain|lab/.*|bench|task/recommend|task/tokenize|task/prior|task/catalogue|cmd/gritvq)$$
+race: ## the tests of packages with goroutines of their own, under the race detector (needs a C compiler)
+	packages=$$($(GO) list ./... | grep -v -E '$(ONLY_TRAIN)') && \
+	CGO_ENABLED=1 $(GO) test -race -gcflags=github.com/gomlx/compute/...=-d=checkptr=0 -short -timeout 60m $$packages
 
 lint: ## gofmt and golangci-lint with staticcheck (fetched once; skipped where it cannot be)
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "these files need gofmt"; exit 1; }

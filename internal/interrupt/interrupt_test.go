@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -29,26 +30,34 @@ func TestSignals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
+				var lock sync.Mutex // timers order nothing between goroutines
 				var said []string
 				cancelled, left := 0, 0
-				i := &Signals{cancel: func() { cancelled++ }, exit: func(code int) { left = code },
-					say: func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }}
+				locked := func(change func()) {
+					lock.Lock()
+					defer lock.Unlock()
+					change()
+				}
+				i := &Signals{cancel: func() { locked(func() { cancelled++ }) }, exit: func(code int) { locked(func() { left = code }) },
+					say: func(format string, args ...any) { locked(func() { said = append(said, fmt.Sprintf(format, args...)) }) }}
 				arrived := make(chan os.Signal, 8)
 				go i.watch(arrived)
 				defer close(arrived)
 				for n, e := range events {
-					said = nil
+					locked(func() { said = nil })
 					time.Sleep(e.after)
 					if e.signal != nil {
 						arrived <- e.signal
 					}
 					synctest.Wait()
+					lock.Lock()
 					if text := strings.Join(said, "\n"); !strings.Contains(text, e.said) || (e.said == "") != (text == "") {
 						t.Errorf("event %d: said %q, want %q", n, text, e.said)
 					}
 					if left != e.exit || cancelled != 1 {
 						t.Errorf("event %d: left with %d, want %d; cancelled %d times", n, left, e.exit, cancelled)
 					}
+					lock.Unlock()
 				}
 			})
 		})

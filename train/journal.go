@@ -1,11 +1,14 @@
 package train
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"math"
 	"os"
+
+	"github.com/gritvq/gritvq/internal/memory"
 )
 
 // LogFile is the log of a run inside its directory: a JSON record a line.
@@ -23,8 +26,8 @@ func openJournal(path string, size int64) (*journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the training log: %w", err)
 	}
-	end, err := f.Seek(0, io.SeekEnd)
-	size = min(size, end) // lost records are not replaced by zeros
+	before, err := io.ReadAll(io.LimitReader(f, size)) // lost records are not replaced by zeros
+	size = int64(bytes.LastIndexByte(before, '\n') + 1)
 	if err == nil {
 		err = f.Truncate(size)
 	}
@@ -59,30 +62,27 @@ func Finite(x float64) float64 {
 	return x
 }
 
-// ReadLog reads the records of a log.
+// ReadLog reads the records of a log. Damaged lines are left out: no run depends on its log.
 func ReadLog[R any](path string) ([]R, error) {
-	f, err := os.Open(path)
+	content, err := memory.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading the training log: %w", err)
 	}
-	defer f.Close()
 	var records []R
-	for decoder := json.NewDecoder(f); ; {
+	for line := range bytes.Lines(content) {
 		var r R
-		if err := decoder.Decode(&r); err == io.EOF {
-			return records, nil
-		} else if err != nil {
-			return records, fmt.Errorf("reading the training log %s: %w", path, err)
+		if json.Unmarshal(line, &r) == nil {
+			records = append(records, r)
 		}
-		records = append(records, r)
 	}
+	return records, nil
 }
 
 // IsLog says whether a file is the log of a run, which may have no records yet.
 func IsLog(path string) bool {
-	records, err := ReadLog[Record](path)
-	if len(records) == 0 {
+	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
 		return err == nil
 	}
-	return records[0].Step > 0
+	records, err := ReadLog[Record](path)
+	return err == nil && len(records) > 0 && records[0].Step > 0
 }

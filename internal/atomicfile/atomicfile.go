@@ -62,11 +62,14 @@ func sweep(dir string) {
 	}
 }
 
+// Temporary says whether a name is that of a temporary file.
+func Temporary(name string) bool { return strings.HasPrefix(name, ".") && strings.HasSuffix(name, suffix) }
+
 // Sweep removes the temporary files that killed processes left in a directory.
 func Sweep(dir string) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), ".") || !strings.HasSuffix(e.Name(), suffix) || !e.Type().IsRegular() {
+		if !Temporary(e.Name()) || !e.Type().IsRegular() {
 			continue
 		}
 		f, err := os.Open(filepath.Join(dir, e.Name()))

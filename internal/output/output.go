@@ -8,7 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
+	"github.com/gritvq/gritvq/internal/atomicfile"
 	"github.com/gritvq/gritvq/internal/usage"
 )
 
@@ -82,12 +84,12 @@ func Same(a, b string) bool {
 	return err == nil && os.SameFile(x, y)
 }
 
-// Present says whether there is a file, or a directory with something in it.
+// Present says whether there is a file, or a directory with something in it but temporary files of killed processes.
 func Present(path string) bool {
 	info, err := os.Stat(path)
 	if err != nil || !info.IsDir() {
 		return err == nil
 	}
 	entries, err := os.ReadDir(path)
-	return err != nil || len(entries) > 0
+	return err != nil || slices.ContainsFunc(entries, func(e os.DirEntry) bool { return !atomicfile.Temporary(e.Name()) })
 }

@@ -63,7 +63,9 @@ func sweep(dir string) {
 }
 
 // Temporary says whether a name is that of a temporary file.
-func Temporary(name string) bool { return strings.HasPrefix(name, ".") && strings.HasSuffix(name, suffix) }
+func Temporary(name string) bool {
+	return strings.HasPrefix(name, ".") && strings.HasSuffix(name, suffix)
+}
 
 // Sweep removes the temporary files that killed processes left in a directory.
 func Sweep(dir string) {

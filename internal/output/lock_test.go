@@ -42,9 +42,12 @@ func TestOneWriterADirectory(t *testing.T) {
 	}
 }
 
-// A directory that a failed command left empty is no obstacle.
+// A directory that a failed command left empty is no obstacle, nor are temporary files of killed ones.
 func TestAnEmptyDirectoryIsNotPresent(t *testing.T) {
 	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, ".manifest.json.1.gritvq.tmp"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
 	if Present(dir) {
 		t.Error("an empty directory is present")
 	}

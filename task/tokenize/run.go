@@ -162,7 +162,7 @@ func (t *training) store(ctx context.Context, result *outcome) (*bundle.Bundle, 
 	if err := bundle.Write(t.Output, b); err != nil {
 		return nil, err
 	}
-	return b, errors.Join(train.RemoveCheckpoints(t.Output), bundle.RemoveWork(t.Output))
+	return b, removeWork(t.Output)
 }
 
 // histograms counts how often every code of the codebooks was chosen.
@@ -176,4 +176,9 @@ func histograms(usage *eval.Usage, slots int) (counts [][]int64) {
 		counts = append(counts, row)
 	}
 	return counts
+}
+
+// removeWork removes what a finished run has no use for.
+func removeWork(dir string) error {
+	return errors.Join(train.RemoveCheckpoints(dir), bundle.RemoveWork(dir))
 }

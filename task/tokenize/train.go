@@ -173,7 +173,7 @@ func (t *training) finished() (*Trained, error) {
 		return nil, fmt.Errorf("%s was finished with other %s; choose another directory, or --force to replace it", t.Output, other)
 	}
 	t.watch.Remark("%s is already finished", t.Output)
-	return trained(t.Output, b), nil
+	return trained(t.Output, b), removeWork(t.Output) // a kill may have left some
 }
 
 func (t *training) started() {

@@ -128,7 +128,7 @@ func TestSmallPictureFilesThatClaimMuch(t *testing.T) {
 
 // leastLimit is the smallest limit on address space, in MiB, with which the runtime and the threads of C start. Below it they
 // end the program with a trace of their own. docs/install.md names it.
-const leastLimit = 1638
+const leastLimit = 2048
 
 // Under a small limit on address space a command works or says in a sentence what it lacks.
 func TestLimitedAddressSpace(t *testing.T) {

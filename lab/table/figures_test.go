@@ -210,7 +210,6 @@ var versions = regexp.MustCompile(`\b(Go|Python|PyTorch|NumPy|FAISS|CUDA|Debian|
 var settled = map[string][]string{
 	"docs/FORMAT.md":         {"x / 127.5 - 1", "127.5, 0, 255"},
 	"docs/compare.md":        {"95 %", "0.5 % (0.02 dB)"},
-	"docs/install.md":        {"1.6 GiB"}, // a limit that TestLimitedAddressSpace tests
 	"docs/pictures.md":       {"(0.1 if", "(0.3) of", "at 0.8 the", "is 0.8 times", "95 %", "(0.5/255)²", "5 % is expected"},
 	"docs/quantizers.md":     {"fewer than 1 %"},
 	"docs/recommendation.md": {"0.05 for about twenty", "default of 0.1", "95 %"},

@@ -77,9 +77,9 @@ func (l List[J, R]) Run(ctx context.Context, watch task.Watcher) error {
 			}
 		})
 	}
-	todo := r.left()
-	watch.Remark("%d of %d jobs are to be run", len(todo), len(l.Jobs))
-	for _, j := range todo {
+	waiting := r.left()
+	watch.Remark("%d of %d jobs are to be run", len(waiting), len(l.Jobs))
+	for _, j := range waiting {
 		select {
 		case queue <- j:
 		case <-call.Done():

@@ -29,8 +29,8 @@ func SystemField(path, name string) string {
 	return ""
 }
 
-// Commit is that of the build, which may run in another checkout. A program without one, such as that of go run, is of the
-// checked out commit. A mark tells that files differed.
+// Commit is the commit of the build, or of the checked out files where the build names none, as with go run. A mark tells that
+// files differed.
 func Commit(ctx context.Context) string {
 	if built := version.Commit(); built != version.Unknown {
 		return built

@@ -14,7 +14,7 @@ import (
 //
 // Where codes are for the vectors themselves (no network) and every level adds a
 // vector of its own, distances come from look-up tables, and rows are kept as codes.
-// With a network, conditional levels or one scale per feature, reconstructions are
+// With a network, a refining decoder, conditional levels or one scale per feature, reconstructions are
 // made block by block in every search and compared with the queries.
 type CodedRows struct {
 	runtime   *Runtime
@@ -51,7 +51,7 @@ func (r *Runtime) NewCodedRows(positions int) (*CodedRows, error) {
 		return nil, fmt.Errorf("%d codes a vector do not fit this tokenizer of %d parts x %d levels", positions, layout.Parts, layout.Levels)
 	}
 	c := &CodedRows{runtime: r, positions: positions, factor: r.latentScale * r.latentScale}
-	if product, ok := r.search.(*index.Product); ok && c.factor > 0 && product.Additive() {
+	if product, ok := r.search.(*index.Product); ok && c.factor > 0 && product.Additive() && !r.refines(positions) {
 		var err error
 		c.lookup, err = index.NewLookup(product, positions/layout.Parts)
 		return c, err

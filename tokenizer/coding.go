@@ -110,18 +110,30 @@ func (r *Runtime) Decode(ctx context.Context, codes []uint32, n, positions int) 
 	if err != nil {
 		return dataset.Batch{}, err
 	}
+	if r.tokenizer.Refines() && !r.refines(positions) {
+		return r.reconstruct(ctx, r.unrefined, z, n)
+	}
 	return r.Reconstruct(ctx, z, n)
 }
 
-// Reconstruct maps quantized latents [n*Tokens*Dim] to n items.
+// refines says whether the decoder refines the vectors of so many codes.
+func (r *Runtime) refines(positions int) bool {
+	return r.tokenizer.Refines() && positions == r.tokenizer.Quantizer.Layout().Positions()
+}
+
+// Reconstruct maps quantized latents [n*Tokens*Dim] of all levels to n items.
 func (r *Runtime) Reconstruct(ctx context.Context, z []float32, n int) (x dataset.Batch, err error) {
+	return r.reconstruct(ctx, r.decode, z, n)
+}
+
+func (r *Runtime) reconstruct(ctx context.Context, decode *model.Exec, z []float32, n int) (x dataset.Batch, err error) {
 	t := r.tokenizer
 	x.N = n
 	block, shape := t.modality.block(), []int{t.Tokens() * t.Dim()}
 	if t.modality.pixels() {
-		x.Pixels, err = run[float32, uint8](ctx, r.decode, z, n, block, shape, t.Input)
+		x.Pixels, err = run[float32, uint8](ctx, decode, z, n, block, shape, t.Input)
 	} else {
-		x.Values, err = run[float32, float32](ctx, r.decode, z, n, block, shape, t.Input)
+		x.Values, err = run[float32, float32](ctx, decode, z, n, block, shape, t.Input)
 	}
 	return x, err
 }

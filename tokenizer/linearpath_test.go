@@ -92,7 +92,7 @@ func TestLinearPathIsPrincipalComponents(t *testing.T) {
 		out, err := model.CallOnceN(gradtest.Engine(t), store, func(_ *model.Scope, x *graph.Node) []*graph.Node {
 			v := weights.FromStore(store, x.Graph())
 			z := tok.Encode(v, x)
-			return []*graph.Node{z, tok.reconstruct(v, z)}
+			return []*graph.Node{z, tok.reconstruct(v, z, nil)}
 		}, tok.Tensor(items))
 		if err != nil {
 			t.Fatal(err)

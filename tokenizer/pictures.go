@@ -10,6 +10,7 @@ import (
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/nn"
+	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
 	"gonum.org/v1/gonum/mat"
 )
@@ -224,7 +225,7 @@ func (n pictureNetwork) encode(v weights.Vars, standard *graph.Node) *graph.Node
 	return graph.Reshape(n.encoder.Build(v.In("encoder"), standard), -1, n.dim)
 }
 
-func (n pictureNetwork) decode(v weights.Vars, z *graph.Node) *graph.Node {
+func (n pictureNetwork) decode(v weights.Vars, z *graph.Node, _ *vq.Random) *graph.Node {
 	return n.decoder.Build(v.In("decoder"), graph.Reshape(z, -1, n.grid, n.grid, n.dim))
 }
 

@@ -27,6 +27,7 @@ type Runtime struct {
 	curve     *vq.Curve        // through the codes; nil for most methods
 	encode    *model.Exec
 	decode    *model.Exec
+	unrefined *model.Exec   // decodes leading levels, see [Tokenizer.Refines]; nil where there is nothing to leave out
 	choose    *model.Exec   // latents to codes, for quantizers that are not searchable
 	condition []*model.Exec // cells to shifts and scales, for every later phase that has them
 	store     *model.Store
@@ -77,6 +78,9 @@ func NewRuntime(backend compute.Backend, t *Tokenizer, set weights.Set, codebook
 	}
 	compile(&r.encode, t.Encode)
 	compile(&r.decode, func(v weights.Vars, z *graph.Node) *graph.Node { return t.network.output(t.Decode(v, z)) })
+	if t.Refines() {
+		compile(&r.unrefined, t.network.restore)
+	}
 	compile(&r.choose, func(v weights.Vars, z *graph.Node) *graph.Node {
 		chosen := t.Quantizer.Build(&vq.Context{Vars: v.In(vq.Prefix)}, z).Index
 		return graph.ConvertDType(chosen, z.DType()) // exact: below 2^24
@@ -116,7 +120,7 @@ func (r *Runtime) Close() {
 	r.encode.Finalize()
 	r.decode.Finalize()
 	r.choose.Finalize()
-	for _, exec := range r.condition {
+	for _, exec := range append(r.condition, r.unrefined) {
 		if exec != nil {
 			exec.Finalize()
 		}

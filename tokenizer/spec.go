@@ -75,6 +75,7 @@ type Config struct {
 	Hidden      []int  `yaml:"hidden"`
 	Activation  string `yaml:"activation" enum:"relu|gelu|silu" doc:"Vectors: between layers."`
 	Standardize string `yaml:"standardize" enum:"none|scale|feature"`
+	Refine      Refine `yaml:"refine" doc:"Vectors that are quantized as they are: a network that the decoder adds to the codes' vectors."`
 	Image       Image  `yaml:"image" doc:"Pictures: the convolutional network, in place of hidden, activation and standardize."`
 }
 
@@ -100,6 +101,9 @@ func Default() Config {
 func (c Config) Validate() error {
 	if c.Dim < 0 {
 		return fmt.Errorf("model.dim: %d must not be negative", c.Dim)
+	}
+	if err := c.Refine.validate(c); err != nil {
+		return err
 	}
 	return c.Modality().validate()
 }
@@ -140,8 +144,9 @@ type network interface {
 	standardize(v weights.Vars, x *graph.Node) *graph.Node
 	restore(v weights.Vars, y *graph.Node) *graph.Node
 	encode(v weights.Vars, standard *graph.Node) *graph.Node // to latents [N,d]
-	decode(v weights.Vars, z *graph.Node) *graph.Node        // back to standardized items
-	output(y *graph.Node) *graph.Node                        // restored items in their data type
+	// decode carries quantized latents back to standardized items. random is nil but in training.
+	decode(v weights.Vars, z *graph.Node, random *vq.Random) *graph.Node
+	output(y *graph.Node) *graph.Node // restored items in their data type
 	identity() bool
 }
 

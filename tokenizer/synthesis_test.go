@@ -23,7 +23,7 @@ func cellError(t *testing.T, tok *Tokenizer, set weights.Set, items dataset.Batc
 	}
 	out, err := model.CallOnceN(gradtest.Engine(t), store, func(_ *model.Scope, x, z *graph.Node) []*graph.Node {
 		v := weights.FromStore(store, x.Graph())
-		gap := graph.Sub(tok.reconstruct(v, z), tok.network.standardize(v, x))
+		gap := graph.Sub(tok.reconstruct(v, z, nil), tok.network.standardize(v, x))
 		return []*graph.Node{graph.ReduceAllSum(graph.Square(gap))}
 	}, tok.Tensor(items), tensors.FromFlatDataAndDimensions(z, items.N*16, tok.Dim()))
 	if err != nil {

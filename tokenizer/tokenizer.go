@@ -104,6 +104,10 @@ func (t *Tokenizer) Dim() int { return t.Quantizer.Layout().Dim }
 // Identity says whether vectors are quantized as they are, without a network.
 func (t *Tokenizer) Identity() bool { return t.network.identity() }
 
+// Refines says whether the decoder adds to the vectors that all levels' codes stand for. Vectors of fewer levels stay as
+// they are.
+func (t *Tokenizer) Refines() bool { return t.Spec.Model.Refine.Width > 0 }
+
 // Sample is the part of the training data that the first variables depend on.
 type Sample struct {
 	Mean, Variance []float64     // of vectors, by dimension
@@ -164,17 +168,17 @@ func (t *Tokenizer) latents(v weights.Vars, standard *graph.Node) *graph.Node {
 	return z
 }
 
-// reconstruct maps quantized latents [N,d] to standardized items.
-func (t *Tokenizer) reconstruct(v weights.Vars, z *graph.Node) *graph.Node {
+// reconstruct maps quantized latents [N,d] to standardized items. random is nil but in training.
+func (t *Tokenizer) reconstruct(v weights.Vars, z *graph.Node, random *vq.Random) *graph.Node {
 	if t.Spec.Quantizer.Rotated() { // the transpose of a rotation turns back
 		z = graph.DotGeneral(z, []int{1}, nil, v.Get("state/rotation"), []int{1}, nil)
 	}
-	return t.network.decode(v, z)
+	return t.network.decode(v, z, random)
 }
 
 // Decode maps quantized latents [N,d] to items.
 func (t *Tokenizer) Decode(v weights.Vars, z *graph.Node) *graph.Node {
-	return t.network.restore(v, t.reconstruct(v, z))
+	return t.network.restore(v, t.reconstruct(v, z, nil))
 }
 
 // Pass is one forward pass of a training step, in standardized units.
@@ -195,13 +199,13 @@ func (t *Tokenizer) Pass(ctx *vq.Context, x *graph.Node) Pass {
 	inner := *ctx
 	inner.Vars = ctx.Vars.In(vq.Prefix)
 	p.Quantized = t.Quantizer.Build(&inner, t.latents(ctx.Vars, p.Target))
-	p.Output = t.reconstruct(ctx.Vars, p.Quantized.Soft)
+	p.Output = t.reconstruct(ctx.Vars, p.Quantized.Soft, ctx.Random)
 	return p
 }
 
 // Unquantized runs items through the network alone, which warms it up before codes are placed.
 func (t *Tokenizer) Unquantized(v weights.Vars, x *graph.Node) Pass {
 	p := Pass{Target: t.network.standardize(v, x)}
-	p.Output = t.reconstruct(v, t.latents(v, p.Target))
+	p.Output = t.reconstruct(v, t.latents(v, p.Target), nil)
 	return p
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/gritvq/gritvq/dataset"
 	"github.com/gritvq/gritvq/eval"
 	"github.com/gritvq/gritvq/nn"
+	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
 )
 
@@ -66,14 +67,18 @@ func (c vectorModality) numbers(input int) float64 {
 	for _, width := range c.widths(input) {
 		n += 2 * float64(width)
 	}
-	return n
+	return n + float64(c.Refine.Width)
 }
 
 func (c vectorModality) describe(input int) string {
 	if widths := c.widths(input); widths != nil {
 		return ", network " + joinWidths(widths)
 	}
-	return fmt.Sprintf(" on the %d-d vectors themselves", input)
+	text := fmt.Sprintf(" on the %d-d vectors themselves", input)
+	if c.Refine.Width > 0 {
+		text += fmt.Sprintf(", refined by %d hidden values", c.Refine.Width)
+	}
+	return text
 }
 
 // joinWidths writes widths as 64-128-256.
@@ -85,6 +90,7 @@ func joinWidths(widths []int) string {
 type vectorNetwork struct {
 	standardization  string
 	encoder, decoder nn.MLP
+	refine           Refine
 }
 
 func (c vectorModality) network(input int) network {
@@ -93,6 +99,7 @@ func (c vectorModality) network(input int) network {
 	slices.Reverse(mirror)
 	return vectorNetwork{
 		standardization: c.Standardize,
+		refine:          c.Refine,
 		encoder:         nn.MLP{Widths: widths, Activation: c.Activation}, decoder: nn.MLP{Widths: mirror, Activation: c.Activation},
 	}
 }
@@ -103,6 +110,7 @@ func (n vectorNetwork) init(seed uint64, sample Sample) weights.Set {
 	set := weights.Set{}
 	set.Merge("encoder", n.encoder.Init(weights.Rand(seed, "encoder")))
 	set.Merge("decoder", n.decoder.Init(weights.Rand(seed, "decoder")))
+	set.Merge(refinePath, n.refine.init(seed, len(sample.Mean)))
 	set["state/mean"], set["state/scale"] = standardization(n.standardization, sample.Mean, sample.Variance)
 	return set
 }
@@ -146,8 +154,8 @@ func (n vectorNetwork) encode(v weights.Vars, standard *graph.Node) *graph.Node 
 	return n.encoder.Build(v.In("encoder"), standard)
 }
 
-func (n vectorNetwork) decode(v weights.Vars, z *graph.Node) *graph.Node {
-	return n.decoder.Build(v.In("decoder"), z)
+func (n vectorNetwork) decode(v weights.Vars, z *graph.Node, random *vq.Random) *graph.Node {
+	return n.refine.build(v, n.decoder.Build(v.In("decoder"), z), random)
 }
 
 func (n vectorNetwork) output(y *graph.Node) *graph.Node { return y }

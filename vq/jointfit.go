@@ -12,6 +12,7 @@ import (
 // that shrunk codes go to the mean; it returns in the codes of the first level.
 type jointFit struct {
 	*Fitting
+	plan   jointPlan
 	config Config
 	sample Latents     // centred
 	mean   []float64   // [d]
@@ -20,8 +21,8 @@ type jointFit struct {
 	error  float64     // mean squared error of a row in the last sweep
 }
 
-func newJointFit(f *Fitting, c Config, sample Latents) *jointFit {
-	j := &jointFit{Fitting: f, config: c, sample: sample.clone(), mean: make([]float64, sample.Dim),
+func newJointFit(f *Fitting, p jointPlan, c Config, sample Latents) *jointFit {
+	j := &jointFit{Fitting: f, plan: p, config: c, sample: sample.clone(), mean: make([]float64, sample.Dim),
 		ridge: make([]float64, c.Levels)}
 	for i, x := range sample.Rows {
 		j.mean[i%sample.Dim] += float64(x) / float64(sample.N)
@@ -32,14 +33,11 @@ func newJointFit(f *Fitting, c Config, sample Latents) *jointFit {
 	return j
 }
 
-// startSurvivors are the encodings of a row whose residuals the next level's k-means sees.
-const startSurvivors = 2
-
 // addLevel appends cluster centres of what the levels so far leave of the rows.
 func (j *jointFit) addLevel(seed uint64) error {
 	k, rest, d := j.config.Codes, j.sample.first(rqRows*j.config.Codes), j.sample.Dim
 	if len(j.books) > 0 {
-		copies := min(startSurvivors, j.config.Beam)
+		copies := min(j.plan.survivors, j.config.Beam)
 		rows := j.sample.first(max(rqRows*k/copies, 1))
 		codes, gaps, err := j.survivors(rows, copies)
 		if err != nil {
@@ -47,8 +45,13 @@ func (j *jointFit) addLevel(seed uint64) error {
 		}
 		var squares []float64
 		rest, squares = j.rest(rows, codes, copies)
-		for i, gap := range gaps { // a second encoding that is hardly worse
-			if at := i / copies; i%copies > 0 && float64(gap) < squares[at] {
+		for i, gap := range gaps { // other encodings than the best
+			at := i / copies
+			limit := math.Inf(1)
+			if j.plan.close {
+				limit = squares[at]
+			}
+			if i%copies > 0 && float64(gap) < limit {
 				more, _ := j.rest(Latents{Rows: rows.Row(at), N: 1, Dim: d}, codes[i*len(j.books):], 1)
 				rest.Rows = append(rest.Rows, more.Rows...)
 			}

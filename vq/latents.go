@@ -50,6 +50,12 @@ func (s Latents) first(n int) Latents {
 	return s
 }
 
+// from returns the vectors from i on, sharing memory.
+func (s Latents) from(i int) Latents {
+	s.Rows, s.N = s.Rows[i*s.Dim:], s.N-i
+	return s
+}
+
 func (s Latents) clone() Latents {
 	s.Rows = slices.Clone(s.Rows)
 	return s

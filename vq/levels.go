@@ -48,15 +48,8 @@ func (affineCodes) terms(ctx *Context, sent *Node) (mu, scale *Node) {
 	return mu, Div(Add(a, t), Sub(a, t))
 }
 
-// thinned drops hidden values [N,h] of a training step and scales the others up, so
-// that their sum keeps its mean.
-func (c *Context) thinned(x *Node) *Node {
-	if c.drop == 0 || c.Random == nil {
-		return x
-	}
-	kept := GreaterOrEqual(c.Random.Uniform(x), Scalar(x.Graph(), x.DType(), c.drop))
-	return Where(kept, MulScalar(x, 1/(1-c.drop)), ZerosLike(x))
-}
+// thinned drops hidden values [N,h] of a training step.
+func (c *Context) thinned(x *Node) *Node { return c.Random.Dropped(x, c.drop) }
 
 // activated is relu(x + bias).
 func activated(x, bias *Node) *Node { return MaxScalar(Add(x, ExpandAxes(bias, 0)), 0) }

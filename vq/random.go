@@ -44,6 +44,16 @@ func (r *Random) Uniform(x *Node) *Node {
 	return values
 }
 
+// Dropped sets a share of the values of x to zero and scales the others up, so that sums keep their mean. A nil source
+// drops nothing.
+func (r *Random) Dropped(x *Node, share float64) *Node {
+	if r == nil || share == 0 {
+		return x
+	}
+	kept := GreaterOrEqual(r.Uniform(x), Scalar(x.Graph(), x.DType(), share))
+	return Where(kept, MulScalar(x, 1/(1-share)), ZerosLike(x))
+}
+
 // withGumbel adds standard Gumbel noise to scores: their argmax is a draw from
 // their softmax. A nil source adds nothing.
 func (r *Random) withGumbel(scores *Node) *Node {

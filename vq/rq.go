@@ -41,9 +41,18 @@ func fitRQ(f *Fitting, c Config, sample Latents, rng *rand.Rand) (weights.Set, e
 	return j.variables(), nil
 }
 
-// fitJointly adds the levels and sweeps over them.
+// fitJointly fits the codes of all levels.
 func (f *Fitting) fitJointly(c Config, sample Latents, rng *rand.Rand) (*jointFit, error) {
-	j := newJointFit(f, c, sample)
+	p, err := f.plan(c, sample, rng)
+	if err != nil {
+		return nil, err
+	}
+	return f.fitPlan(p, c, sample, rng)
+}
+
+// fitPlan adds the levels and sweeps over them.
+func (f *Fitting) fitPlan(p jointPlan, c Config, sample Latents, rng *rand.Rand) (*jointFit, error) {
+	j := newJointFit(f, p, c, sample)
 	before, work := f.done, c.Levels*f.iterations
 	for l := range c.Levels {
 		if err := j.addLevel(rng.Uint64()); err != nil {
@@ -51,7 +60,7 @@ func (f *Fitting) fitJointly(c Config, sample Latents, rng *rand.Rand) (*jointFi
 		}
 		f.done = before + work*(l+1)/c.Levels/2 // the sweeps take about as long
 	}
-	sweeps := min(rqSweeps, f.iterations)
+	sweeps := min(p.sweeps, f.iterations)
 	for s := range sweeps {
 		if err := f.ctx.Err(); err != nil {
 			return nil, err
@@ -66,6 +75,7 @@ func (f *Fitting) fitJointly(c Config, sample Latents, rng *rand.Rand) (*jointFi
 		f.done = before + work/2 + (work-work/2)*(s+1)/sweeps
 		f.report(j.error * float64(sample.N))
 	}
+	f.done = before + work
 	return j, nil
 }
 

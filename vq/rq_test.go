@@ -68,8 +68,8 @@ func TestShrinkageHelpsOnHeldOutRows(t *testing.T) {
 		train, held := Latents{Rows: all.Data[:400*dim], N: 400, Dim: dim}, Latents{Rows: all.Data[400*dim:], N: 800, Dim: dim}
 		plain := c
 		plain.Start.Shrink = 0
-		shrunk += beamError(t, c, fitted(t, c, train, FitOptions{Seed: seed}), held, c.Beam)
-		means += beamError(t, plain, fitted(t, plain, train, FitOptions{Seed: seed}), held, c.Beam)
+		shrunk += beamError(t, c, planned(t, jointPlans[0], c, train, seed), held, c.Beam)
+		means += beamError(t, plain, planned(t, jointPlans[0], plain, train, seed), held, c.Beam)
 	}
 	if t.Logf("held-out error %.3f with shrinkage, %.3f without", shrunk, means); !(shrunk < 0.95*means) {
 		t.Errorf("held-out error %g with shrinkage, %g without", shrunk, means)

@@ -112,6 +112,7 @@ func samples(t *testing.T) []sample {
 	vector("opq", "opq", func(s *tokenizer.Spec) { s.Quantizer.Levels, s.Quantizer.Parts = 1, 2 })
 	vector("parts", "ste", func(s *tokenizer.Spec) { s.Quantizer.Parts, s.Model.Standardize = 2, "feature" })
 	vector("cosine", "ste", func(s *tokenizer.Spec) { s.Quantizer.Levels, s.Quantizer.Distance = 1, vq.Cosine })
+	vector("refined", "grit", func(s *tokenizer.Spec) { s.Model.Refine.Width = 5 })
 	vector("affine", "grit", func(s *tokenizer.Spec) { s.Quantizer.Transform.Levels = "affine" })
 	vector("implicit", "grit", func(s *tokenizer.Spec) {
 		s.Quantizer.Transform.Levels, s.Quantizer.Transform.Blocks, s.Quantizer.Transform.Candidates = "implicit", 2, 4

@@ -17,8 +17,18 @@ func (n network) decodeVectors(z string) string {
 	if n.set["state/rotation"] != nil {
 		z = n.w.Apply("MatMul", z, n.transposed(n.variable("state/rotation"), 1, 0))
 	}
-	x := n.layers("decoder", z)
+	x := n.refined(n.layers("decoder", z))
 	return n.w.Apply("Add", n.w.Apply("Mul", x, n.variable("state/scale")), n.variable("state/mean"))
+}
+
+// refined adds the network that refines the vectors of codes, where there is one.
+func (n network) refined(z string) string {
+	const at = "decoder/refine"
+	if n.set[at+"/v"] == nil {
+		return z
+	}
+	hidden := n.activation("relu", n.w.Apply("Add", n.product(z, at, "v"), n.variable(at, "bias")))
+	return n.w.Apply("Add", z, n.w.Apply("Add", n.product(hidden, at, "u"), n.variable(at, "shift")))
 }
 
 // layers are the dense layers below a path.

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ._bundle import BundleError
-from ._quantizer import searches_locally
 from .tokenizer import Tokenizer
 
 _FAR = 1e18  # coordinates of codes that fill a codebook up to a power of two; their squares are finite
@@ -19,6 +18,8 @@ def index_of(tokenizer: Tokenizer) -> Any:
 
     Without a network it takes the vectors themselves (IndexPreTransform centres and rotates them), with one it
     takes their latents, as Tokenizer.latents returns them.
+    Codes of a local search decode as their sums; FAISS finds those of new vectors by its beam, with more error. What a
+    decoder adds to the sums (model.refine) is left out.
     """
     import faiss
 
@@ -26,7 +27,7 @@ def index_of(tokenizer: Tokenizer) -> Any:
     stack = t.quantizer.stacks[0]
     if t.kind != "vectors":
         raise BundleError("a tokenizer of pictures has no FAISS index; index what you like of decoded pictures")
-    if stack.choose is not None or stack.normalises or searches_locally(t.config["quantizer"]):
+    if stack.choose is not None or stack.normalises:
         raise BundleError(f"FAISS cannot represent codes of method {t.config['quantizer']['method']} that are not the nearest ones")
     if any(c is not None for part in range(layout.parts) for c in stack.conditions(part)):
         raise BundleError("FAISS cannot represent codes that depend on earlier levels (quantizer.transform.levels)")

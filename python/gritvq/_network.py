@@ -28,7 +28,14 @@ class VectorNetwork:
     def encode(self, ops: Any, w: Weights, x: Any) -> Any:
         return self._mlp(ops, _sub(w, "encoder"), x)
 
-    def decode(self, ops: Any, w: Weights, z: Any, grid: Any = None) -> Any:
+    def decode(self, ops: Any, w: Weights, z: Any, whole: bool = True) -> Any:
+        """whole says that z are vectors of all levels, which alone are refined."""
+        refine = _sub(w, "decoder/refine")
+        if refine:
+            if not whole:
+                return z
+            hidden = ops.relu(z @ refine["v"] + refine["bias"])
+            return z + (hidden @ refine["u"] + refine["shift"])
         return self._mlp(ops, _sub(w, "decoder"), z)
 
     def _mlp(self, ops: Any, w: Weights, x: Any) -> Any:
@@ -69,7 +76,7 @@ class PictureNetwork:
             z = z + self._conv(ops, w, "linear", _patches(ops, x, self.cell))
         return z
 
-    def decode(self, ops: Any, w: Weights, z: Any, grid: Any = None) -> Any:
+    def decode(self, ops: Any, w: Weights, z: Any, whole: bool = True) -> Any:
         w = _sub(w, "decoder")
         h = self._conv(ops, w, "input", z)
         for i in reversed(range(len(self.widths))):

@@ -106,7 +106,7 @@ class TorchTokenizer(nn.Module):
     def decode(self, codes: torch.Tensor, grid: Optional[Tuple[int, int]] = None) -> torch.Tensor:
         """Returns the items of codes, float32, with gradients to the decoder and the codebooks."""
         flat, shape = self.tokenizer._positions(codes.detach().cpu().numpy(), grid)
-        return self._items(self._vectors(flat, shape), shape)
+        return self._items(self._vectors(flat, shape), shape, self.tokenizer._whole(flat))
 
     def decode_latents(self, z: torch.Tensor, grid: Any = None) -> torch.Tensor:
         """Returns the items of latents [cells, d]; pictures need their grid (items, down, across)."""
@@ -132,9 +132,9 @@ class TorchTokenizer(nn.Module):
     def _vectors(self, codes: np.ndarray, grid: Any) -> torch.Tensor:
         return self.tokenizer.quantizer.decode(_OPS, self._quantizer_weights(), list(self.codebooks), codes, grid)
 
-    def _items(self, z: torch.Tensor, grid: Any) -> torch.Tensor:
+    def _items(self, z: torch.Tensor, grid: Any, whole: bool = True) -> torch.Tensor:
         w = self._weights()
-        return self.tokenizer.network.restore(_OPS, w, self.tokenizer._decoded(_OPS, w, z, grid))
+        return self.tokenizer.network.restore(_OPS, w, self.tokenizer._decoded(_OPS, w, z, grid, whole))
 
     def _shaped(self, codes: np.ndarray, items: int) -> torch.Tensor:
         if self.tokenizer.kind == "pictures":

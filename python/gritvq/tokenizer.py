@@ -105,7 +105,7 @@ class Tokenizer:
         for block in self._blocks(codes):
             flat, shape = self._positions(block, grid)
             z = self.quantizer.decode(NUMPY, self.quantizer.weights, self.codebooks, flat, shape)
-            items.append(self.reconstruct(z, shape))
+            items.append(self.reconstruct(z, shape, self._whole(flat)))
         if not items:
             return np.zeros((0, self.manifest["input_dim"]), np.float32)
         return np.concatenate(items)
@@ -119,9 +119,9 @@ class Tokenizer:
             z = z @ self.weights["state/rotation"]
         return z, grid
 
-    def reconstruct(self, z: np.ndarray, grid: Any = None) -> np.ndarray:
-        """Returns the items of quantized latents [cells, d]."""
-        y = self.network.restore(NUMPY, self.weights, self._decoded(NUMPY, self.weights, z, grid))
+    def reconstruct(self, z: np.ndarray, grid: Any = None, whole: bool = True) -> np.ndarray:
+        """Returns the items of quantized latents [cells, d], of all levels or, where whole is false, of leading ones."""
+        y = self.network.restore(NUMPY, self.weights, self._decoded(NUMPY, self.weights, z, grid, whole))
         return y if self.kind == "vectors" else (y + np.float32(0.5)).astype(np.uint8)
 
     def to_torch(self) -> "torch.nn.Module":
@@ -134,12 +134,16 @@ class Tokenizer:
         from ._faiss import index_of
         return index_of(self)
 
-    def _decoded(self, ops: Any, w: Any, z: Any, grid: Any) -> Any:
+    def _whole(self, codes: np.ndarray) -> bool:
+        """Says whether codes [cells, positions] are those of all levels."""
+        return codes.shape[-1] == self.layout.parts * self.layout.levels
+
+    def _decoded(self, ops: Any, w: Any, z: Any, grid: Any, whole: bool = True) -> Any:
         if "state/rotation" in w:
             z = z @ w["state/rotation"].T
         if grid is not None:
             z = z.reshape(*grid, self.layout.dim)
-        return self.network.decode(ops, w, z)
+        return self.network.decode(ops, w, z, whole)
 
     def _levels(self, levels: Optional[int]) -> int:
         levels = self.layout.levels if levels is None else levels

@@ -20,6 +20,7 @@ VECTORS = {
                       "--set", "quantizer.transform.candidates=4"],
     "grit network": [*PLAIN, *NETWORK], "gelu": [*PLAIN, *NETWORK, "--set", "model.activation=gelu"],
     "silu by feature": [*PLAIN, *NETWORK, "--set", "model.activation=silu", "--set", "model.standardize=feature"],
+    "refined": [*PLAIN, "--set", "train.finish=1", "--set", "model.refine.width=8", "--set", "model.refine.drop=0.2"],
     "parts": [*PLAIN, "--parts", 2], "parts implicit": [*PLAIN, "--parts", 2, "--set", "quantizer.transform.levels=implicit"],
     "cosine": [*PLAIN, "--method", "ste", "--levels", 1, "--set", "quantizer.distance=cosine", "--set", "quantizer.start.from=kmeans"],
     "local search": [*PLAIN, "--set", "quantizer.search=local", "--set", "train.keep_start=true"],

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/gritvq/gritvq/artifact/bundle"
 	"github.com/gritvq/gritvq/codes"
@@ -74,9 +75,8 @@ func newIndex(dir string, b *bundle.Bundle, levels, beam int) (*faiss.Index, str
 		return nil, "", usage.Errorf("--levels %d: the tokenizer has levels 1 to %d", levels, layout.Levels)
 	case spec.Quantizer.Transform.Conditional() && levels > 1:
 		return nil, "", refuse("its codes depend on those of earlier levels; train with --set quantizer.transform.levels=none")
-	case spec.Quantizer.Search == vq.Local:
-		return nil, "", refuse("method %s finds codes in a way of its own, by local search, and FAISS takes the nearest; "+
-			"train with --set quantizer.search=beam", spec.Quantizer.Method)
+	case spec.Quantizer.Search == vq.Local && levels < layout.Levels:
+		return nil, "", usage.Errorf("--levels %d: codes found by local search are of use together only; leave it out", levels)
 	case !vq.Searchable(b.Tokenizer.Quantizer):
 		return nil, "", refuse("method %s finds codes in a way of its own, and FAISS takes the nearest", spec.Quantizer.Method)
 	case layout.Parts > 1 && levels > 1:
@@ -101,7 +101,27 @@ func newIndex(dir string, b *bundle.Bundle, levels, beam int) (*faiss.Index, str
 			x.Books = append(x.Books, book)
 		}
 	}
-	return x, s.note, nil
+	return x, strings.Join(append(s.notes(b), localNotes(spec.Quantizer)...), "; "), nil
+}
+
+// notes say where FAISS decodes to other vectors.
+func (s space) notes(b *bundle.Bundle) (all []string) {
+	if s.note != "" {
+		all = append(all, s.note)
+	}
+	if b.Tokenizer.Refines() {
+		all = append(all, "FAISS decodes to the sums of the codes; gritvq decode refines them, with less error")
+	}
+	return all
+}
+
+// localNotes say where FAISS finds other codes.
+func localNotes(q vq.Config) []string {
+	if q.Search != vq.Local {
+		return nil
+	}
+	return []string{"codes were found by local search, and FAISS finds codes of new vectors by its beam, with more error: " +
+		"store vectors with --data or --codes"}
 }
 
 // fillIndex stores the codes of vectors, or those of a file.

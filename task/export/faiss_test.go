@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -214,6 +215,54 @@ func TestIndexOfLatentsSaysSo(t *testing.T) {
 	}
 }
 
+// Codes of a local search are stored as they are, and decode as their sums; what differs from gritvq is said. Leading
+// levels alone are refused.
+func TestIndexOfLocalSearch(t *testing.T) {
+	dir := t.TempDir()
+	data, _ := someVectors(t, dir)
+	sets := []string{"quantizer.codes=8", "quantizer.levels=2", "quantizer.search=local"}
+	additive := trained(t, dir, "lsq", data, append([]string{"quantizer.method=lsq"}, sets...)...)
+	refined := trained(t, dir, "refined", data, append([]string{"quantizer.method=grit", "quantizer.start.from=rq", "train.finish=1",
+		"model.refine.width=8", "model.dim=0", "model.hidden=[]"}, sets...)...)
+	for tok, want := range map[string]string{additive: "store vectors with --data or --codes", refined: "gritvq decode refines them"} {
+		output := filepath.Join(dir, "local.faiss")
+		r := exported(t, tok, data, output, "")
+		if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], want) || !strings.Contains(r.Notes[0], "found by local search") {
+			t.Errorf("the notes are %q, want %q", r.Notes, want)
+		}
+		x, err := faiss.Read(output)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := tokenize.Open(tok, "go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer o.Runtime.Close()
+		set, err := vectors.Open(t.Context(), data, vectors.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer set.Close()
+		items, _, err := set.Read(sequence(rows))
+		if err != nil {
+			t.Fatal(err)
+		}
+		own, err := o.Runtime.Encode(t.Context(), items, tokenizer.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(x.Rows, own) {
+			t.Error("the index stores other codes than those of encode")
+		}
+		_, err = Run(t.Context(), Options{CodingOptions: tokenize.CodingOptions{Dir: tok, Backend: "go", Levels: 1}, To: "faiss",
+			Output: filepath.Join(dir, "one.faiss")}, task.Silent{})
+		if err == nil || !strings.Contains(err.Error(), "--levels 1: codes found by local search") {
+			t.Errorf("one level of %s: %v", tok, err)
+		}
+	}
+}
+
 // What FAISS cannot represent is refused with a sentence.
 func TestFAISSRefuses(t *testing.T) {
 	dir := t.TempDir()
@@ -221,7 +270,6 @@ func TestFAISSRefuses(t *testing.T) {
 	for want, sets := range map[string][]string{
 		"its codes depend on those of earlier levels; train with --set": {"quantizer.method=grit", "quantizer.transform.levels=affine"},
 		"method fsq finds codes in a way of its own":                    {"quantizer.method=fsq", "model.dim=3"},
-		"method lsq finds codes in a way of its own":                    {"quantizer.method=lsq"},
 		"it has parts and levels, and an index has either":              {"quantizer.method=kmeans", "quantizer.parts=2"},
 		"its 3 parts of 16 dimensions are not equally wide":             {"quantizer.method=pq", "quantizer.parts=3", "quantizer.levels=1"},
 	} {

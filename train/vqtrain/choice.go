@@ -33,23 +33,50 @@ var rules = map[string]func(c Config, rows int, start float64) []string{
 		}
 		return []string{vq.Beam, vq.Local}
 	},
-	"train.steps": func(_ Config, rows int, _ float64) []string {
+	// Recipes: the decoder alone learns to refine the codes of the best start, or codes learn. See [fit.recipes].
+	// With many rows a decoder did better than codes in a third of the time: 2 % less error than additive codes on 34,000 item
+	// embeddings, 1 % on 250,000 patches.
+	finishKey: func(c Config, rows int, _ float64) []string {
+		if q := c.Quantizer; !q.StartsClassical() || q.Levels*q.Parts == 1 || c.Model.Dim > 0 || len(c.Model.Hidden) > 0 {
+			return nil
+		}
+		if rows >= manyRows {
+			return []string{"1"}
+		}
+		return []string{"1", "0"}
+	},
+	"model.refine.width": func(c Config, _ int, _ float64) []string { return refining(c, "1024") },
+	"model.refine.drop": func(c Config, rows int, _ float64) []string {
+		return refining(c, number(min(0.5, 60/math.Sqrt(float64(rows)))))
+	},
+	"train.optimizer.rate": func(c Config, _ int, _ float64) []string { return refining(c, "0.002") },
+	"train.steps": func(c Config, rows int, _ float64) []string {
 		switch {
 		case rows < 3000:
 			return []string{"300"}
 		case rows < manyRows:
 			return []string{"800"}
+		case c.Train.Finish < 1:
+			return []string{"1000"}
+		case rows < 5*manyRows:
+			return []string{"1500"}
 		}
-		return []string{"1000"}
+		return []string{"3000"}
 	},
 	// Noise as large as a share of what the start leaves over keeps few rows from being
 	// learned by heart.
 	"train.noise": func(c Config, rows int, start float64) []string {
+		if c.Train.Finish == 1 {
+			return nil
+		}
 		noise := min(1, 10/math.Sqrt(rowsPerCode(c, rows))) * math.Sqrt(min(1, start))
 		return []string{number(noise), number(noise / 2)}
 	},
 	"train.rates.codes": func(c Config, rows int, _ float64) []string {
-		if rowsPerCode(c, rows) < 24 {
+		switch {
+		case c.Train.Finish == 1:
+			return nil
+		case rowsPerCode(c, rows) < 24:
 			return []string{"0.1"}
 		}
 		return []string{"0.3"}
@@ -76,14 +103,25 @@ var rules = map[string]func(c Config, rows int, start float64) []string{
 	},
 }
 
-const searchKey = "quantizer.search"
+const (
+	searchKey = "quantizer.search"
+	finishKey = "train.finish"
+)
 
 // manyRows are enough for wide networks.
 const manyRows = 20000
 
 // later are values that only codes of later levels have a use for.
 func later(c Config, values ...string) []string {
-	if q := c.Quantizer; q.Levels == 1 || q.Shared || q.Search == vq.Local {
+	if q := c.Quantizer; q.Levels == 1 || q.Shared || q.Search == vq.Local || c.Train.Finish == 1 {
+		return nil
+	}
+	return values
+}
+
+// refining are values that only a decoder that learns alone has a use for.
+func refining(c Config, values ...string) []string {
+	if c.Train.Finish < 1 {
 		return nil
 	}
 	return values

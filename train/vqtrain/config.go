@@ -36,7 +36,7 @@ type Train struct {
 	Noise       float64     `yaml:"noise" doc:"Vectors: standard deviation of noise on the training rows, relative to the data's."`
 	Perceptual  float64     `yaml:"perceptual" doc:"Pictures: weight of the l1 distance in a perceptual network's features (0: none)."`
 	Adversarial Adversarial `yaml:"adversarial" doc:"Pictures: the loss of a discriminator."`
-	Finish      float64     `yaml:"finish" doc:"Share of the steps, the last ones, that train the decoder alone: encoder and codes stay."`
+	Finish      float64     `yaml:"finish" doc:"Share of the steps, the last ones, that train the decoder alone (1: all)."`
 	Optimizer   Optimizer   `yaml:"optimizer" doc:"How gradients become steps."`
 	Rates       vq.Rates    `yaml:"rates" doc:"Learning rates of the parameter groups, as multiples of optimizer.rate."`
 }
@@ -113,8 +113,8 @@ func (c Config) Validate() error {
 		return fmt.Errorf("train: accumulate, perceptual and held_rows must not be negative")
 	case t.Accumulate > 1 && c.Quantizer.Cache.Period > 1:
 		return fmt.Errorf("train.accumulate: parts of a batch and a cached codebook exclude each other; set quantizer.cache.period to 1")
-	case !(t.Finish >= 0 && t.Finish < 1):
-		return fmt.Errorf("train.finish: %g must be at least 0 and below 1", t.Finish)
+	case !(t.Finish >= 0 && t.Finish <= 1):
+		return fmt.Errorf("train.finish: %g must be between 0 and 1", t.Finish)
 	case !(t.Split > 0 && t.Split <= 1):
 		return fmt.Errorf("train.split: %g must be above 0 and at most 1", t.Split)
 	case t.Beam < 0:

@@ -61,7 +61,7 @@ func Fit(ctx context.Context, backend compute.Backend, c Config, source Source, 
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	f := &fit{FitOptions: o, backend: backend, config: c, source: source, result: &Outcome{Config: c}}
+	f := &fit{FitOptions: o, backend: backend, config: c, source: source, result: &Outcome{Config: c}, fits: map[string][]*weights.Array{}}
 	classical, chooses := vq.Classical(c.Quantizer.Method), len(c.Train.Choose) > 0
 	if o.Trials != "" && !classical && (chooses || o.Reference) {
 		hash, err := config.Hash(c)
@@ -79,7 +79,9 @@ func Fit(ctx context.Context, backend compute.Backend, c Config, source Source, 
 			}
 			f.status("%v; %s", damaged, next)
 		}
-		f.plan()
+		if err := f.plan(); err != nil {
+			return nil, err
+		}
 		if err := f.reference(ctx); err != nil {
 			return nil, interrupted(ctx, err)
 		}
@@ -115,9 +117,10 @@ type fit struct {
 	source  Source
 	state   *choices
 	result  *Outcome
-	done    int // steps of finished parts
-	total   int // steps of all parts, as planned
-	trials  int // planned
+	done    int                         // steps of finished parts
+	total   int                         // steps of all parts, as planned
+	trials  int                         // planned
+	fits    map[string][]*weights.Array // classical starts, for [Trainer.fitStart]
 }
 
 // watch tells the observer of a part's steps as steps of the whole.
@@ -141,6 +144,9 @@ func (f *fit) status(format string, args ...any) {
 // run prepares a trainer.
 func (f *fit) run(ctx context.Context, c Config, source Source, o Options) (*Trainer, error) {
 	t, err := New(ctx, f.backend, c, source, o)
+	if err == nil {
+		t.fits = f.fits
+	}
 	if err == nil && f.Codes != nil {
 		if err = t.StartFrom(f.Codes); err != nil {
 			t.Close()

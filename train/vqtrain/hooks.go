@@ -24,7 +24,7 @@ func (t *Trainer) role(p string) train.Role {
 	switch {
 	case vq.TrainingOnly(p):
 		return train.Internal
-	case g == weights.State || t.frozen(p):
+	case g == weights.State || t.frozen(p) || g != weights.Network && t.finishing(0):
 		return train.Fixed
 	case vq.Frozen(t.model.Quantizer, g) && t.config.Quantizer.Learn == "ema":
 		return train.Followed

@@ -57,7 +57,7 @@ func Default(method string) (Config, error) {
 		return c, nil
 	}
 	q.Start.From, q.Beam, t.Beam = vq.RQ.Name, q.Reference().Beam, 4
-	t.Choose = append(t.Choose, searchKey, "train.rates.codes")
+	t.Choose = append(t.Choose, searchKey, finishKey, "model.refine.width", "model.refine.drop", "train.optimizer.rate", "train.rates.codes")
 	if !m.Concat { // or the method is its condition
 		t.Choose = append(t.Choose, "quantizer.transform.levels", "quantizer.transform.hidden", "quantizer.transform.hidden_drop")
 	}

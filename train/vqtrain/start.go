@@ -101,7 +101,7 @@ func (t *Trainer) place(ctx context.Context) (weights.Set, error) {
 	}
 	codes := t.codes
 	if classical {
-		if codes, err = vq.FitStart(ctx, t.config.Quantizer, latents, vq.FitOptions{Seed: t.config.Seed}); err != nil {
+		if codes, err = t.fitStart(ctx, latents); err != nil {
 			return nil, err
 		}
 	}
@@ -111,6 +111,19 @@ func (t *Trainer) place(ctx context.Context) (weights.Set, error) {
 		}
 	}
 	return q.Init(latents, rng)
+}
+
+// fitStart fits the classical start, once for equal settings and rows of the runs that share the fits.
+func (t *Trainer) fitStart(ctx context.Context, latents vq.Latents) ([]*weights.Array, error) {
+	key := fmt.Sprintf("%+v on %d rows", t.config.Quantizer.Reference(), t.source.Train.Len())
+	if codes := t.fits[key]; codes != nil {
+		return codes, nil
+	}
+	codes, err := vq.FitStart(ctx, t.config.Quantizer, latents, vq.FitOptions{Seed: t.config.Seed})
+	if err == nil && t.fits != nil {
+		t.fits[key] = codes
+	}
+	return codes, err
 }
 
 // begin adds the variables of the quantizer to the model's and restarts the

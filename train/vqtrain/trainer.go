@@ -32,13 +32,17 @@ type Trainer struct {
 	loop    *train.Trainer
 	bank    *weights.Bank // of the loop
 
-	codes   []*weights.Array  // first codes of every codebook; nil: placed on latents
-	choice  *tokenizer.Choice // of the settings; may be nil
+	codes   []*weights.Array            // first codes of every codebook; nil: placed on latents
+	fits    map[string][]*weights.Array // classical starts by settings and rows; nil: not shared
+	choice  *tokenizer.Choice           // of the settings; may be nil
 	sampler *dataset.Sampler
 	state   state
 	record  Record // of the step under way
 
 	previous []*weights.Array // usable codes before a logged step, without a cache
+
+	known         map[int][]uint32 // codes of rows that can no longer change
+	settledSearch vq.Search        // that found them; nil before the first
 
 	deferred     []string // trained once a refresh, when the cache accumulates
 	accumulators []string // cached codebooks whose gradient is collected
@@ -240,7 +244,7 @@ func (t *Trainer) blur(values []float32, step int64, part int) {
 // activeLevels draws how many levels a step uses under quantizer dropout.
 func (t *Trainer) activeLevels(step int) int {
 	q := t.config.Quantizer
-	if q.Dropout == 0 || q.Levels == 1 {
+	if q.Dropout == 0 || q.Levels == 1 || t.config.Train.Finish == 1 {
 		return q.Levels
 	}
 	rng := weights.Rand(t.config.Seed, fmt.Sprintf("dropout %d", step))

@@ -19,24 +19,80 @@ import (
 // a part of a longer run would mislead.
 const trialShare = 2
 
+// recipe is a way of training.
+type recipe struct {
+	settings []string   // assignments, the likeliest of every setting
+	tries    [][]string // assignments of one setting each, the likeliest first
+	steps    int
+}
+
+// recipes lists the ways of training that are tried, for a start on validation rows: its error and its settings.
+func (f *fit) recipes(start tokenizer.Trial) ([]recipe, error) {
+	chosen := f.config.Train.Choose
+	kinds := [][]string{nil}
+	if slices.Contains(chosen, finishKey) {
+		if values := rules[finishKey](f.config, f.source.Train.Len(), start.Error); values != nil {
+			kinds = nil
+			for _, value := range values {
+				kinds = append(kinds, []string{finishKey + "=" + value})
+			}
+			kinds[0] = append(kinds[0], start.Settings...) // codes that learn start from those of the beam
+		}
+	}
+	var all []recipe
+	for _, settings := range kinds {
+		c, err := f.config.with(settings)
+		if err != nil {
+			return nil, err
+		}
+		r := recipe{settings: settings}
+		for _, key := range chosen {
+			if key == searchKey || key == finishKey {
+				continue
+			}
+			var values []string
+			for _, value := range rules[key](c, f.source.Train.Len(), start.Error) {
+				values = append(values, key+"="+value)
+			}
+			r.settings = append(r.settings, values[:min(1, len(values))]...)
+			if len(values) > 1 {
+				r.tries = append(r.tries, values)
+			}
+		}
+		if c, err = f.config.with(r.settings); err != nil {
+			return nil, err
+		}
+		r.steps = c.Train.Steps
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// trials is the number of trials of the recipe.
+func (r recipe) trials() int {
+	n := 1
+	for _, values := range r.tries {
+		n += len(values) - 1
+	}
+	return n
+}
+
 // plan counts the steps of all parts for the progress line.
-func (f *fit) plan() {
-	c := f.config
-	f.total = c.Train.Steps
-	if len(c.Train.Choose) == 0 {
-		return
+func (f *fit) plan() error {
+	f.total = f.config.Train.Steps
+	if len(f.config.Train.Choose) == 0 {
+		return nil
 	}
-	f.trials = 1
-	for _, key := range c.Train.Choose {
-		values := rules[key](c, f.source.Train.Len(), 1)
-		if key != searchKey {
-			f.trials += max(0, len(values)-1)
-		}
-		if key == "train.steps" {
-			f.total, _ = strconv.Atoi(values[0])
-		}
+	all, err := f.recipes(tokenizer.Trial{Error: 1})
+	if err != nil {
+		return err
 	}
-	f.total += f.trials * (f.total / trialShare)
+	f.total = all[0].steps
+	for _, r := range all {
+		f.trials += r.trials()
+		f.total += r.trials() * (r.steps / trialShare)
+	}
+	return nil
 }
 
 // validation divides the training rows.
@@ -58,41 +114,49 @@ func (f *fit) choose(ctx context.Context) error {
 	if err := f.measureStarts(ctx, source); err != nil {
 		return err
 	}
-	var settings []string
-	var tries [][]string // assignments of one setting each, the likeliest first
-	for _, key := range f.config.Train.Choose {
-		if key == searchKey {
-			continue // training starts from the beam's codes
-		}
-		var values []string
-		for _, value := range rules[key](f.config, f.source.Train.Len(), choice.Starts[0].Error) {
-			values = append(values, key+"="+value)
-		}
-		settings = append(settings, values[:min(1, len(values))]...)
-		if len(values) > 1 {
-			tries = append(tries, values)
-		}
-	}
-	best, err := f.try(ctx, 0, settings, source)
+	start, _ := choice.BestStart()
+	all, err := f.recipes(start)
 	if err != nil {
 		return err
 	}
-	number := 1
-	for _, values := range tries {
+	var best tokenizer.Trial
+	number := 0
+	for i, r := range all {
+		least, err := f.tryRecipe(ctx, r, number, source)
+		if err != nil {
+			return err
+		}
+		if number += r.trials(); i == 0 || least.Error < best.Error {
+			best = least
+		}
+	}
+	choice.Error = best.Error
+	return f.decide(best.Settings, !(best.Error < (1-leastGain)*choice.Start))
+}
+
+// leastGain is the share of the start's error that training must take off: the start is simpler to search and to export.
+const leastGain = 0.001
+
+// tryRecipe returns the best trial of a recipe, whose first has the number.
+func (f *fit) tryRecipe(ctx context.Context, r recipe, number int, source Source) (best tokenizer.Trial, err error) {
+	if best, err = f.try(ctx, number, r.settings, source); err != nil {
+		return best, err
+	}
+	for _, values := range r.tries {
 		for _, value := range values[1:] {
 			with := slices.Clone(best.Settings)
-			with[slices.Index(settings, values[0])] = value
+			with[slices.Index(r.settings, values[0])] = value
+			number++
 			trial, err := f.try(ctx, number, with, source)
 			if err != nil {
-				return err
+				return best, err
 			}
-			if number++; trial.Error < best.Error {
+			if trial.Error < best.Error {
 				best = trial
 			}
 		}
 	}
-	choice.Error = best.Error
-	return f.decide(best.Settings, !(best.Error < choice.Start))
+	return best, nil
 }
 
 // keepsStart is the setting of a tokenizer that training did not improve.

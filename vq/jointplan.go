@@ -1,0 +1,68 @@
+package vq
+
+import (
+	"math/rand/v2"
+)
+
+// jointPlan is how codes of all levels are fitted together.
+type jointPlan struct {
+	survivors int  // encodings of a row whose residuals the next level's k-means sees
+	close     bool // of these only the best one and those that are hardly worse
+	sweeps    int  // over all levels
+}
+
+// jointPlans are tried where rows are few: sweeps then learn rows by heart, and a level that meets most rows leaves
+// nothing for the next to learn, unless it sees what worse encodings leave. The first is that of many rows.
+var jointPlans = []jointPlan{{2, true, rqSweeps}, {5, false, 0}, {rqBeam, false, 0}}
+
+const (
+	fewRows   = 24  // for a code: fewer try all plans
+	planShare = 0.1 // of the rows judges the plans
+)
+
+// plan chooses the plan by rows that the fits have not seen. Where they are hardly more than the codes, the last is taken.
+func (f *Fitting) plan(c Config, sample Latents, rng *rand.Rand) (jointPlan, error) {
+	best := jointPlans[0]
+	if sample.N >= fewRows*c.Codes {
+		return best, nil
+	}
+	judges := int(planShare * float64(sample.N))
+	rows := sample.first(sample.N - judges)
+	if rows.N < 2*c.Codes || judges == 0 {
+		return jointPlans[len(jointPlans)-1], nil
+	}
+	seed, least := rng.Uint64(), 0.0
+	silent := &Fitting{ctx: f.ctx, iterations: f.iterations}
+	for i, p := range jointPlans {
+		j, err := silent.fitPlan(p, c, rows, rand.New(rand.NewPCG(seed, 0)))
+		if err != nil {
+			return best, err
+		}
+		left, err := j.leftOf(sample.from(rows.N))
+		if err != nil {
+			return best, err
+		}
+		if i == 0 || left < least {
+			best, least = p, left
+		}
+	}
+	return best, nil
+}
+
+// leftOf is the squared error of rows that the codes were not fitted to.
+func (j *jointFit) leftOf(rows Latents) (float64, error) {
+	rows = rows.clone()
+	for i := range rows.Rows {
+		rows.Rows[i] -= float32(j.mean[i%rows.Dim])
+	}
+	codes, _, err := j.survivors(rows, 1)
+	if err != nil {
+		return 0, err
+	}
+	_, squares := j.rest(rows, codes, 1)
+	total := 0.0
+	for _, s := range squares {
+		total += s
+	}
+	return total, nil
+}

@@ -110,6 +110,11 @@ func (r *Runtime) Decode(ctx context.Context, codes []uint32, n, positions int) 
 	if err != nil {
 		return dataset.Batch{}, err
 	}
+	return r.decodeLatents(ctx, z, n, positions)
+}
+
+// decodeLatents maps quantized latents of so many codes each to n items.
+func (r *Runtime) decodeLatents(ctx context.Context, z []float32, n, positions int) (dataset.Batch, error) {
 	if r.tokenizer.Refines() && !r.refines(positions) {
 		return r.reconstruct(ctx, r.unrefined, z, n)
 	}

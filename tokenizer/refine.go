@@ -18,7 +18,8 @@ type Refine struct {
 	Drop  float64 `yaml:"drop" doc:"Share of the hidden values that a training step drops."`
 }
 
-const refinePath = "decoder/refine"
+// RefinePath is the path of its variables.
+const RefinePath = "decoder/refine"
 
 func (r Refine) validate(c Config) error {
 	switch {
@@ -37,7 +38,7 @@ func (r Refine) init(seed uint64, dim int) weights.Set {
 		return nil
 	}
 	return weights.Set{
-		"v":    weights.Normal(weights.Rand(seed, refinePath), 1/math.Sqrt(float64(dim)), dim, r.Width),
+		"v":    weights.Normal(weights.Rand(seed, RefinePath), 1/math.Sqrt(float64(dim)), dim, r.Width),
 		"bias": weights.New(r.Width), "u": weights.New(r.Width, dim), "shift": weights.New(dim),
 	}
 }
@@ -47,7 +48,7 @@ func (r Refine) build(v weights.Vars, z *graph.Node, random *vq.Random) *graph.N
 	if r.Width == 0 {
 		return z
 	}
-	v = v.In(refinePath)
+	v = v.In(RefinePath)
 	hidden := graph.MaxScalar(graph.Add(nn.Product(z, v.Get("v")), graph.ExpandAxes(v.Get("bias"), 0)), 0)
 	return graph.Add(z, graph.Add(nn.Product(random.Dropped(hidden, r.Drop), v.Get("u")), graph.ExpandAxes(v.Get("shift"), 0)))
 }

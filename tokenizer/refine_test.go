@@ -29,7 +29,7 @@ func refined(t *testing.T, share float32) (*Tokenizer, weights.Set) {
 	}
 	set := m.InitNetwork(1, Sample{Mean: []float64{1, 2, 3, 4}, Variance: []float64{1, 4, 1, 4}})
 	for _, name := range []string{"u", "shift", "bias"} {
-		a := set[refinePath+"/"+name]
+		a := set[RefinePath+"/"+name]
 		for i, v := range weights.Normal(weights.Rand(3, name), 1, a.Shape...).Data {
 			a.Data[i] += share * v
 		}
@@ -83,14 +83,14 @@ func TestRefinedVectors(t *testing.T) {
 		if same := slices.Equal(got.Values, plain.Values); same != (share == 0) {
 			t.Errorf("share %g: refined vectors equal those of the codes: %v", share, same)
 		}
-		v, u := set[refinePath+"/v"], set[refinePath+"/u"]
+		v, u := set[RefinePath+"/v"], set[RefinePath+"/u"]
 		for i := range n {
 			want := make([]float64, 4)
 			for j := range want {
-				want[j] = float64(z[i*4+j]) + float64(set[refinePath+"/shift"].Data[j])
+				want[j] = float64(z[i*4+j]) + float64(set[RefinePath+"/shift"].Data[j])
 			}
 			for h := range 5 {
-				hidden := float64(set[refinePath+"/bias"].Data[h])
+				hidden := float64(set[RefinePath+"/bias"].Data[h])
 				for j := range 4 {
 					hidden += float64(z[i*4+j]) * float64(v.Row(j)[h])
 				}
@@ -165,7 +165,7 @@ func TestRefineGradients(t *testing.T) {
 	in := gradtest.Inputs{"z": value(1, 6, 3), "v": value(2, 3, 4), "bias": value(3, 4), "u": value(4, 4, 3), "shift": value(5, 3),
 		"weight": value(6, 6, 3)}
 	got := gradtest.Autodiff[float64](t, in, func(nodes map[string]*graph.Node) *graph.Node {
-		v := weights.NewVars(func(path string) *graph.Node { return nodes[strings.TrimPrefix(path, refinePath+"/")] })
+		v := weights.NewVars(func(path string) *graph.Node { return nodes[strings.TrimPrefix(path, RefinePath+"/")] })
 		return graph.ReduceAllSum(graph.Mul(Refine{Width: 4}.build(v, nodes["z"], nil), nodes["weight"]))
 	})
 	host := func(in gradtest.Inputs) float64 {

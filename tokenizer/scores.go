@@ -274,7 +274,7 @@ func (r *Runtime) scoreCurve(ctx context.Context, b Coded, o Options, curve scor
 	z, err := r.Latents(ctx, b.Items)
 	if err == nil {
 		points := r.curve.Project(z, r.tokenizer.Cells(b.Items.N).Len(), o.Levels, o.Workers)
-		b.Decoded, err = r.Reconstruct(ctx, points, b.Items.N)
+		b.Decoded, err = r.decodeLatents(ctx, points, b.Items.N, r.Positions(o))
 	}
 	if err != nil {
 		return err

@@ -199,7 +199,11 @@ func (t *Tokenizer) Pass(ctx *vq.Context, x *graph.Node) Pass {
 	inner := *ctx
 	inner.Vars = ctx.Vars.In(vq.Prefix)
 	p.Quantized = t.Quantizer.Build(&inner, t.latents(ctx.Vars, p.Target))
-	p.Output = t.reconstruct(ctx.Vars, p.Quantized.Soft, ctx.Random)
+	input := p.Quantized.Soft
+	if ctx.Kept {
+		input = graph.StopGradient(p.Quantized.Hard)
+	}
+	p.Output = t.reconstruct(ctx.Vars, input, ctx.Random)
 	return p
 }
 

@@ -110,7 +110,7 @@ func (n vectorNetwork) init(seed uint64, sample Sample) weights.Set {
 	set := weights.Set{}
 	set.Merge("encoder", n.encoder.Init(weights.Rand(seed, "encoder")))
 	set.Merge("decoder", n.decoder.Init(weights.Rand(seed, "decoder")))
-	set.Merge(refinePath, n.refine.init(seed, len(sample.Mean)))
+	set.Merge(RefinePath, n.refine.init(seed, len(sample.Mean)))
 	set["state/mean"], set["state/scale"] = standardization(n.standardization, sample.Mean, sample.Variance)
 	return set
 }

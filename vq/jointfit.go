@@ -33,12 +33,19 @@ func newJointFit(f *Fitting, p jointPlan, c Config, sample Latents) *jointFit {
 	return j
 }
 
+// restNumbers bounds what is left of all encodings of rows.
+const restNumbers = 64 << 20
+
 // addLevel appends cluster centres of what the levels so far leave of the rows.
 func (j *jointFit) addLevel(seed uint64) error {
 	k, rest, d := j.config.Codes, j.sample.first(rqRows*j.config.Codes), j.sample.Dim
 	if len(j.books) > 0 {
 		copies := min(j.plan.survivors, j.config.Beam)
-		rows := j.sample.first(max(rqRows*k/copies, 1))
+		most := rqRows * k
+		if !j.plan.close {
+			most = max(2*k, min(most, restNumbers/d))
+		}
+		rows := j.sample.first(max(most/copies, 1))
 		codes, gaps, err := j.survivors(rows, copies)
 		if err != nil {
 			return err
@@ -58,7 +65,7 @@ func (j *jointFit) addLevel(seed uint64) error {
 		}
 		rest.N = len(rest.Rows) / d
 	}
-	o := kmeansOptions(k, min(rqUpdates, j.iterations), nil, seed)
+	o := kmeansOptions(k, min(j.plan.updates, j.iterations), nil, seed)
 	centers, _, err := index.KMeans(j.ctx, rest.Rows, rest.N, d, k, o)
 	if err != nil {
 		return err

@@ -8,12 +8,13 @@ import (
 type jointPlan struct {
 	survivors int  // encodings of a row whose residuals the next level's k-means sees
 	close     bool // of these only the best one and those that are hardly worse
+	updates   int  // of each level's k-means
 	sweeps    int  // over all levels
 }
 
 // jointPlans are tried where rows are few: sweeps then learn rows by heart, and a level that meets most rows leaves
 // nothing for the next to learn, unless it sees what worse encodings leave. The first is that of many rows.
-var jointPlans = []jointPlan{{2, true, rqSweeps}, {5, false, 0}, {rqBeam, false, 0}}
+var jointPlans = []jointPlan{{2, true, rqUpdates, rqSweeps}, {5, false, 10, 0}, {rqBeam, false, 10, 0}}
 
 const (
 	fewRows   = 24  // for a code: fewer try all plans
@@ -38,7 +39,7 @@ func (f *Fitting) plan(c Config, sample Latents, rng *rand.Rand) (jointPlan, err
 		if err != nil {
 			return best, err
 		}
-		left, err := j.leftOf(sample.from(rows.N))
+		left, err := j.leftOf(j.centred(sample.from(rows.N)))
 		if err != nil {
 			return best, err
 		}
@@ -49,12 +50,17 @@ func (f *Fitting) plan(c Config, sample Latents, rng *rand.Rand) (jointPlan, err
 	return best, nil
 }
 
-// leftOf is the squared error of rows that the codes were not fitted to.
-func (j *jointFit) leftOf(rows Latents) (float64, error) {
+// centred returns other rows as those of the sample.
+func (j *jointFit) centred(rows Latents) Latents {
 	rows = rows.clone()
 	for i := range rows.Rows {
 		rows.Rows[i] -= float32(j.mean[i%rows.Dim])
 	}
+	return rows
+}
+
+// leftOf is the squared error of centred rows.
+func (j *jointFit) leftOf(rows Latents) (float64, error) {
 	codes, _, err := j.survivors(rows, 1)
 	if err != nil {
 		return 0, err

@@ -46,6 +46,9 @@ func fitLSQ(f *Fitting, c Config, sample Latents, rng *rand.Rand) (weights.Set, 
 		return nil, err
 	}
 	sweeps := min(lsqSweeps, f.iterations)
+	if j.plan.sweeps == 0 {
+		sweeps = 0 // they would learn the few rows by heart
+	}
 	for s := range sweeps {
 		if err := f.ctx.Err(); err != nil {
 			return nil, err

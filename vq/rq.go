@@ -76,6 +76,13 @@ func (f *Fitting) fitPlan(p jointPlan, c Config, sample Latents, rng *rand.Rand)
 		f.report(j.error * float64(sample.N))
 	}
 	f.done = before + work
+	if sweeps == 0 {
+		left, err := j.leftOf(j.sample)
+		if err != nil {
+			return nil, err
+		}
+		f.report(left)
+	}
 	return j, nil
 }
 

@@ -48,7 +48,9 @@ type Context struct {
 	Shift, Scale *graph.Node
 	// Sent [N,d] is the sum of the vectors sent by the levels before the one that is
 	// asked; nil at the first level.
-	Sent   *graph.Node
+	Sent *graph.Node
+	// Kept says that codes stay: the decoder trains on their vectors, as at inference.
+	Kept   bool
 	Random *Random // the step's noise; nil at inference
 	drop   float64 // share of hidden values dropped; see thinned
 }

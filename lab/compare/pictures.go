@@ -93,7 +93,7 @@ func scorePictures(ctx context.Context, s *subject, t trained, r *Record) error 
 		}
 	}
 	r.count(all)
-	r.Notes = scores.Notes
+	r.Notes = append(r.Notes, scores.Notes...)
 	r.Samples, err = samples(ctx, t.runtime, t.source)
 	return err
 }

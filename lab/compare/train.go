@@ -57,9 +57,15 @@ func (r *runner) train(ctx context.Context, cell Cell) (Record, error) {
 			return Record{}, err
 		}
 	}
+	if t := fitted.Config.Train; (t.KeepStart || t.Finish == 1) && !cell.Config.Model.Pictures() {
+		record.Notes = append(record.Notes, keptCodes)
+	}
 	err = r.subject.kind.score(ctx, r.subject, trained{cell, runtime, source, backend}, &record)
 	return record, err
 }
+
+// keptCodes explains equal scores.
+const keptCodes = "Methods with equal errors keep the codes of the classical start; --set train.choose=[] trains the codes of every method."
 
 // fit trains the cell's tokenizer, from its last checkpoint if there is one.
 func (r *runner) fit(ctx context.Context, cell Cell, source vqtrain.Source, backend compute.Backend, dir string) (*vqtrain.Outcome, error) {

@@ -2,10 +2,12 @@ package vqtrain
 
 import (
 	"cmp"
+	"fmt"
 
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 
+	"github.com/gritvq/gritvq/internal/memory"
 	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
 )
@@ -16,14 +18,14 @@ import (
 func (t *Trainer) assign(step int, inputs []*tensors.Tensor) (given []*tensors.Tensor, err error) {
 	parts := len(inputs) / batchInputs
 	rows := make([]int, t.config.Train.Batch)
-	if t.settled(step) {
+	if t.settles(step) {
 		t.sampler.Batch(int64(step), rows)
 	}
 	size := len(rows) / parts
 	var search vq.Search
 	for part := range parts {
 		var found []uint32
-		if t.settled(step) {
+		if t.settles(step) {
 			found, err = t.settledCodes(rows[part*size:(part+1)*size], inputs[part*batchInputs])
 		} else {
 			found, search, err = t.searchCodes(inputs[part*batchInputs], t.activeLevels(step),
@@ -54,35 +56,49 @@ func (t *Trainer) searchCodes(items *tensors.Tensor, levels, beam int, search vq
 	return found, search, nil
 }
 
-// settled says whether the codes of a row can no longer change: encoder and codes stay, and the row is read as it is.
-func (t *Trainer) settled(step int) bool {
+// settles says whether the codes of a row can no longer change: encoder and codes stay, and the row is read as it is.
+func (t *Trainer) settles(step int) bool {
 	return t.finishing(step) && t.config.Train.Noise == 0 && !t.config.Model.Pictures() && t.activeLevels(step) == t.config.Quantizer.Levels
 }
 
-// settledCodes returns the codes of training rows, found as encoding finds them, once for every row.
+// settledCodes are codes that stay. If rows come back often enough to be worth it, they are found once.
+type settledCodes struct {
+	search vq.Search
+	codes  []uint32 // [rows of the set, positions]; nil if they are not kept
+	known  []bool   // [rows of the set]
+}
+
+// settledCodes returns the codes of training rows as encoding finds them.
 func (t *Trainer) settledCodes(rows []int, items *tensors.Tensor) ([]uint32, error) {
-	if t.known == nil {
-		t.known = map[int][]uint32{}
-	}
-	width, all := t.model.Quantizer.Layout().Positions(), true
-	for _, row := range rows {
-		all = all && t.known[row] != nil
-	}
-	if !all {
-		found, search, err := t.searchCodes(items, t.config.Quantizer.Levels, t.config.Quantizer.Beam, t.settledSearch)
-		if err != nil {
+	s, width := &t.settled, t.model.Quantizer.Layout().Positions()
+	if seen := float64(t.config.Train.Steps) * float64(t.config.Train.Batch); s.search == nil && seen > float64(t.source.Train.Len()) {
+		n := t.source.Set.Len()
+		if err := memory.Check(fmt.Sprintf("the codes of %d rows", n), n, width, 5); err != nil {
 			return nil, err
 		}
-		t.settledSearch = search
-		for i, row := range rows {
-			t.known[row] = found[i*width : (i+1)*width]
+		s.codes, s.known = make([]uint32, n*width), make([]bool, n)
+	}
+	found, all := make([]uint32, 0, len(rows)*width), s.codes != nil
+	for _, row := range rows {
+		if all = all && s.known[row]; all {
+			found = append(found, s.codes[row*width:(row+1)*width]...)
 		}
 	}
-	codes := make([]uint32, 0, len(rows)*width)
-	for _, row := range rows {
-		codes = append(codes, t.known[row]...)
+	if all {
+		return found, nil
 	}
-	return codes, nil
+	found, search, err := t.searchCodes(items, t.config.Quantizer.Levels, t.config.Quantizer.Beam, s.search)
+	if err != nil {
+		return nil, err
+	}
+	s.search = search
+	for i, row := range rows {
+		if s.codes != nil {
+			copy(s.codes[row*width:], found[i*width:(i+1)*width])
+			s.known[row] = true
+		}
+	}
+	return found, nil
 }
 
 // tensorOf spreads codes [n,parts*levels] of leading levels over all positions; levels that are not in use stay 0.

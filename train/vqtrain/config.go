@@ -94,6 +94,9 @@ func ReadConfig(document []byte) (Config, error) {
 // Tokenizer composes the tokenizer of the experiment for items of input numbers.
 func (c Config) Tokenizer(input int) (*tokenizer.Tokenizer, error) {
 	m, err := tokenizer.New(c.Spec, input)
+	if err == nil && vq.Classical(c.Quantizer.Method) && m.Refines() {
+		err = fmt.Errorf("model.refine.width: %s is fitted at once and trains no decoder; set it to 0, or use another method", c.Quantizer.Method)
+	}
 	if err == nil && vq.Classical(c.Quantizer.Method) && !m.Identity() {
 		err = fmt.Errorf("model: %s is fitted to the vectors themselves, without a network; use --hidden none --dim 0", c.Quantizer.Method)
 	}
@@ -115,6 +118,8 @@ func (c Config) Validate() error {
 		return fmt.Errorf("train.accumulate: parts of a batch and a cached codebook exclude each other; set quantizer.cache.period to 1")
 	case !(t.Finish >= 0 && t.Finish <= 1):
 		return fmt.Errorf("train.finish: %g must be between 0 and 1", t.Finish)
+	case c.Model.Refine.Width > 0 && c.Quantizer.Dropout > 0 && t.Finish < 1:
+		return fmt.Errorf("quantizer.dropout: vectors of fewer levels are not refined; set it to 0, or model.refine.width to 0")
 	case !(t.Split > 0 && t.Split <= 1):
 		return fmt.Errorf("train.split: %g must be above 0 and at most 1", t.Split)
 	case t.Beam < 0:

@@ -32,6 +32,9 @@ const (
 // of which nothing is chosen by trials.
 func (c Config) Continued() Config {
 	c.Train.Choose, c.Train.KeepStart, c.Train.Freeze = nil, false, nil
+	if c.Train.Finish == 1 { // the choice of that training
+		c.Train.Finish = 0
+	}
 	return c
 }
 
@@ -39,7 +42,7 @@ func (c Config) Continued() Config {
 var retrainable = []string{
 	"model.image.short", "quantizer.codes", "quantizer.levels", "quantizer.beam", "quantizer.dropout", "quantizer.start.",
 	"quantizer.average.", "quantizer.loss.", "quantizer.radius.", "quantizer.cache.", "quantizer.resets.", "quantizer.noise",
-	"quantizer.gumbel.", "quantizer.entropy.", "quantizer.transform.hidden_drop",
+	"quantizer.gumbel.", "quantizer.entropy.", "quantizer.transform.hidden_drop", "model.refine.drop",
 }
 
 // CheckFrom refuses settings that contradict the tokenizer that training starts from, and parts to freeze
@@ -72,6 +75,7 @@ func (c Config) CheckFrom(from *Trained) error {
 		allowed := slices.ContainsFunc(retrainable, func(name string) bool {
 			return name == key || strings.HasSuffix(name, ".") && strings.HasPrefix(key, name)
 		})
+		allowed = allowed || key == "model.refine.width" && from.Tokenizer.Spec.Model.Refine.Width == 0
 		if allowed && !(frozen && key == "quantizer.beam") {
 			continue
 		}
@@ -80,8 +84,11 @@ func (c Config) CheckFrom(from *Trained) error {
 		return fmt.Errorf("%s: %s contradicts the tokenizer that training starts from, which has %s; leave it out", key, is, was)
 	}
 	network := !from.Tokenizer.Identity()
-	trains := func(part string) bool { return !slices.Contains(c.Train.Freeze, part) }
-	if !trains(FreezeCodes) && !c.adds(from) && !(network && (trains(FreezeEncoder) || trains(FreezeDecoder))) {
+	trains := func(part string) bool {
+		return !slices.Contains(c.Train.Freeze, part) && (c.Train.Finish < 1 || part == FreezeDecoder)
+	}
+	encodes, decodes := network && trains(FreezeEncoder), (network || c.Model.Refine.Width > 0) && trains(FreezeDecoder)
+	if !encodes && !decodes && !(c.Train.Finish < 1 && (trains(FreezeCodes) || c.adds(from))) {
 		return fmt.Errorf("train.freeze: %s leaves nothing to train; freeze less, or add levels or codes", strings.Join(c.Train.Freeze, ", "))
 	}
 	return nil

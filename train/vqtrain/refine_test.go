@@ -64,8 +64,14 @@ func TestSettledCodesAreThoseOfEncoding(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if len(trainer.known) != source.Train.Len() {
-		t.Errorf("%d of %d rows have codes", len(trainer.known), source.Train.Len())
+	known := 0
+	for _, is := range trainer.settled.known {
+		if is {
+			known++
+		}
+	}
+	if known != source.Train.Len() {
+		t.Errorf("%d of %d rows have codes", known, source.Train.Len())
 	}
 	if err := trainer.renew(read(t, trainer)); err != nil {
 		t.Fatal(err)
@@ -144,9 +150,18 @@ func TestRecipesOfManyRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for rows, want := range map[int][]string{3000: {"1", "0"}, manyRows: {"1"}} {
+	for rows, want := range map[int][]string{fewRows - 1: {"1", "0"}, fewRows: {"1"}} {
 		if got := rules[finishKey](c, rows, 0.3); !slices.Equal(got, want) {
 			t.Errorf("%d rows: %v, want %v", rows, got, want)
+		}
+	}
+	for _, setting := range []string{"quantizer.transform.levels=affine", "quantizer.dropout=0.2"} {
+		asked, err := c.with([]string{setting})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := rules[finishKey](asked, manyRows, 0.3); got != nil {
+			t.Errorf("%s asks for codes that learn, and the recipes are %v", setting, got)
 		}
 	}
 	one := c

@@ -40,6 +40,7 @@ func (t *Trainer) initNetwork(ctx context.Context) (weights.Set, error) {
 				network[p] = a
 			}
 		}
+		t.refineFrom(network)
 		return network, nil
 	}
 	sample := tokenizer.Sample{Mean: t.source.Mean, Variance: t.source.Variance}
@@ -50,6 +51,17 @@ func (t *Trainer) initNetwork(ctx context.Context) (weights.Set, error) {
 		}
 	}
 	return parallel.Until(ctx, func() (weights.Set, error) { return t.model.InitNetwork(t.config.Seed, sample), nil })
+}
+
+// refineFrom begins a refining decoder anew where the tokenizer that training starts from has none, or one for the sums of
+// fewer levels.
+func (t *Trainer) refineFrom(network weights.Set) {
+	old := t.source.From.Tokenizer
+	if !t.model.Refines() || old.Refines() && old.Spec.Quantizer.Levels == t.config.Quantizer.Levels {
+		return
+	}
+	fresh := t.model.InitNetwork(t.config.Seed, tokenizer.Sample{Mean: t.source.Mean, Variance: t.source.Variance})
+	network.Merge(tokenizer.RefinePath, fresh.Sub(tokenizer.RefinePath))
 }
 
 // sampleRows draws n training rows.

@@ -32,7 +32,7 @@ const passScalars = 5
 // gradient factor k and the perceptual loss.
 func (t *Trainer) build(v weights.Vars, in train.Inputs) train.Pass {
 	x, active := in.Batch[0], in.Batch[1]
-	ctx := &vq.Context{Vars: v, Training: true, Progress: in.Progress}
+	ctx := &vq.Context{Vars: v, Training: true, Progress: in.Progress, Kept: t.finishing(0)}
 	var pass tokenizer.Pass
 	if t.state.Started {
 		if t.config.Quantizer.Dropout > 0 {

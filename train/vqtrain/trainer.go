@@ -41,8 +41,7 @@ type Trainer struct {
 
 	previous []*weights.Array // usable codes before a logged step, without a cache
 
-	known         map[int][]uint32 // codes of rows that can no longer change
-	settledSearch vq.Search        // that found them; nil before the first
+	settled settledCodes // of rows whose codes can no longer change
 
 	deferred     []string // trained once a refresh, when the cache accumulates
 	accumulators []string // cached codebooks whose gradient is collected

@@ -30,6 +30,9 @@ type recipe struct {
 func (f *fit) recipes(start tokenizer.Trial) ([]recipe, error) {
 	chosen := f.config.Train.Choose
 	kinds := [][]string{nil}
+	if f.config.Train.Finish == 1 {
+		kinds[0] = start.Settings
+	}
 	if slices.Contains(chosen, finishKey) {
 		if values := rules[finishKey](f.config, f.source.Train.Len(), start.Error); values != nil {
 			kinds = nil
@@ -246,7 +249,7 @@ func (f *fit) try(ctx context.Context, number int, settings []string, source Sou
 		return trials[number], nil
 	}
 	c.Train.Steps, c.Train.Patience, c.Train.Flat, c.Train.Best, c.Train.Evaluate, c.Train.HeldRows = steps, 0, 0, false, 0, 0
-	c.Train.Schedule.Warmup = min(c.Train.Schedule.Warmup, max(1, steps/10))
+	c.Train.Schedule.Warmup = warmupOf(c, steps)
 	o := f.Options
 	o.Dir = filepath.Join(f.Trials, strconv.Itoa(number))
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/gomlx/gomlx/core/tensors"
@@ -15,6 +16,7 @@ import (
 	"github.com/gritvq/gritvq/tokenizer"
 	"github.com/gritvq/gritvq/train"
 	"github.com/gritvq/gritvq/vq"
+	"github.com/gritvq/gritvq/weights"
 )
 
 // refiningRun is a run that trains the decoder alone, on the codes of a local search.
@@ -168,5 +170,91 @@ func TestRecipesOfManyRows(t *testing.T) {
 	one.Quantizer.Levels = 1
 	if got := rules[finishKey](one, 3000, 0.3); got != nil {
 		t.Errorf("the codes of one level can be refined: %v", got)
+	}
+}
+
+// A refined tokenizer is trained further as any other: all of it, its decoder alone, or with added levels, whose sums get
+// a decoder of their own. A tokenizer without one gets one.
+func TestRefinedTokenizersAreTrainedFurther(t *testing.T) {
+	source := open(t, "synthetic:manifold?rows=800&dim=8")
+	c := refiningRun(t, "grit")
+	plain := c
+	plain.Model.Refine, plain.Train.Finish, plain.Train.Steps = tokenizer.Refine{}, 0, 2
+	from, without := parentOf(t, c, source), parentOf(t, plain, source)
+	further := c.Continued()
+	if further.Train.Finish != 0 {
+		t.Fatalf("further training keeps the codes: finish %g", further.Train.Finish)
+	}
+	further.Train.Steps = 30
+	changed := func(from *Trained, change func(c *Config)) (after weights.Set, paths []string) {
+		t.Helper()
+		c, s := further, source
+		change(&c)
+		s.From = from
+		after = run(t, start(t, c, s, t.TempDir(), false, Observer{}))
+		for path, before := range from.Weights {
+			if a := after[path]; len(a.Data) == len(before.Data) && firstDifference(a.Data, before.Data) >= 0 {
+				paths = append(paths, path)
+			}
+		}
+		return after, paths
+	}
+	codes, decoder := levelPath(0, "codes"), tokenizer.RefinePath+"/u"
+	if _, all := changed(from, func(*Config) {}); !slices.Contains(all, codes) || !slices.Contains(all, decoder) {
+		t.Errorf("further training changed only %v", all)
+	}
+	_, part := changed(from, func(c *Config) { c.Train.Freeze = []string{FreezeEncoder, FreezeCodes} })
+	if slices.Contains(part, codes) || !slices.Contains(part, decoder) {
+		t.Errorf("with frozen codes training changed %v", part)
+	}
+	more, _ := changed(from, func(c *Config) {
+		c.Quantizer.Levels, c.Train.Freeze = 4, []string{FreezeCodes, FreezeDecoder}
+		c.Quantizer.Search, c.Quantizer.Beam = from.Tokenizer.Spec.Quantizer.Search, from.Tokenizer.Spec.Quantizer.Beam
+	})
+	if u := more[decoder].Data; slices.ContainsFunc(u, func(x float32) bool { return x != 0 }) {
+		t.Error("sums of four levels are refined by what three have learned")
+	}
+	added, _ := changed(without, func(c *Config) { c.Train.Freeze = []string{FreezeEncoder, FreezeCodes} })
+	if u := added[decoder]; u == nil || !slices.ContainsFunc(u.Data, func(x float32) bool { return x != 0 }) {
+		t.Error("the tokenizer without a refining decoder got none that is trained")
+	}
+	nothing := further
+	nothing.Train.Freeze, nothing.Train.Finish = []string{FreezeDecoder}, 1
+	if err := nothing.CheckFrom(from); err == nil || !strings.Contains(err.Error(), "leaves nothing to train") {
+		t.Errorf("a frozen decoder that alone is trained: %v", err)
+	}
+}
+
+// The decoder learns on the vectors of the codes also with methods that train others on noisy ones.
+func TestRefiningSeesTheCodes(t *testing.T) {
+	source := open(t, tinySet)
+	var want weights.Set
+	for _, method := range []string{"ste", "nsvq", "diveq"} {
+		c := refiningRun(t, method)
+		c.Train.Steps, c.Model.Refine.Drop = 5, 0
+		set := run(t, start(t, c, source, t.TempDir(), false, Observer{}))
+		if want == nil {
+			want = set
+		}
+		for _, name := range []string{"v", "bias", "u", "shift"} {
+			path := tokenizer.RefinePath + "/" + name
+			if at := firstDifference(set[path].Data, want[path].Data); at >= 0 {
+				t.Errorf("%s: element %d of %s is %v, with ste %v", method, at, name, set[path].Data[at], want[path].Data[at])
+			}
+		}
+	}
+}
+
+// What cannot be trained or decoded is refused.
+func TestRefusedRefinements(t *testing.T) {
+	c := refiningRun(t, "grit")
+	c.Train.Finish, c.Quantizer.Dropout = 0.5, 0.3
+	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "fewer levels are not refined") {
+		t.Errorf("dropped levels: %v", err)
+	}
+	classical := tiny(t, "rq")
+	classical.Model.Refine.Width = 4
+	if _, err := classical.Tokenizer(8); err == nil || !strings.Contains(err.Error(), "trains no decoder") {
+		t.Errorf("a classical method: %v", err)
 	}
 }

@@ -12,7 +12,8 @@ SMALL = ["--codes", 16, "--batch", 64, "--steps", 30, "--set", "train.choose=[]"
 
 @pytest.mark.parametrize("flags", [["--hidden", "16", "--dim", 4, "--levels", 3],
                                    ["--levels", 3, "--set", "quantizer.transform.levels=implicit", "--set", "quantizer.transform.hidden=8"],
-                                   ["--levels", 2, "--set", "quantizer.transform.levels=affine"], ["--method", "opq", "--levels", 1, "--parts", 4]])
+                                   ["--levels", 2, "--set", "quantizer.transform.levels=affine"],
+                                   ["--levels", 3, "--set", "train.finish=1", "--set", "model.refine.width=8"], ["--method", "opq", "--levels", 1, "--parts", 4]])
 def test_vectors(program, vectors, tmp_path, flags):
     path, x = vectors
     program("train", path, "-o", tmp_path / "tok", *SMALL, *flags)

@@ -14,15 +14,16 @@ import (
 //
 // Where codes are for the vectors themselves (no network) and every level adds a
 // vector of its own, distances come from look-up tables, and rows are kept as codes.
-// With a network, a refining decoder, conditional levels or one scale per feature, reconstructions are
-// made block by block in every search and compared with the queries.
+// With a decoder that refines the sums of codes, tables find candidates, the rows with the nearest sums, and their
+// reconstructions are compared with the queries. With a network, conditional levels or one scale per feature,
+// reconstructions of all rows are made block by block in every search.
 type CodedRows struct {
 	runtime   *Runtime
 	positions int
 	n         int
 	lookup    *index.Lookup // nil without tables
 	factor    float64       // squared distance of vectors over that of latents
-	codes     []uint32      // [n,positions] without tables
+	codes     []uint32      // [n,positions] without tables, or with candidates
 }
 
 // latentScale is the one scale of latents that are the vectors themselves, moved and
@@ -51,7 +52,7 @@ func (r *Runtime) NewCodedRows(positions int) (*CodedRows, error) {
 		return nil, fmt.Errorf("%d codes a vector do not fit this tokenizer of %d parts x %d levels", positions, layout.Parts, layout.Levels)
 	}
 	c := &CodedRows{runtime: r, positions: positions, factor: r.latentScale * r.latentScale}
-	if product, ok := r.search.(*index.Product); ok && c.factor > 0 && product.Additive() && !r.refines(positions) {
+	if product, ok := r.search.(*index.Product); ok && c.factor > 0 && product.Additive() {
 		var err error
 		c.lookup, err = index.NewLookup(product, positions/layout.Parts)
 		return c, err
@@ -65,6 +66,19 @@ func (c *CodedRows) Len() int { return c.n }
 // Tables says whether searches use look-up tables.
 func (c *CodedRows) Tables() bool { return c.lookup != nil }
 
+// Candidates is the number of rows whose reconstructions are compared with a query when k are wanted; 0: all rows.
+func (c *CodedRows) Candidates(k int) int {
+	if c.lookup == nil || !c.refined() {
+		return 0
+	}
+	return min(c.n, max(leastCandidates, 10*k))
+}
+
+const leastCandidates = 100
+
+// refined says whether reconstructions are more than the sums of the codes.
+func (c *CodedRows) refined() bool { return c.runtime.refines(c.positions) }
+
 // Add appends rows [n,positions].
 func (c *CodedRows) Add(codes []uint32) error {
 	if len(codes)%c.positions != 0 {
@@ -75,7 +89,8 @@ func (c *CodedRows) Add(codes []uint32) error {
 		if err := c.lookup.Add(codes, n); err != nil {
 			return err
 		}
-	} else {
+	}
+	if c.lookup == nil || c.refined() {
 		c.codes = append(c.codes, codes...)
 	}
 	c.n += n
@@ -93,6 +108,9 @@ func (c *CodedRows) Search(ctx context.Context, x []float32, n, k int, items []u
 		z, err := c.runtime.Latents(ctx, dataset.VectorBatch(x, n))
 		if err != nil {
 			return err
+		}
+		if c.refined() {
+			return c.searchRefined(ctx, x, z, n, k, items, distances, opt)
 		}
 		c.lookup.Search(z, n, k, items, distances, opt)
 		for i := range distances[:n*k] {

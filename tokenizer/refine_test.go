@@ -8,6 +8,7 @@ import (
 
 	"github.com/gomlx/gomlx/core/graph"
 
+	"github.com/gritvq/gritvq/index"
 	"github.com/gritvq/gritvq/internal/gradtest"
 	"github.com/gritvq/gritvq/vq"
 	"github.com/gritvq/gritvq/weights"
@@ -124,14 +125,15 @@ func TestRefinedVectors(t *testing.T) {
 	}
 }
 
-// Searches compare with refined vectors, and with tables where leading levels are not refined.
+// Searches rank the rows with the nearest sums by their refined vectors: where all rows are candidates, as an exact search
+// among the refined vectors does.
 func TestSearchAmongRefinedVectors(t *testing.T) {
 	m, set := refined(t, 0.5)
 	r := runtimeOf(t, m, set)
 	codes := []uint32{0, 1, 2, 3, 4, 5, 6, 7, 1, 6}
 	rows, err := r.NewCodedRows(2)
-	if err != nil || rows.Tables() {
-		t.Fatalf("refined vectors have look-up tables, %v", err)
+	if err != nil || !rows.Tables() {
+		t.Fatalf("the sums of codes have no look-up tables, %v", err)
 	}
 	if err := rows.Add(codes); err != nil {
 		t.Fatal(err)
@@ -147,7 +149,35 @@ func TestSearchAmongRefinedVectors(t *testing.T) {
 	if want := []uint32{0, 1, 2, 3, 4}; !slices.Equal(items, want) {
 		t.Errorf("nearest rows %v at distances %v, want each itself", items, distances)
 	}
-	if rows, err = r.NewCodedRows(1); err != nil || !rows.Tables() {
+	const n, queries, k = 90, 300, 7
+	many := make([]uint32, 2*n)
+	for i := range many {
+		many[i] = uint32(i*i+i/3) % 8
+	}
+	if rows, err = r.NewCodedRows(2); err == nil {
+		err = rows.Add(many)
+	}
+	if err != nil || rows.Candidates(k) != n {
+		t.Fatalf("%d candidates, %v", rows.Candidates(k), err)
+	}
+	if x, err = r.Decode(t.Context(), many, n, 2); err != nil {
+		t.Fatal(err)
+	}
+	exact, err := index.NewExact(index.Euclidean, x.Values, n, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := weights.Normal(weights.Rand(9, "queries"), 3, queries, 4).Data
+	found, gaps := make([]uint32, queries*k), make([]float32, queries*k)
+	want, wantGaps := make([]uint32, queries*k), make([]float32, queries*k)
+	exact.Search(asked, queries, k, want, wantGaps, index.SearchOptions{})
+	if err := rows.Search(t.Context(), asked, queries, k, found, gaps, 0, nil); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(found, want) || !slices.Equal(gaps, wantGaps) {
+		t.Error("rows or distances are not those of an exact search among refined vectors")
+	}
+	if rows, err = r.NewCodedRows(1); err != nil || !rows.Tables() || rows.Candidates(1) != 0 {
 		t.Errorf("one level has no look-up tables, %v", err)
 	}
 }

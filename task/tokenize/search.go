@@ -99,6 +99,9 @@ func Search(ctx context.Context, o SearchOptions, watch task.Watcher) (*Found, e
 	if !f.Tables {
 		watch.Remark("codes of this tokenizer have no look-up tables: their rows are decoded and compared one by one")
 	}
+	if n := rows.Candidates(o.K); n > 0 {
+		watch.Remark("the %s with the nearest sums of codes are ranked by their refined vectors", report.Counted(n, "row"))
+	}
 	w, err := createNeighbours(o.Output, f)
 	if err != nil {
 		return nil, err

@@ -38,10 +38,10 @@ GIF, WebP or BMP files; or a built-in set (synthetic:manifold, synthetic:mixture
 synthetic:scenes). Part of it is held out to score the result.
 
 Vectors are quantized as they are: codes start as those of residual k-means, a usable
-tokenizer in DIR/start while training goes on. Trials on training rows choose noise,
-networks and rates, and decide whether training improves on the start; otherwise the
-start is kept. --set train.choose=[] trains exactly what is configured, and --hidden
-or --dim put a network around the quantizer.
+tokenizer in DIR/start while training goes on. Trials on training rows decide whether a
+decoder that refines these codes, or with few rows codes that learn, improve on the
+start; otherwise the start is kept. --set train.choose=[] trains exactly what is
+configured, and --hidden or --dim put a network around the quantizer.
 
 --from starts from a trained tokenizer instead of a preset: its settings, its scaling of
 the data and its weights. --levels and --codes add to what it has. --freeze keeps parts:

@@ -65,8 +65,7 @@ func (j *jointFit) addLevel(seed uint64) error {
 		}
 		rest.N = len(rest.Rows) / d
 	}
-	o := kmeansOptions(k, min(j.plan.updates, j.iterations), nil, seed)
-	centers, _, err := index.KMeans(j.ctx, rest.Rows, rest.N, d, k, o)
+	centers, err := j.cluster(rest, k, seed)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ type jointPlan struct {
 var jointPlans = []jointPlan{{2, true, rqUpdates, rqSweeps}, {5, false, 10, 0}, {rqBeam, false, 10, 0}}
 
 const (
-	fewRows   = 24  // for a code: fewer try all plans
+	fewRows   = 32  // for a code: fewer try all plans
 	planShare = 0.1 // of the rows judges the plans
 )
 

@@ -34,7 +34,7 @@ func newJointFit(f *Fitting, p jointPlan, c Config, sample Latents) *jointFit {
 }
 
 // restNumbers bounds what is left of all encodings of rows.
-const restNumbers = 64 << 20
+const restNumbers = 32 << 20
 
 // addLevel appends cluster centres of what the levels so far leave of the rows.
 func (j *jointFit) addLevel(seed uint64) error {

@@ -31,7 +31,7 @@ func (f *fit) recipes(start tokenizer.Trial) ([]recipe, error) {
 	chosen := f.config.Train.Choose
 	kinds := [][]string{nil}
 	if f.config.Train.Finish == 1 {
-		kinds[0] = start.Settings
+		kinds[0] = slices.Clone(start.Settings)
 	}
 	if slices.Contains(chosen, finishKey) {
 		if values := rules[finishKey](f.config, f.source.Train.Len(), start.Error); values != nil {

@@ -143,7 +143,7 @@ func TestUselessTrainingKeepsTheStart(t *testing.T) {
 // Of two classical starts validation rows prefer one. If training does not improve on it, the tokenizer is that one, to the bit;
 // otherwise it is the reference.
 func TestTheBetterClassicalStart(t *testing.T) {
-	source, c := open(t, tinySet), chosen(t, "grit")
+	source, c := open(t, "synthetic:mixture?rows=900&dim=8"), chosen(t, "grit") // rows enough for sweeps
 	c.Quantizer.Levels = 3
 	c.Train.Choose = append(c.Train.Choose, searchKey)
 	kept := c
@@ -173,7 +173,7 @@ func TestTheBetterClassicalStart(t *testing.T) {
 		t.Errorf("before the choice codes were searched by %s, %v", back.Quantizer.Search, err)
 	}
 	better := c
-	better.Train.Optimizer.Rate, better.Train.Steps = 0.02, 60
+	better.Train.Optimizer.Rate, better.Train.Steps = 0.02, 200
 	better.Train.Choose = append(better.Train.Choose, "quantizer.transform.levels", "quantizer.transform.hidden")
 	if result, err = fitted(t, better, source, FitOptions{Reference: true}); err != nil {
 		t.Fatal(err)

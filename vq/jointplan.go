@@ -12,8 +12,8 @@ type jointPlan struct {
 	sweeps    int  // over all levels
 }
 
-// jointPlans are tried where rows are few: sweeps then learn rows by heart, and a level that meets most rows leaves
-// nothing for the next to learn, unless it sees what worse encodings leave. The first is that of many rows.
+// jointPlans are tried where rows are few. Sweeps then learn rows by heart. A first level that meets most rows leaves
+// nothing to the next one; residuals of worse encodings give it something to learn. The first plan is for many rows.
 var jointPlans = []jointPlan{{2, true, rqUpdates, rqSweeps}, {5, false, 10, 0}, {rqBeam, false, 10, 0}}
 
 const (
